@@ -32,9 +32,9 @@ pub(crate) async fn run(args: SimulateArgs) -> ExitCode {
         Ok((view, warnings)) => {
             diagnostics::print(warnings.iter());
             if human {
-                summarize(&view, &input)
+                summarize(&view, &input);
             } else {
-                say!("{}", json!(view))
+                say!("{}", json!(view));
             }
             if args.strict && view.has_failed() { exit::FAILED } else { exit::DONE }
         }

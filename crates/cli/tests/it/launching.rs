@@ -623,7 +623,7 @@ fn a_queued_launch_changes_no_assembly() {
     }
     let daemon = env.spawn(&["run", "--health", "0"]);
     until("the second one is refused", || daemon.stdout().contains("is the name of an assembly"));
-    daemon.signal(Signal::INT);
+    daemon.signal(rustix::process::Signal::INT);
     assert_eq!(daemon.end().code(), Some(0));
     assert_eq!(machines(&env), 1);
     assert_eq!(env.json(&["history", "twice"])["processes"].as_array().unwrap().len(), 1);

@@ -353,7 +353,7 @@ fn manifests_that_do_not_fit_are_refused() {
     1 error; nothing was changed
     ");
     assert_snapshot!(env.refuses(&["simulate", "vm.yaml", "vm-factory.yaml", "--for", "tomorrow"]), @"
-    error[WL0800]: invalid value 'tomorrow' for '--for <DURATION>': expected a time such as 30s, 90m, 1h30m or 1d
+    error[WL0800]: invalid value 'tomorrow' for '--for <DURATION>': expected a time such as 30s, AGE, 1h30m or 1d
 
     For more information, try '--help'.
     ");

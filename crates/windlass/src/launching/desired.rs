@@ -74,15 +74,12 @@ impl Services<'_> {
                 let chosen = chosen.cloned();
                 Err(LaunchError::SeveralFactories { title, factory, environment, known, chosen })
             }
-            ([], _) => Err(match removed.first() {
-                Some(removed) => {
-                    let removed = (*removed).clone();
-                    LaunchError::RemovedFactory { title, factory, environment, removed }
-                }
-                None => {
-                    let known = factories().map(|(_, service)| service.application.clone()).collect();
-                    LaunchError::NoFactory { title, factory, environment, known }
-                }
+            ([], _) => Err(if let Some(removed) = removed.first() {
+                let removed = (*removed).clone();
+                LaunchError::RemovedFactory { title, factory, environment, removed }
+            } else {
+                let known = factories().map(|(_, service)| service.application.clone()).collect();
+                LaunchError::NoFactory { title, factory, environment, known }
             }),
         }
     }

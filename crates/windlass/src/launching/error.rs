@@ -54,7 +54,7 @@ pub enum LaunchError {
         /// The environment.
         environment: String,
         /// The factories.
-        known: Vec<AssemblyName>,
+        known: Box<[AssemblyName]>,
         /// The choice, which is none of them.
         chosen: Option<AssemblyName>,
     },

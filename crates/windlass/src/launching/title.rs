@@ -22,8 +22,8 @@ pub(crate) fn free_from(
     let numbered = |number: u32| {
         short_name(&format!("{short} {number}")).expect("it begins with a letter, as `base` does")
     };
-    let named = |number: u32| if number == 1 { base.clone() } else { numbered(number) };
-    let mut names = (first..).map(|number| (named(number), number));
+    let name_of = |number: u32| if number == 1 { base.clone() } else { numbered(number) };
+    let mut names = (first..).map(|number| (name_of(number), number));
     names.find(|(name, _)| !is_taken(name)).expect("a number is free")
 }
 

@@ -1,11 +1,9 @@
-//! Jobs that a file of answers stands in for. The driver reads their output as that of a script.
+//! The outputs of scripts that do not run. The driver reads them as those of scripts.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use windlass_driver::{Call, Context, Failure, JobFailure, Report};
+use windlass_driver::Call;
 use windlass_executor::{Captured, End, Job, Outcome};
 use windlass_model::Timestamp;
 
@@ -45,6 +43,21 @@ impl Printout {
             }
         }
         Self { stdout: json!({"instances": instances}).to_string(), failure: None, takes }
+    }
+
+    /// Returns the outcome of a job, as if its script had printed this, with the time that it has taken.
+    pub(super) fn outcome(&self, job: &Job, now: Timestamp) -> (Outcome, Duration) {
+        let timeout = job.limits.timeout;
+        let end = match &self.failure {
+            _ if self.takes >= timeout => End::TimedOut,
+            Some(_) => End::Exited(1),
+            None => End::Exited(0),
+        };
+        let ended = u64::try_from(now.as_millis()).unwrap_or(0);
+        let mut outcome = Outcome::new(end, windlass_executor::Timestamp::from_millis(ended));
+        outcome.stdout = Captured::whole(self.stdout.as_bytes());
+        outcome.stderr = Captured::whole(self.failure.clone().unwrap_or_default());
+        (outcome, timeout.min(self.takes))
     }
 
     /// Returns the output of a discovery. Without an answer it finds nothing.
@@ -87,66 +100,4 @@ fn entry(instance: &Instance, script: &Script, call: &Call, name: &str) -> (Stri
 /// Returns the update of a health check about an instance.
 pub(super) fn check_update(instance: &Instance, call: &Call, name: &str) -> Value {
     entry(instance, &Script::HealthCheck, call, name).1
-}
-
-/// A context whose jobs have a printout instead of a run.
-pub(super) struct Answered {
-    printout: Printout,
-    now: Timestamp,
-    kept: Mutex<Kept>,
-}
-
-/// The data that a context keeps of a call.
-#[derive(Debug, Default)]
-pub(super) struct Kept {
-    /// The time of its jobs.
-    pub(super) took: Duration,
-    /// The last intermediate report.
-    pub(super) checkpoint: Option<Report>,
-    /// The lines on stderr.
-    pub(super) stderr: String,
-}
-
-impl Answered {
-    pub(super) fn new(printout: Printout, now: Timestamp) -> Self {
-        Self { printout, now, kept: Mutex::default() }
-    }
-
-    pub(super) fn into_kept(self) -> Kept {
-        self.kept.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[async_trait]
-impl Context for Answered {
-    async fn job(&self, _: &str, job: Job) -> Result<Outcome, JobFailure> {
-        let Printout { stdout, failure, takes } = &self.printout;
-        let is_late = *takes >= job.limits.timeout;
-        let end = match failure {
-            _ if is_late => End::TimedOut,
-            Some(_) => End::Exited(1),
-            None => End::Exited(0),
-        };
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).took += job.limits.timeout.min(*takes);
-        let now = u64::try_from(self.now.as_millis()).unwrap_or(0);
-        let mut outcome = Outcome::new(end, windlass_executor::Timestamp::from_millis(now));
-        outcome.stdout = Captured::whole(stdout.as_bytes());
-        outcome.stderr = Captured::whole(failure.clone().unwrap_or_default());
-        Ok(outcome)
-    }
-
-    async fn checkpoint(&self, _: usize, report: Report) -> Result<(), Failure> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).checkpoint = Some(report);
-        Ok(())
-    }
-
-    fn hide(&self, _: &[String]) {}
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-
-    fn now(&self) -> Timestamp {
-        self.now
-    }
 }

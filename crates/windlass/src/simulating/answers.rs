@@ -239,7 +239,7 @@ impl Reader<'_> {
     }
 
     fn rule(&mut self, at: &str, entry: AnswerEntry) -> Option<Rule> {
-        let Some(script) = self.script(at, &entry.script) else { return None };
+        let script = self.script(at, &entry.script)?;
         let title = match &entry.title {
             Some(title) => Some(self.title(&format!("{at}/title"), title)?),
             None => None,
@@ -345,7 +345,7 @@ impl Reader<'_> {
             let pointer = format!("{pointer}{}", error.place);
             let help = error.help().map_or_else(
                 || "scripts with such an answer are written as `stdout`".to_owned(),
-                |help| help.to_string(),
+                |help| help.clone(),
             );
             self.refuse_key(&pointer, format!("the update can't be used: {error}"), help);
         }

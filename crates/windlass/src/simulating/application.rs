@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_driver::Input;
 use windlass_driver::{Call, OpenCommand, Report, texts};
 use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
 use windlass_model::instance_changes::document_changes;
 use windlass_model::instance_report::{Accepted, accept};
 use windlass_model::pins::{PinType, Pins};
 use windlass_model::record::{CommandRecord, Failure};
-use windlass_model::{Action, AssemblyName, CommandId, PropertyName, Timestamp};
+use windlass_model::{Action, AssemblyName, CommandId, Timestamp};
 use windlass_secret::Redactor;
 
-use super::cast::{Cast, Title};
+use super::cast::{Cast, Title, Values};
 use super::rules::Script;
 
 /// An application.
@@ -61,8 +60,8 @@ pub(super) struct OpenCall {
     pub(super) polls: u32,
     /// Whether no report has been applied yet.
     pub(super) is_unheard: bool,
-    /// The values after a reconfiguration, with the parameters that give them.
-    pub(super) values: Option<(BTreeMap<PropertyName, Input>, BTreeMap<String, Value>)>,
+    /// The values after a reconfiguration.
+    pub(super) values: Option<Values>,
 }
 
 /// The effect of a report.

@@ -64,6 +64,13 @@ pub(super) struct Title {
     pub(super) compiled: Compiled,
 }
 
+/// The values of an application: the properties of its component, and the parameters that give them.
+#[derive(Debug, Clone)]
+pub(super) struct Values {
+    pub(super) properties: BTreeMap<PropertyName, Input>,
+    pub(super) parameters: BTreeMap<String, Value>,
+}
+
 /// The compiled manifest of an application or a factory.
 pub(super) struct Compiled {
     pub(super) package: Arc<Package>,
@@ -196,13 +203,13 @@ impl Title {
         drivers: &Registry,
         location: &str,
         values: &BTreeMap<String, Value>,
-    ) -> Result<(BTreeMap<PropertyName, Input>, BTreeMap<String, Value>), Error> {
+    ) -> Result<Values, Error> {
         let mut parameters = self.parameters.clone();
         parameters.extend(values.clone());
         let checked = check(&self.published.manifest);
         let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
         let (compiled, _) = compile(drivers, &self.published, (&checked, &role), location, &parameters)?;
-        Ok((compiled.properties, parameters))
+        Ok(Values { properties: compiled.properties, parameters })
     }
 }
 
@@ -233,7 +240,7 @@ fn refuse_strangers(all: &[PublishedApplication], roles: &[Role]) -> Result<(), 
         .map(|(one, role)| Published { title: &one.title, manifest: &one.manifest, role })
         .collect();
     let mut problems = Diagnostics::new();
-    for said in check_pairs(&published).iter() {
+    for said in &check_pairs(&published) {
         if said.code == manifest_codes::NO_COUNTERPART {
             let mut problem =
                 Diagnostic::error(codes::BAD_CAST, said.message.replace("is published", "is given"))

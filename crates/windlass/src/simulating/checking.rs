@@ -13,8 +13,9 @@ use windlass_script::observed;
 use windlass_secret::Redactor;
 use windlass_update_ops::Update;
 
-use super::answered::{Kept, check_update};
+use super::answered::check_update;
 use super::application::Application;
+use super::context::Kept;
 use super::events::Runs;
 use super::host::{Asked, Element, Host, no_answer};
 use super::machine::{CheckAnswer, Key, Machine};
@@ -121,7 +122,7 @@ impl Host<'_> {
                 longest = longest.max(kept.took);
                 let end = GroupEnd::of(&answered);
                 asked.runs.note(answered.iter().any(Result::is_err));
-                asked.lines.extend(self.lines(batch, &answered, &kept.stderr));
+                asked.lines.extend(lines(batch, &answered, &kept.stderr));
                 let mut unclear = Vec::new();
                 for (element, answer) in group.iter().zip(answered) {
                     if is_unclear(&answer) {
@@ -156,22 +157,16 @@ impl Host<'_> {
         let calls: Vec<Call> = part.iter().map(|(_, application, _)| application.check.clone()).collect();
         self.ask(now, &calls, &part).await
     }
+}
 
-    /// Returns the warnings on the stderr of a check that went well.
-    fn lines(
-        &self,
-        batch: &[Element<'_>],
-        answers: &[Result<Observed, Failure>],
-        stderr: &str,
-    ) -> Vec<LogEntry> {
-        if stderr.is_empty() || answers.iter().any(Result::is_err) {
-            return Vec::new();
-        }
-        let secrets =
-            batch.first().map(|(_, application, _)| application.check.secrets()).unwrap_or_default();
-        let text = Redactor::new(&secrets).mask_str(stderr);
-        let lines = text.lines().filter_map(Severity::of_line);
-        let lines = lines.filter(|(severity, _)| *severity >= Severity::Warning).take(LINES);
-        lines.map(|(severity, message)| LogEntry::new(severity, message)).collect()
+/// Returns the warnings on the stderr of a check that went well.
+fn lines(batch: &[Element<'_>], answers: &[Result<Observed, Failure>], stderr: &str) -> Vec<LogEntry> {
+    if stderr.is_empty() || answers.iter().any(Result::is_err) {
+        return Vec::new();
     }
+    let secrets = batch.first().map(|(_, application, _)| application.check.secrets()).unwrap_or_default();
+    let text = Redactor::new(&secrets).mask_str(stderr);
+    let lines = text.lines().filter_map(Severity::of_line);
+    let lines = lines.filter(|(severity, _)| *severity >= Severity::Warning).take(LINES);
+    lines.map(|(severity, message)| LogEntry::new(severity, message)).collect()
 }

@@ -10,13 +10,13 @@ use windlass_executor::Runtime;
 use windlass_model::instance::LogEntry;
 use windlass_model::{Action, InstanceId, Timestamp, Transition};
 
-use super::answered::{Answered, Kept, Printout};
+use super::answered::Printout;
 use super::application::Application;
 use super::cast::Cast;
+use super::context::{Jobs, Kept, SimulationContext};
 use super::events::{Runs, SimulationEvent};
 use super::machine::{CheckAnswer, Key, Machine, Task, TaskEnd};
 use super::rules::{Rule, Rules, Script, Subject};
-use super::scripted::Scripted;
 use crate::open::Windlass;
 
 /// Maximum duration of a script.
@@ -132,17 +132,10 @@ impl<'h> Host<'h> {
         };
         let rule = self.rule(now, script, application, call).map(|at| self.parts.rules.get(at));
         let calls = std::slice::from_ref(call);
-        let (mut results, kept) = match self.parts.runtime.as_ref().filter(|_| rule.is_none()) {
-            Some(runtime) => {
-                let context = self.scripted(runtime, now);
-                (self.parts.driver.perform(&context, calls).await, context.into_kept())
-            }
-            None => {
-                let printout = Printout::of_call(rule, script, call, application.name.as_str());
-                let context = Answered::new(printout, now);
-                (self.parts.driver.perform(&context, calls).await, context.into_kept())
-            }
-        };
+        let printout = || Printout::of_call(rule, script, call, application.name.as_str());
+        let context = self.context(now, rule.is_some(), printout);
+        let mut results = self.parts.driver.perform(&context, calls).await;
+        let kept = context.into_kept();
         let result = results.pop().unwrap_or_else(|| Err(no_answer()));
         (kept.checkpoint, result, kept.took)
     }
@@ -172,16 +165,9 @@ impl<'h> Host<'h> {
         let title = self.parts.cast.factories[factory].discovery.as_ref().map(|(title, _)| *title);
         let active = self.parts.rules.active(&Script::Discover, title, self.since(now));
         let rule = active.first().map(|at| self.parts.rules.get(*at));
-        match self.parts.runtime.as_ref().filter(|_| rule.is_none()) {
-            Some(runtime) => {
-                let context = self.scripted(runtime, now);
-                (self.parts.driver.discover(&context, query).await, context.into_kept().took)
-            }
-            None => {
-                let context = Answered::new(Printout::of_discovery(rule), now);
-                (self.parts.driver.discover(&context, query).await, context.into_kept().took)
-            }
-        }
+        let context = self.context(now, rule.is_some(), || Printout::of_discovery(rule));
+        let found = self.parts.driver.discover(&context, query).await;
+        (found, context.into_kept().took)
     }
 
     /// Asks the driver about calls, whose script runs if no answer fits.
@@ -192,37 +178,42 @@ impl<'h> Host<'h> {
         batch: &[Element<'_>],
     ) -> (Vec<Result<Observed, Failure>>, Kept) {
         let has_answer = batch.iter().any(|(.., rule)| rule.is_some());
-        let (answers, kept) = match self.parts.runtime.as_ref().filter(|_| !has_answer) {
-            Some(runtime) => {
-                let context = self.scripted(runtime, now);
-                (self.parts.driver.observe(&context, calls).await, context.into_kept())
-            }
-            None => {
-                let rule = |rule: &Option<usize>| rule.map(|at| self.parts.rules.get(at));
-                let asked: Vec<_> = batch
-                    .iter()
-                    .zip(calls)
-                    .map(|((_, application, number), call)| (rule(number), call, application.name.as_str()))
-                    .collect();
-                let context = Answered::new(Printout::of_calls(&asked, &Script::HealthCheck), now);
-                (self.parts.driver.observe(&context, calls).await, context.into_kept())
-            }
+        let printout = || {
+            let rule = |rule: &Option<usize>| rule.map(|at| self.parts.rules.get(at));
+            let asked: Vec<_> = batch
+                .iter()
+                .zip(calls)
+                .map(|((_, application, number), call)| (rule(number), call, application.name.as_str()))
+                .collect();
+            Printout::of_calls(&asked, &Script::HealthCheck)
         };
+        let context = self.context(now, has_answer, printout);
+        let answers = self.parts.driver.observe(&context, calls).await;
+        let kept = context.into_kept();
         let missing = calls.len().saturating_sub(answers.len());
         (answers.into_iter().chain((0..missing).map(|_| Err(no_answer()))).collect(), kept)
     }
 
-    fn scripted(&self, runtime: &Arc<dyn Runtime>, now: Timestamp) -> Scripted {
+    /// Returns the context of a script, which runs unless it has an answer.
+    fn context(
+        &self,
+        now: Timestamp,
+        has_answer: bool,
+        printout: impl FnOnce() -> Printout,
+    ) -> SimulationContext {
         let settings = &self.parts.windlass.settings;
-        let inner = Unrecorded {
-            runtime: runtime.clone(),
-            prefix: format!("simulate-{}", InstanceId::random(&*settings.entropy)),
-            owner: None,
-            clock: settings.clock.clone(),
-            longest: LONGEST,
-            stop: self.parts.stop.soon.clone(),
+        let jobs = match self.parts.runtime.clone().filter(|_| !has_answer) {
+            None => Jobs::Answer(printout()),
+            Some(runtime) => Jobs::Run(Unrecorded {
+                runtime,
+                prefix: format!("simulate-{}", InstanceId::random(&*settings.entropy)),
+                owner: None,
+                clock: settings.clock.clone(),
+                longest: LONGEST,
+                stop: self.parts.stop.soon.clone(),
+            }),
         };
-        Scripted::new(inner, now)
+        SimulationContext::new(jobs, now)
     }
 }
 

@@ -20,7 +20,7 @@
 //! | `application` | an application in memory, and the report that changes it |
 //! | `machine` | the pure machine: time and reports in, tasks and events out |
 //! | `host`, `checking` | the loop that moves the clock, and runs the tasks |
-//! | `answered`, `scripted` | contexts of the driver: jobs that a file answers, and jobs that run |
+//! | `answered`, `context` | the outputs that a file has, and the context of the driver |
 //! | `simulator` | the input of a simulation, and its run: [`Simulator`] |
 
 mod answered;
@@ -29,12 +29,12 @@ mod application;
 mod cast;
 mod checking;
 pub mod codes;
+mod context;
 mod entropy;
 mod events;
 mod host;
 mod machine;
 mod rules;
-mod scripted;
 mod simulator;
 #[cfg(test)]
 mod tests;

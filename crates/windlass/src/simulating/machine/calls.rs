@@ -15,6 +15,7 @@ use windlass_model::{
 
 use super::super::answers::Intent;
 use super::super::application::{Application, OpenCall, Stage, is_checked};
+use super::super::cast::Values;
 use super::super::rules::Script;
 use super::{Duty, Key, Machine, Task, Timer, millis};
 use crate::duty_timing;
@@ -28,7 +29,7 @@ struct Begin {
     action: Action,
     script: Script,
     arguments: BTreeMap<PropertyName, Input>,
-    values: Option<(BTreeMap<PropertyName, Input>, BTreeMap<String, Value>)>,
+    values: Option<Values>,
 }
 
 impl Begin {
@@ -213,8 +214,8 @@ impl Machine<'_> {
             ..application.check.clone()
         };
         clear_complaint(&mut call.document);
-        if let Some((properties, _)) = &begin.values {
-            call.properties.clone_from(properties);
+        if let Some(values) = &begin.values {
+            call.properties.clone_from(&values.properties);
         }
         if let Action::Command(command) = &begin.action {
             let late = self.driver.late_results(&package, command);
@@ -350,7 +351,8 @@ impl Machine<'_> {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = &mut application.stage else { return };
         if now >= open.started.plus_millis(millis(open.timeout)) {
-            let failure = still_converging(open.timeout);
+            let timeout = open.timeout;
+            let failure = still_converging(timeout, application.status().message.as_deref());
             return self.failed(now, key, &failure);
         }
         if !open.is_observable {
@@ -381,7 +383,7 @@ impl Machine<'_> {
             }
             Script::Destroy => self.destroyed(key),
             Script::Reconfigure => {
-                if let Some((properties, parameters)) = open.values {
+                if let Some(Values { properties, parameters }) = open.values {
                     application.check.properties = properties;
                     application.parameters = parameters;
                 }
