@@ -430,7 +430,11 @@ impl fmt::Display for ProtectedPart {
         } else {
             format!("remove `protect: true` from `{}`", by.local())
         };
-        write!(f, "; {way}, run `windlass up --except {}`, then repeat the command", part.local())
+        let except = match more {
+            0 => format!("`windlass up --except {}`", part.local()),
+            _ => "`windlass up` with `--except PART` for each of them".to_owned(),
+        };
+        write!(f, "; {way}, run {except}, then repeat the command")
     }
 }
 

@@ -288,11 +288,16 @@ impl<'a> Run<'a> {
         calls: &[&Call],
     ) -> Vec<Result<Observed, Failure>> {
         let document = input::health_check(calls);
-        let answers = match self.output(context, 0, calls, document).await {
-            Ok(outcome) => self.answers(calls, &outcome),
+        match self.output(context, 0, calls, document).await {
+            Ok(outcome) => self.observations(calls, &outcome),
             Err(failure) => calls.iter().map(|_| Err(failure.clone())).collect(),
-        };
-        calls.iter().zip(answers).map(|(call, answer)| Ok(observe::observed(call, answer?))).collect()
+        }
+    }
+
+    /// Reads the observations for calls from the output of a health check.
+    pub(crate) fn observations(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, Failure>> {
+        let answers = calls.iter().zip(self.answers(calls, outcome));
+        answers.map(|(call, answer)| Ok(observe::observed(call, answer?))).collect()
     }
 
     /// Runs a plain health check for a call.

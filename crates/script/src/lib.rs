@@ -147,7 +147,7 @@
 //! | `failure` | failures, without secrets |
 //! | `plain` | the input and output of plain scripts |
 //! | `driver` | the driver itself: [`Script`] |
-//! | `replay` | outputs without their jobs: [`replay()`], [`observed()`] |
+//! | `replay` | outputs without their jobs: [`replay()`], [`observed()`], [`observed_all()`] |
 //! | `single` | a package of one script, to run it by hand: [`single_script`] |
 //! | `application` | the package of an application, from its manifest: [`application_package`] |
 //! | [`schema`] | JSON Schemas of the documents |
@@ -183,7 +183,7 @@ pub use application::application_package;
 pub use binding::KIND;
 pub use driver::Script;
 pub use output::{Output, Said};
-pub use replay::{observed, replay};
+pub use replay::{observed, observed_all, replay};
 pub use request::{LaunchKey, Request, Requested, RequestedCommand, RequestedInstance, Values};
 pub use role::Role;
 pub use single::single_script;

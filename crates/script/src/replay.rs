@@ -43,6 +43,22 @@ pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>
     }
 }
 
+/// Reads the output of a health check that has succeeded, and returns the observation for each call. Nothing runs.
+///
+/// # Errors
+/// For each call the failure that the output means. [`FailureKind::Refused`] if there is no such script.
+#[must_use]
+pub fn observed_all(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, Failure>> {
+    let Some(first) = calls.first() else { return Vec::new() };
+    let Some(script) = scripts::health_check(&first.package) else {
+        let failure = Failure::new(FailureKind::Refused, "the package has no health check script");
+        return calls.iter().map(|_| Err(failure.clone())).collect();
+    };
+    let role = Role::HealthCheck;
+    let settings = Settings::read(&role, &first.binding, Timeouts::default()).0.at(&first.location);
+    Run::new(role, script, settings, calls).observations(calls, outcome)
+}
+
 /// Reads the update that a health check would print for the instance of a call. No text is read, and nothing runs.
 ///
 /// # Errors

@@ -350,7 +350,7 @@ fn one_job_by_hand() {
         let refused = env.refuses(&[&["exec"], arguments, &["--", "true"]].concat());
         assert!(refused.contains(why), "{arguments:?}: {refused}");
     }
-    assert!(!env.path(".windlass").exists() || env.files() == [".windlass"], "{:?}", env.files());
+    assert!(!env.files().iter().any(|file| file.starts_with(".windlass")), "{:?}", env.files());
 }
 
 #[test]

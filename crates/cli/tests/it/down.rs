@@ -54,7 +54,7 @@ fn down_leaves_nothing_but_the_store() {
     ");
     env.is_quiet();
     let new: Vec<String> = env.files().into_iter().filter(|file| !before.contains(file)).collect();
-    assert_eq!(new, [".windlass", ".windlass/key", ".windlass/state.db"]);
+    assert_eq!(new, [".windlass/key", ".windlass/state.db"]);
 
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0

@@ -126,7 +126,7 @@ impl TestEnv {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Lists the files and folders of the project, sorted.
+    /// Lists the files of the project, sorted.
     pub(crate) fn files(&self) -> Vec<String> {
         let root = self.path("");
         let mut found: Vec<String> = walk(&root)
@@ -307,9 +307,10 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 fn walk(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        found.push(entry.path());
         if entry.file_type().unwrap().is_dir() {
             found.extend(walk(&entry.path()));
+        } else {
+            found.push(entry.path());
         }
     }
     found

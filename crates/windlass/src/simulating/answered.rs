@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use windlass_driver::Call;
-use windlass_executor::{Captured, End, Job, Outcome};
+use windlass_executor::{Captured, End, Outcome};
 use windlass_model::Timestamp;
 
 use super::rules::{Instance, Rule, Says, Script, command_of, of_call, success, text_of_call};
@@ -45,9 +45,8 @@ impl Printout {
         Self { stdout: json!({"instances": instances}).to_string(), failure: None, takes }
     }
 
-    /// Returns the outcome of a job, as if its script had printed this, with the time that it has taken.
-    pub(super) fn outcome(&self, job: &Job, now: Timestamp) -> (Outcome, Duration) {
-        let timeout = job.limits.timeout;
+    /// Returns the outcome of a job with a timeout, as if its script had printed this, with the time that it has taken.
+    pub(super) fn outcome(&self, timeout: Duration, now: Timestamp) -> (Outcome, Duration) {
         let end = match &self.failure {
             _ if self.takes >= timeout => End::TimedOut,
             Some(_) => End::Exited(1),

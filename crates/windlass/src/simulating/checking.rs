@@ -6,10 +6,11 @@ use std::time::Duration;
 use windlass_driver::{Call, Failure, FailureKind, Observed};
 use windlass_engine::check_failure;
 use windlass_engine::halving::{Group, GroupEnd, Halving, LARGEST_BATCH, is_unclear, too_many_hang};
+use windlass_executor::End;
 use windlass_model::Timestamp;
 use windlass_model::instance::LogEntry;
 use windlass_model::record::Severity;
-use windlass_script::observed;
+use windlass_script::{observed, observed_all};
 use windlass_secret::Redactor;
 use windlass_update_ops::Update;
 
@@ -154,8 +155,27 @@ impl Host<'_> {
         group: &Group,
     ) -> (Vec<Result<Observed, Failure>>, Kept) {
         let part: Vec<Element<'_>> = group.iter().map(|element| batch[*element]).collect();
+        if let Some(answered) = self.printed(now, &part) {
+            return answered;
+        }
         let calls: Vec<Call> = part.iter().map(|(_, application, _)| application.check.clone()).collect();
         self.ask(now, &calls, &part).await
+    }
+
+    /// Returns the answers about a group by the text that a file has for it, without a job; `None` if a script runs, or
+    /// the job of the script would fail.
+    fn printed(
+        &self,
+        now: Timestamp,
+        part: &[Element<'_>],
+    ) -> Option<(Vec<Result<Observed, Failure>>, Kept)> {
+        let runs = self.parts.runtime.is_some() && part.iter().all(|(.., rule)| rule.is_none());
+        let (_, first, _) = part.first().filter(|_| !runs)?;
+        let calls: Vec<&Call> = part.iter().map(|(_, application, _)| &application.check).collect();
+        let printout = self.printout(part, calls.iter().copied());
+        let (outcome, took) = printout.outcome(self.timeouts[first.title], now);
+        let has_succeeded = outcome.end == End::Exited(0);
+        has_succeeded.then(|| (observed_all(&calls, &outcome), Kept { took, ..Kept::default() }))
     }
 }
 

@@ -51,7 +51,7 @@ impl SimulationContext {
 impl Context for SimulationContext {
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
         let (outcome, took) = match &self.jobs {
-            Jobs::Answer(printout) => printout.outcome(&job, self.now),
+            Jobs::Answer(printout) => printout.outcome(job.limits.timeout, self.now),
             Jobs::Run(context) => {
                 let outcome = context.job(name, job).await?;
                 let took = whole_seconds(&outcome);

@@ -178,20 +178,25 @@ impl<'h> Host<'h> {
         batch: &[Element<'_>],
     ) -> (Vec<Result<Observed, Failure>>, Kept) {
         let has_answer = batch.iter().any(|(.., rule)| rule.is_some());
-        let printout = || {
-            let rule = |rule: &Option<usize>| rule.map(|at| self.parts.rules.get(at));
-            let asked: Vec<_> = batch
-                .iter()
-                .zip(calls)
-                .map(|((_, application, number), call)| (rule(number), call, application.name.as_str()))
-                .collect();
-            Printout::of_calls(&asked, &Script::HealthCheck)
-        };
-        let context = self.context(now, has_answer, printout);
+        let context = self.context(now, has_answer, || self.printout(batch, calls.iter()));
         let answers = self.parts.driver.observe(&context, calls).await;
         let kept = context.into_kept();
         let missing = calls.len().saturating_sub(answers.len());
         (answers.into_iter().chain((0..missing).map(|_| Err(no_answer()))).collect(), kept)
+    }
+
+    /// Returns the output of a health check that does not run.
+    pub(super) fn printout<'c>(
+        &self,
+        batch: &[Element<'_>],
+        calls: impl Iterator<Item = &'c Call>,
+    ) -> Printout {
+        let rule = |rule: &Option<usize>| rule.map(|at| self.parts.rules.get(at));
+        let asked = batch.iter().zip(calls);
+        let asked: Vec<(Option<&Rule>, &Call, &str)> = asked
+            .map(|((_, application, number), call)| (rule(number), call, application.name.as_str()))
+            .collect();
+        Printout::of_calls(&asked, &Script::HealthCheck)
     }
 
     /// Returns the context of a script, which runs unless it has an answer.

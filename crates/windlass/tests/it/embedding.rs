@@ -39,5 +39,6 @@ fn a_program_that_forgets_to_supervise_is_told() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     let remedy = "let `main` begin with `windlass::supervise()`";
     assert!(stdout.contains(remedy), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(!folder.path().join(".windlass/volumes/state").exists());
+    let made = std::fs::read_dir(folder.path().join(".windlass/volumes/state")).unwrap().count();
+    assert_eq!(made, 0);
 }
