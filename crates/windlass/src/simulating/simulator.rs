@@ -84,7 +84,7 @@ impl<'w> Simulator<'w> {
     ///
     /// # Errors
     /// [`Error::Input`] with all problems of the manifests and answers. [`Error::NoRuntime`] if the location has no
-    /// runtime. [`EngineError::Stopped`] after a stop.
+    /// runtime. [`EngineError::Stopped`](windlass_engine::EngineError::Stopped) after a stop.
     pub async fn run(
         &self,
         input: &SimulationInput,

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `view` | references with their states, ready for JSON |
 //! | `past` | the targets that references had before these were removed |
-//! | `reader` | [`Wiring`]: reading and resolution |
+//! | `reader` | `Wiring`: reading and resolution |
 //! | `removal` | the references to something that is to be removed |
 
 mod past;
