@@ -73,16 +73,26 @@ pub fn processes(mark: &str) -> BTreeSet<String> {
     numbers.filter(has_mark).map(|pid| format!("process {pid}")).collect()
 }
 
-/// Lists everything below a folder.
+/// Lists everything below a folder. Volumes stay after their jobs, so of a folder `volumes` only the contents of
+/// the volumes are listed.
 pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in entries(folder) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && entry.file_name() == "volumes" {
+            found.extend(entries(&entry.path()).flat_map(|volume| files(&volume.path())));
+            continue;
+        }
         found.insert(format!("file {}", entry.path().display()));
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if is_folder {
             found.extend(files(&entry.path()));
         }
     }
     found
+}
+
+fn entries(folder: &std::path::Path) -> impl Iterator<Item = std::fs::DirEntry> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
 /// Lists the control groups for the jobs of a process or sandbox runtime with this state folder, in all
@@ -102,7 +112,7 @@ pub fn groups(state: &std::path::Path) -> BTreeSet<String> {
 
 #[cfg(feature = "process")]
 fn below(folder: &std::path::Path, name: &str, found: &mut BTreeSet<String>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in entries(folder) {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }

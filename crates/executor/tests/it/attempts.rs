@@ -145,7 +145,7 @@ pub(crate) async fn are_held(runtime: &dyn Runtime, id: &JobId, of: &Job, but_fo
 /// Asserts that the page lists exactly the attempts of the program.
 fn are_promised(all: &BTreeSet<String>) {
     let page = include_str!("../../../../docs/security.md");
-    let table = page.split("## What a job tries").nth(1).unwrap().split("\n## ").next().unwrap();
+    let table = page.split("## Attacks from inside a job").nth(1).unwrap().split("\n## ").next().unwrap();
     let names = table.lines().filter(|line| line.starts_with("| `")).flat_map(|line| {
         let first = line.split('|').nth(1).unwrap_or_default();
         first.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()

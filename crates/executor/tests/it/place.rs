@@ -89,10 +89,10 @@ impl Place {
         drop(runtime);
         // The supervisor of a dead owner ends by itself, a moment after its last job.
         let begun = Instant::now();
-        while !files(self.0.path()).is_empty() && begun.elapsed() < LIMIT {
+        while !leftovers::files(self.0.path()).is_empty() && begun.elapsed() < LIMIT {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert_eq!(files(self.0.path()), [""; 0], "files are left");
+        assert_eq!(leftovers::files(self.0.path()), BTreeSet::new(), "files are left");
         assert!(!memory.is_some_and(|memory| memory.exists()), "files are left in memory");
     }
 }
