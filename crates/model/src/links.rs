@@ -32,6 +32,33 @@ impl<T> Links<T> {
         self.starts.push(u32::try_from(self.items.len()).expect("there are less than 2^32 items"));
     }
 
+    /// Adds a node with its items.
+    ///
+    /// # Panics
+    ///
+    /// When there are 2³² items or more.
+    pub fn add(&mut self, items: impl IntoIterator<Item = T>) {
+        self.items.extend(items);
+        self.close();
+    }
+
+    /// Adds the nodes of other lists.
+    ///
+    /// # Panics
+    ///
+    /// When there are 2³² items or more.
+    pub fn append(&mut self, other: Self) {
+        let before = self.items.len();
+        self.items.extend(other.items);
+        let ends = other.starts.iter().skip(1).map(|end| u32::try_from(before + *end as usize));
+        self.starts.extend(ends.map(|end| end.expect("there are less than 2^32 items")));
+    }
+
+    /// Returns the items of each node.
+    pub fn iter(&self) -> impl Iterator<Item = &[T]> {
+        self.starts.windows(2).map(|ends| &self.items[ends[0] as usize..ends[1] as usize])
+    }
+
     /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.starts.len() - 1
@@ -106,6 +133,18 @@ mod tests {
         let all: Vec<String> = (0..3).map(|node| links.of(node).iter().collect()).collect();
         assert_eq!(all, ["ab", "", "c"]);
         assert_eq!(links.nodes(), 3);
+    }
+
+    #[test]
+    fn lists_are_appended() {
+        let mut links = Links::default();
+        links.add([1, 2]);
+        let mut other = Links::default();
+        other.add([]);
+        other.add([3]);
+        links.append(other);
+        links.append(Links::default());
+        assert_eq!(links.iter().collect::<Vec<_>>(), [&[1, 2][..], &[], &[3]]);
     }
 
     #[test]

@@ -158,18 +158,23 @@ impl<'a> Parts<'a> {
     /// Returns the highest of the last ranks of an endpoint's nodes.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
-        nodes.into_iter().map(|node| self.node(topology, node).end).max().unwrap_or(rank::ABSENT)
+        nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)
     }
 
-    /// Returns the path of a node of a relationship: of a resource, or of all resources in an assembly.
-    pub(crate) fn node(&self, topology: &Topology, node: &Element) -> NodePath {
-        let of = |name: &ElementName| self.get(name).map_or(NodePath::default(), NodePath::of);
+    /// Returns the path of a node of a relationship, which is a resource, or all resources in an assembly. Returns
+    /// also the place of a resource in the list.
+    pub(crate) fn node(&self, topology: &Topology, node: &Element) -> (NodePath, Option<usize>) {
+        let of = |place: Option<usize>| place.map_or(NodePath::default(), |at| NodePath::of(&self.list[at]));
         match node.kind {
-            ElementKind::Reference => NodePath::FIXED,
-            ElementKind::Resource => of(&node.name),
+            ElementKind::Reference => (NodePath::FIXED, None),
+            ElementKind::Resource => {
+                let place = self.place(&node.name);
+                (of(place), place)
+            }
             ElementKind::Assembly | ElementKind::Group => {
                 let leaves = topology.leaves(&node.name);
-                leaves.iter().map(|leaf| of(&leaf.name)).reduce(NodePath::both).unwrap_or(NodePath::FIXED)
+                let paths = leaves.iter().map(|leaf| of(self.place(&leaf.name)));
+                (paths.reduce(NodePath::both).unwrap_or(NodePath::FIXED), None)
             }
         }
     }

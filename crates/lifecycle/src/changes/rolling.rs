@@ -17,7 +17,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use smallvec::SmallVec;
 use windlass_model::assembly::{ElementKind, Endpoint, MaxSurge, MaxUnavailable, Pause};
+use windlass_model::links::Links;
 use windlass_model::name::RelationshipName;
 use windlass_model::{Element, ElementName, Relationship, State, Topology};
 
@@ -60,7 +62,7 @@ pub(crate) struct RollingGroup {
     /// The additional nodes, which the first batch waits for.
     pub(crate) surge: Vec<RollingNode>,
     /// The nodes of each batch.
-    pub(crate) batches: Vec<Vec<RollingNode>>,
+    pub(crate) batches: Links<RollingNode>,
 }
 
 /// A node of a group that changes in batches.
@@ -68,8 +70,8 @@ pub(crate) struct RollingGroup {
 pub(crate) struct RollingNode {
     pub(crate) name: ElementName,
     pub(crate) role: Role,
-    /// The places of its parts.
-    parts: Vec<usize>,
+    /// The places of its parts. Most nodes have one.
+    parts: SmallVec<[usize; 2]>,
 }
 
 /// The part of a node in its batch.
@@ -182,7 +184,7 @@ impl Rolling {
             for at in group.others.iter().chain(surge) {
                 parts.list[*at].rolls.group = number;
             }
-            for batch in &group.batches {
+            for batch in group.batches.iter() {
                 for node in batch {
                     let swaps = node.role == Role::Swaps;
                     // A repair waits for no batch: others may read what it publishes.
@@ -260,9 +262,12 @@ impl Groups<'_, '_> {
     fn nodes(&self, group: &Element) -> Nodes {
         let Self { parts, desired, .. } = *self;
         let mut nodes = Nodes { removed: self.removed(group), ..Nodes::default() };
-        for node in desired.children(&group.name) {
-            let leaves = desired.leaves(&node.name);
-            let places: Vec<usize> = leaves.iter().filter_map(|leaf| parts.place(&leaf.name)).collect();
+        for at in desired.child_positions(&group.name) {
+            let node = &desired.elements()[at];
+            let places: SmallVec<[usize; 2]> = match node.kind {
+                ElementKind::Resource => parts.place_at(at).into_iter().collect(),
+                _ => desired.leaves(&node.name).iter().filter_map(|leaf| parts.place(&leaf.name)).collect(),
+            };
             let of_node = || places.iter().map(|at| &parts.list[*at]);
             let is_surplus = self.surge.contains(&node.name);
             nodes.surges |= is_surplus;
@@ -349,7 +354,7 @@ impl Nodes {
         let size = limit.of(self.count);
         let swaps = if self.added.is_empty() || self.removed.len() <= size {
             self.others.extend(self.added.drain(..).flat_map(|node| node.parts));
-            Vec::new()
+            Links::default()
         } else {
             swaps(self.removed, self.added, size)
         };
@@ -360,19 +365,19 @@ impl Nodes {
         }
         // Even a single batch waits for the other nodes: pairs of them may be missing.
         let fits = self.others.is_empty() && !self.surges && self.works.len() + self.down.len() <= size;
-        if !self.follows.is_empty() || swaps.is_empty() && (self.works.is_empty() || fits) {
+        if !self.follows.is_empty() || swaps.nodes() == 0 && (self.works.is_empty() || fits) {
             return Rolled::AtOnce;
         }
-        let mut batches = Vec::with_capacity(self.works.len().div_ceil(size) + 1 + swaps.len());
+        let mut batches = Links::default();
         let mut works = self.works.into_iter().peekable();
         if !self.down.is_empty() {
             let room = size.saturating_sub(self.down.len());
-            batches.push(self.down.into_iter().chain(works.by_ref().take(room)).collect());
+            batches.add(self.down.into_iter().chain(works.by_ref().take(room)));
         }
         while works.peek().is_some() {
-            batches.push(works.by_ref().take(size).collect());
+            batches.add(works.by_ref().take(size));
         }
-        batches.extend(swaps);
+        batches.append(swaps);
         let pause = group.update.and_then(|update| update.pause);
         Rolled::InBatches(RollingGroup {
             name: group.name.clone(),
@@ -393,12 +398,12 @@ fn may_surge(desired: &Topology, group: &Element) -> bool {
 
 /// Divides removed nodes, and the new ones that replace them, into batches. The last batch has the removed nodes
 /// without a replacement.
-fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Vec<Vec<RollingNode>> {
+fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Links<RollingNode> {
     let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
-    let mut batches = Vec::new();
+    let mut batches = Links::default();
     while removed.peek().is_some() || added.peek().is_some() {
         let count = if removed.peek().is_some() && added.peek().is_some() { size } else { usize::MAX };
-        batches.push(removed.by_ref().take(count).chain(added.by_ref().take(count)).collect());
+        batches.add(removed.by_ref().take(count).chain(added.by_ref().take(count)));
     }
     batches
 }

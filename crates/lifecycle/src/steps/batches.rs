@@ -22,7 +22,7 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     }
     completes.sort_unstable();
     completes.dedup();
-    let turns: usize = rolling.groups.iter().map(|group| group.batches.len()).sum();
+    let turns: usize = rolling.groups.iter().map(|group| group.batches.nodes()).sum();
     let begins_of = Links::group(turns + 1, begins.iter().copied());
     let completes_of = Links::group(turns + 1, completes.iter().map(|(_, turn, step)| (*turn, *step)));
     // The pairs of turn 0 count for the first batch of their group.
@@ -30,17 +30,17 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     let early = Links::group(rolling.groups.len() + 1, early);
     let last_of = |place: usize| last(&parts.list[place]);
     for (group, early) in rolling.groups.iter().zip((1..).map(|group| early.of(group))) {
-        let count = u32::try_from(group.batches.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(group.batches.nodes()).unwrap_or(u32::MAX);
         let is_down = |node: &RollingNode| node.role == Role::Down;
         // Nothing delays a repair. The batch after it waits for all other nodes, too.
-        let is_repair = group.batches.first().is_some_and(|nodes| nodes.iter().all(is_down));
+        let is_repair = group.batches.iter().next().is_some_and(|nodes| nodes.iter().all(is_down));
         let others = || group.others.iter().copied().chain(RollingGroup::parts(&group.surge));
         let mut before = if is_repair {
             None
         } else {
             barrier(graph, ready(&group.name), others().filter_map(last_of), early)
         };
-        for ((number, turn), nodes) in (1..).zip(group.first_turn..).zip(&group.batches) {
+        for ((number, turn), nodes) in (1..).zip(group.first_turn..).zip(group.batches.iter()) {
             let batch = Batch { group: group.name.clone(), number, count };
             let reason = Reason::Batch(batch.clone());
             // A batch with nodes that were down is followed by a pause.

@@ -275,8 +275,13 @@ impl Topology {
 
     /// Returns the elements directly inside `name`, in the order of declaration.
     pub fn children(&self, name: &ElementName) -> impl Iterator<Item = &Element> {
+        self.child_positions(name).map(|at| &self.data.elements[at])
+    }
+
+    /// Returns the positions of the elements directly inside `name`, in the order of declaration.
+    pub fn child_positions(&self, name: &ElementName) -> impl Iterator<Item = usize> {
         let places = self.places.get(&self.data.elements, name).map_or(&[][..], |at| self.children.of(at));
-        places.iter().map(|at| &self.data.elements[*at as usize])
+        places.iter().map(|at| *at as usize)
     }
 
     /// Returns the other assemblies that elements of this one refer to.

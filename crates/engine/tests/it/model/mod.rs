@@ -287,3 +287,79 @@ fn a_repair_waits_for_no_batch() {
         [Some(Interruption::Death { batch: 33, keeps_last: false }), None, None],
     ));
 }
+
+/// A pair that is re-created in two batches lasts, the first time, until the target that it precedes has come up.
+#[test]
+fn a_pair_lasts_until_its_target_has_come_up() {
+    let tie = |source, target, states, modifiers, operations, reads| Tie {
+        source,
+        target,
+        states,
+        modifiers,
+        operations,
+        reads,
+    };
+    let part = |shape, nodes, reads| {
+        let inner = tie(0, 0, (2, 2), (false, false), 0, 0);
+        Some(Component { shape, nodes, value: 0, kind: 0, volatile: false, reads, inner })
+    };
+    let plain = || part(0, 1, None);
+    let joined = || Some(tie(250, 45, (3, 2), (false, true), 3, 1));
+    let a = Spec {
+        components: vec![
+            plain(),
+            plain(),
+            None,
+            plain(),
+            plain(),
+            part(0, 1, Some(180)),
+            part(5, 2, Some(134)),
+            plain(),
+            part(0, 1, Some(5)),
+            plain(),
+            plain(),
+            plain(),
+            plain(),
+            plain(),
+            plain(),
+        ],
+        ties: vec![Some(tie(104, 108, (2, 4), (false, true), 2, 1)), None, joined()],
+    };
+    let b = Spec {
+        components: vec![
+            part(3, 1, None),
+            None,
+            plain(),
+            None,
+            plain(),
+            plain(),
+            part(5, 2, Some(134)),
+            plain(),
+            plain(),
+            plain(),
+            None,
+            None,
+            plain(),
+            plain(),
+            plain(),
+        ],
+        ties: vec![None, Some(tie(116, 131, (2, 3), (false, false), 2, 2)), joined()],
+    };
+    let trouble = Trouble {
+        luck: Luck { seed: 7_715_506_582_541_133_128, fails: 10, cut: None },
+        loses: 0,
+        lost_did: false,
+        effect: Some(Effect::Once),
+        observable: true,
+        panics: true,
+        stumbles: 0,
+        max_jobs: None,
+    };
+    on_virtual_time(to_and_fro(
+        &a,
+        &b,
+        trouble,
+        false,
+        [Some(Interruption::Death { batch: 36, keeps_last: false }), None, None],
+    ));
+}

@@ -1,5 +1,6 @@
 //! The steps that create a relationship's pairs: for which pairs, in which phase, and what waits for them.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use windlass_model::Side;
@@ -13,7 +14,7 @@ use super::cease::{Ceased, alike};
 use super::diff::Skipped;
 use super::order::rolls_at_an_end;
 use super::relation::{Node, Relation, RelationshipPlanner, is_outdated, listed};
-use super::slots::{Concerned, InSlot, STATIC, Slot, by_slot, in_slot, moves_in};
+use super::slots::{BySlot, Concerned, InSlot, STATIC, Slot, in_slot, moves_in};
 use crate::changes::{Disposition, NodePath, Reach};
 use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Arrival, Constraints, Priority};
@@ -38,6 +39,8 @@ struct Making<'a> {
     outdated: Option<&'a OutdatedTargets>,
     /// Whether parts between its ends and others may pass waits on; see [`order()`](super::order()).
     passes_on: bool,
+    /// The reason for which pairs wait for the old relationship, once there is one.
+    ceased_first: OnceCell<Why>,
 }
 
 impl Making<'_> {
@@ -88,8 +91,8 @@ pub(super) fn create<'a>(
         // The steps that have created pairs which a later slot re-creates, by source.
         let mut earlier: HashMap<usize, Draft> = HashMap::new();
         let slots = open_by_slot(planner, &making, target, open);
-        let creates_twice = slots.values().any(|pairs| !pairs.again.is_empty());
-        for (slot, pairs) in slots {
+        let creates_twice = slots.creates_twice();
+        for (slot, pairs) in slots.each() {
             if slot.is_none() && pairs.existed {
                 planner.constraints.rolling.suspend(new);
             }
@@ -105,7 +108,7 @@ pub(super) fn create<'a>(
             if slot.is_some() && creates_twice {
                 earlier.extend(pairs.pairs.iter().map(|at| (*at, step)));
             }
-            undo_first(planner, &making, target, &pairs.pairs, step);
+            undo_first(planner, &making, target, pairs.pairs, step);
             for (published, why) in due(&awaited_in, slot) {
                 planner.constraints.graph.need(step, *published, *why);
             }
@@ -113,7 +116,7 @@ pub(super) fn create<'a>(
             for end in ends.filter(|end| !is_done(slot, end)) {
                 after_producers(planner.constraints, new, step, end);
             }
-            for at in &pairs.pairs {
+            for at in pairs.pairs {
                 if let Some(given) = given_sources.get(at).filter(|_| is_done(slot, &making.sources[*at])) {
                     after_values(planner.constraints, new, step, *given, &making.sources[*at]);
                 }
@@ -144,7 +147,7 @@ fn new_pairs_of<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
     target: &Node<'a>,
-    pairs: &InSlot,
+    pairs: &InSlot<'_>,
     step: Draft,
 ) -> Option<NewPairs<'a>> {
     let current: &Current = planner.constraints.situation.current;
@@ -181,15 +184,15 @@ fn open_by_slot(
     making: &Making<'_>,
     target: &Node<'_>,
     open: Vec<usize>,
-) -> BTreeMap<Slot, InSlot> {
+) -> BySlot {
     if planner.constraints.rolling.groups.is_empty() {
-        return BTreeMap::from([(STATIC, InSlot { pairs: open, is_first: true, ..InSlot::default() })]);
+        return BySlot::of_one(STATIC, open);
     }
     let current: &Current = planner.constraints.situation.current;
     let made = current.made_at(making.new, &target.element.name);
     let half_made = current.half_made_at(making.new, &target.element.name);
     let suspended = planner.constraints.rolling.suspends(making.new);
-    by_slot(open, &making.sources, target, suspended, |at| {
+    BySlot::of(open, &making.sources, target, suspended, |at| {
         let name = &making.sources[at].element.name;
         made.is_some_and(|made| made.contains(name)) || half_made.is_some_and(|half| half.contains_key(name))
     })
@@ -230,7 +233,32 @@ fn cease_again<'a>(
         let rank = rank::of(new.source_state);
         constraints.hold_leaving(&source.element.name, rank, step, Priority::Required, why);
     }
+    after_held_ends(planner, making, target, (again, slot), step);
     step
+}
+
+/// Makes the step that ceases pairs again wait for the ends of an earlier turn which the pairs precede: they reach
+/// their state while the pairs exist.
+fn after_held_ends<'a>(
+    planner: &mut RelationshipPlanner<'_, 'a>,
+    making: &Making<'a>,
+    target: &Node<'a>,
+    (again, slot): (&[usize], Slot),
+    step: Draft,
+) {
+    let (source_modifier, target_modifier) = modifiers(planner, making.new);
+    let constraints = &mut *planner.constraints;
+    let sources = again.iter().map(|at| (&making.sources[*at], making.new.source_state, source_modifier));
+    for (end, state, modifier) in sources.chain([(target, making.new.target_state, target_modifier)]) {
+        if modifier != Modifier::Pre || moves_in(slot, end) {
+            continue;
+        }
+        let Some(held) = reached(constraints, end, rank::of(state)) else { continue };
+        let rule = format!("{} becomes {state} with the relationship", end.element.name.local());
+        let why = constraints.graph.because(making.new, rule);
+        let priority = if end.place.is_some() { Priority::Required } else { Priority::Strong };
+        constraints.graph.constrain(step, held, WaitKind::After, priority, why);
+    }
 }
 
 /// Returns the nodes for which a relationship can be created.
@@ -241,11 +269,7 @@ fn making<'a>(
 ) -> Making<'a> {
     let ready = |ends, least: u8| -> Vec<Node<'a>> {
         let nodes = planner.nodes(planner.constraints.desired(), ends);
-        nodes
-            .into_iter()
-            .filter(|(_, path)| path.end >= least)
-            .map(|(element, path)| Node { element, path, stays: false, drops: false, wanted: true })
-            .collect()
+        nodes.into_iter().filter(|node| node.path.end >= least).collect()
     };
     let mut sources = ready(&new.sources, rank::of(new.source_state));
     let mut targets = ready(&new.targets, rank::of(new.target_state));
@@ -259,6 +283,7 @@ fn making<'a>(
         targets,
         outdated: planner.constraints.situation.current.outdated_of(new),
         passes_on: planner.constraints.passes_on() && !rolls_at_an_end(planner.constraints, new),
+        ceased_first: OnceCell::new(),
     }
 }
 
@@ -354,10 +379,10 @@ fn create_at<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
     target: &Node<'a>,
-    (pairs, slot): (&InSlot, Slot),
+    (pairs, slot): (&InSlot<'_>, Slot),
     ceased: &[Draft],
 ) -> Draft {
-    let open = &pairs.pairs;
+    let open = pairs.pairs;
     let Making { new, sources, .. } = making;
     let with = || open.iter().map(|at| &sources[*at]);
     let step = planner.constraints.graph.step(
@@ -377,7 +402,14 @@ fn create_at<'a>(
     let (source_modifier, target_modifier) = modifiers(planner, new);
     let least_target = rank::least(new.target_state, target_modifier);
     if is_done(slot, target) {
-        after_end(planner.constraints, making, step, (End::Target, &target.element.name), least_target);
+        let reached = reached(planner.constraints, target, least_target);
+        after_end(
+            planner.constraints,
+            making,
+            step,
+            (End::Target, &target.element.name),
+            (least_target, reached),
+        );
     }
     note_created(planner.constraints, (step, slot), with().chain([target]));
     // A target that stays has no step to hold, and batches are not passed on.
@@ -392,7 +424,7 @@ fn create_at<'a>(
         planner.constraints.hold_whole(target.element, rank::of(state), step, why);
     }
     for ceased in ceased.iter().copied() {
-        let why = planner.constraints.graph.because(new, before_it(making, target, open));
+        let why = before_it(planner.constraints, making, target, open);
         planner.constraints.graph.need(step, ceased, why);
         if !target.path.falls() {
             let least = rank::least(new.source_state, source_modifier);
@@ -407,20 +439,24 @@ fn after_sources<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
     step: Draft,
-    (pairs, slot): (&InSlot, Slot),
+    (pairs, slot): (&InSlot<'_>, Slot),
 ) {
     let with = || pairs.pairs.iter().map(|at| &making.sources[*at]);
     let least = rank::least(making.new.source_state, modifiers(planner, making.new).0);
     let each_by_itself = !planner.options.adopt && are_apart(with());
-    let mut after = |source: &ElementName| {
+    let constraints = &mut *planner.constraints;
+    let after = |constraints: &mut Constraints<'_>, source: &ElementName, reached| {
         if each_by_itself {
-            after_each(planner.constraints, making, step, source, least);
+            after_each(constraints, making, step, source, (least, reached));
         } else {
-            after_end(planner.constraints, making, step, (End::Source, source), least);
+            after_end(constraints, making, step, (End::Source, source), (least, reached));
         }
     };
     if slot.is_none() || with().all(|source| source.path.rolls.turn == 0) {
-        making.listed(&pairs.pairs).iter().for_each(after);
+        for source in making.listed(pairs.pairs) {
+            let reached = constraints.reached(&source, least);
+            after(constraints, &source, reached);
+        }
         return;
     }
     // A node of a later turn is far enough, and a pair with a node of an earlier turn exists already.
@@ -428,7 +464,10 @@ fn after_sources<'a>(
         let turn = source.path.rolls.turn;
         turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
     };
-    with().filter(is_due).for_each(|source| after(&source.element.name));
+    for source in with().filter(is_due) {
+        let reached = reached(constraints, source, least);
+        after(constraints, &source.element.name, reached);
+    }
 }
 
 /// Records the creation of pairs with nodes of rolling groups, which the next batch waits for.
@@ -559,15 +598,22 @@ fn after_values(
     constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
 }
 
-/// Makes the creation of a relationship wait until an end has the rank `least`.
+/// Returns the step after which a node has a rank; `None` if it has the rank already or never reaches it.
+fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Option<Draft> {
+    match node.place {
+        Some(place) => constraints.parts.list[place].reaching(rank),
+        None => constraints.reached(&node.element.name, rank),
+    }
+}
+
+/// Makes the creation of a relationship wait until an end has the rank `least`, which is so after `reached`.
 fn after_end(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
     step: Draft,
     (side, end): (End, &ElementName),
-    least: u8,
+    (least, reached): (u8, Option<Draft>),
 ) {
-    let reached = constraints.reached(end, least);
     if reached.is_none() && !making.passes_on {
         return;
     }
@@ -585,7 +631,8 @@ fn after_end(
     }
 }
 
-/// Makes the creation wait until each node of a source has the rank `least` or has failed.
+/// Makes the creation wait until each node of a source has the rank `least`, which is so after `reached`, or has
+/// failed.
 ///
 /// A failed source does not prevent the creation with the others.
 fn after_each(
@@ -593,9 +640,8 @@ fn after_each(
     making: &Making<'_>,
     step: Draft,
     source: &ElementName,
-    least: u8,
+    (least, reached): (u8, Option<Draft>),
 ) {
-    let reached = constraints.reached(source, least);
     if reached.is_none() && !making.passes_on {
         return;
     }
@@ -646,16 +692,23 @@ fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
 }
 
 /// Returns the reason why a pair is ceased before it is created at a target.
-fn before_it(making: &Making<'_>, target: &Node<'_>, open: &[usize]) -> String {
+fn before_it(
+    constraints: &mut Constraints<'_>,
+    making: &Making<'_>,
+    target: &Node<'_>,
+    open: &[usize],
+) -> Why {
     let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
     let with = open.iter().map(|at| &making.sources[*at]).filter(|source| target.stays && source.stays);
     let values = with.filter_map(|source| outdated?.get(&source.element.name)).flatten();
     let names: BTreeSet<&PropertyName> = values.map(|value| &value.property).collect();
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-    match names.as_slice() {
-        [] => "the old relationship is ceased first".to_owned(),
-        names => format!("the outdated relationship is ceased first: its {} has changed", names.join(", ")),
+    if names.is_empty() {
+        let rule = || "the old relationship is ceased first".to_owned();
+        return *making.ceased_first.get_or_init(|| constraints.graph.because(making.new, rule()));
     }
+    let rule = format!("the outdated relationship is ceased first: its {} has changed", names.join(", "));
+    constraints.graph.because(making.new, rule)
 }
 
 /// Returns the phase in which a relationship is created at a target.

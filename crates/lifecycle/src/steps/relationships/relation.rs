@@ -25,6 +25,8 @@ pub(super) struct Relation<'a> {
 pub(super) struct Node<'a> {
     pub(super) element: &'a Element,
     pub(super) path: NodePath,
+    /// The place of its part, if it is a resource.
+    pub(super) place: Option<usize>,
     /// Whether its existing pairs can stay.
     pub(super) stays: bool,
     /// Whether its pairs cannot stay because it is lowered.
@@ -44,15 +46,15 @@ pub(super) struct RelationshipPlanner<'p, 'a> {
 }
 
 impl<'a> RelationshipPlanner<'_, 'a> {
-    /// Returns the nodes of some ends with their paths.
-    pub(super) fn nodes(
-        &self,
-        topology: Option<&'a Topology>,
-        ends: &'a [Endpoint],
-    ) -> Vec<(&'a Element, NodePath)> {
+    /// Returns the nodes of some ends, as nodes that are desired.
+    pub(super) fn nodes(&self, topology: Option<&'a Topology>, ends: &'a [Endpoint]) -> Vec<Node<'a>> {
         let Some(topology) = topology else { return Vec::new() };
         let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
-        nodes.map(|node| (node, self.constraints.parts.node(topology, node))).collect()
+        let node = |element| {
+            let (path, place) = self.constraints.parts.node(topology, element);
+            Node { element, path, place, stays: false, drops: false, wanted: true }
+        };
+        nodes.map(node).collect()
     }
 
     /// Returns the nodes at one end of the installed relationship, and whether the pairs of each stay.
@@ -63,11 +65,12 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         let new = relation.new.filter(|new| !new.is_order_only());
         let wanted: HashSet<&ElementName> = new.map_or_else(HashSet::new, |new| {
             let (ends, least) = side(new, end);
-            let nodes = self.nodes(self.constraints.desired(), ends);
-            nodes.into_iter().filter(|(_, path)| path.end >= least).map(|(node, _)| &node.name).collect()
+            let nodes = self.nodes(self.constraints.desired(), ends).into_iter();
+            nodes.filter(|node| node.path.end >= least).map(|node| &node.element.name).collect()
         });
         let read = end_properties(old, end);
-        let node = |(element, path): (&'a Element, NodePath)| {
+        let node = |node: Node<'a>| {
+            let Node { element, path, .. } = node;
             // An assembly that loses a part is wanted without it.
             let wanted = wanted.contains(&element.name);
             let stays = wanted
@@ -75,7 +78,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
                 && path.falls_to >= rank
                 && !self.changes_one_of(&element.name, &read)
                 && !self.is_other_reference(element);
-            Node { element, path, stays, drops: path.falls_to < rank, wanted }
+            Node { stays, drops: path.falls_to < rank, wanted, ..node }
         };
         self.nodes(self.constraints.installed(), ends).into_iter().map(node).collect()
     }

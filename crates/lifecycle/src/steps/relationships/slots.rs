@@ -3,8 +3,6 @@
 //! A pair of a rolling node is re-created in the node's turn, with all other ends as they are then. A pair of
 //! two rolling nodes is re-created twice, unless its relationship is *suspended* during all turns.
 
-use std::collections::BTreeMap;
-
 use windlass_plan::Draft;
 
 use super::relation::Node;
@@ -17,10 +15,9 @@ pub(super) type Slot = Option<u32>;
 pub(super) const STATIC: Slot = Some(0);
 
 /// The pairs of a target that are re-created in one slot, by the positions of their sources.
-#[derive(Default)]
-pub(super) struct InSlot {
+pub(super) struct InSlot<'s> {
     /// All pairs.
-    pub(super) pairs: Vec<usize>,
+    pub(super) pairs: &'s [usize],
     /// Those that an earlier slot has re-created.
     pub(super) again: Vec<usize>,
     /// Whether this slot is the first of some of them.
@@ -96,31 +93,73 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
     (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
 }
 
-/// Groups the pairs of a target by their slots. `was_there` tells which of them exist before.
-pub(super) fn by_slot(
-    pairs: Vec<usize>,
-    sources: &[Node<'_>],
-    target: &Node<'_>,
-    suspended: bool,
-    was_there: impl Fn(usize) -> bool,
-) -> BTreeMap<Slot, InSlot> {
-    let mut found: BTreeMap<Slot, InSlot> = BTreeMap::new();
-    for at in pairs {
-        let existed = was_there(at);
-        let (first, second) = if existed {
-            slots(&sources[at], target, suspended)
-        } else {
-            (slot_of_new(&sources[at], target), None)
-        };
-        let slot = found.entry(first).or_default();
-        slot.pairs.push(at);
-        slot.is_first = true;
-        slot.existed |= existed;
-        if let Some(second) = second {
-            let slot = found.entry(second).or_default();
-            slot.pairs.push(at);
-            slot.again.push(at);
-        }
+/// The pairs of a target in the order of their slots, by the positions of their sources.
+pub(super) struct BySlot {
+    /// The turns of all pairs. A pair that is re-created twice has two.
+    turns: Vec<Turn>,
+    /// The sources of `turns`.
+    sources: Vec<usize>,
+}
+
+/// A turn of one pair.
+struct Turn {
+    slot: Slot,
+    /// Whether an earlier turn has re-created the pair.
+    is_again: bool,
+    /// Whether the pair exists before, if this is its first turn.
+    existed: bool,
+}
+
+impl BySlot {
+    /// Returns new pairs that all have the same slot.
+    pub(super) fn of_one(slot: Slot, sources: Vec<usize>) -> Self {
+        let turn = || Turn { slot, is_again: false, existed: false };
+        Self { turns: std::iter::repeat_with(turn).take(sources.len()).collect(), sources }
     }
-    found
+
+    /// Groups the pairs of a target with some sources. `was_there` tells which of them exist before.
+    pub(super) fn of(
+        pairs: Vec<usize>,
+        sources: &[Node<'_>],
+        target: &Node<'_>,
+        suspended: bool,
+        was_there: impl Fn(usize) -> bool,
+    ) -> Self {
+        let mut turns = Vec::with_capacity(pairs.len());
+        for at in pairs {
+            let existed = was_there(at);
+            let (first, second) = if existed {
+                slots(&sources[at], target, suspended)
+            } else {
+                (slot_of_new(&sources[at], target), None)
+            };
+            turns.push((Turn { slot: first, is_again: false, existed }, at));
+            turns.extend(second.map(|slot| (Turn { slot, is_again: true, existed: false }, at)));
+        }
+        turns.sort_by_key(|(turn, _)| turn.slot);
+        let (turns, sources) = turns.into_iter().unzip();
+        Self { turns, sources }
+    }
+
+    /// Tells whether a pair is re-created twice.
+    pub(super) fn creates_twice(&self) -> bool {
+        self.turns.iter().any(|turn| turn.is_again)
+    }
+
+    /// Returns the slots with their pairs.
+    pub(super) fn each(&self) -> impl Iterator<Item = (Slot, InSlot<'_>)> {
+        let mut sources = self.sources.as_slice();
+        self.turns.chunk_by(|one, next| one.slot == next.slot).map(move |turns| {
+            let (pairs, rest) = sources.split_at(turns.len());
+            sources = rest;
+            let again = turns.iter().zip(pairs).filter(|(turn, _)| turn.is_again).map(|(_, at)| *at);
+            let in_slot = InSlot {
+                pairs,
+                again: again.collect(),
+                is_first: turns.iter().any(|turn| !turn.is_again),
+                existed: turns.iter().any(|turn| turn.existed),
+            };
+            (turns[0].slot, in_slot)
+        })
+    }
 }
