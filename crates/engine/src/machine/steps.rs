@@ -76,15 +76,20 @@ impl ProcessMachine {
                 self.reach(element, *to, Some(process));
             }
             Work::Package { element } => self.note_package(element),
-            Work::Relate(relate) if relate.operations.is_empty() => {
-                let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
+            Work::Relate(relate) => {
+                let Relate { direction, assembly, relationship, target, sources, operations, side, .. } =
+                    &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
+                    // An earlier version with more operations may have called all that this one needs.
+                    let is_whole = made && self.world.pairs.get(&key).is_some_and(PairRecord::is_half_made);
                     // The version that the pair was created from may have operations to cease it.
-                    if !self.planned_pair(&key, &[], *direction, *side).is_empty() {
+                    if !(operations.is_empty() || is_whole)
+                        || !self.planned_pair(&key, operations, *direction, *side).is_empty()
+                    {
                         continue;
                     }
-                    if made {
+                    if made && !is_whole {
                         self.note_given_before(&key);
                     }
                     self.put_pair(&key, made);

@@ -36,7 +36,7 @@ pub struct Component {
 }
 
 /// A relationship of a random assembly.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Tie {
     /// The component that is its source.
     pub source: u8,

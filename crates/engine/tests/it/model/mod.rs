@@ -363,3 +363,68 @@ fn a_pair_lasts_until_its_target_has_come_up() {
         [Some(Interruption::Death { batch: 36, keeps_last: false }), None, None],
     ));
 }
+
+/// A change that stops between the two operations of a pair is taken back, and one of them is enough for the version
+/// before.
+#[test]
+fn a_half_made_pair_is_whole_for_a_version_with_fewer_operations() {
+    let tie = |source, target, states, modifiers, operations, reads| {
+        Some(Tie { source, target, states, modifiers, operations, reads })
+    };
+    let inner = tie(0, 0, (2, 2), (false, false), 0, 0).unwrap();
+    let part = |shape, nodes| {
+        Some(Component { shape, nodes, value: 0, kind: 0, volatile: false, reads: None, inner })
+    };
+    let parts = || vec![part(0, 1), part(5, 3)];
+    let (post, pre) = ((false, false), (false, true));
+    let (second, third) = (tie(205, 202, (3, 2), pre, 1, 1), tie(68, 55, (4, 4), post, 0, 0));
+    let a = Spec {
+        components: parts(),
+        ties: vec![
+            tie(224, 220, (2, 2), pre, 1, 1),
+            second,
+            third,
+            tie(117, 250, (4, 3), pre, 3, 2),
+            tie(91, 213, (4, 3), post, 1, 2),
+            tie(138, 218, (3, 4), pre, 2, 1),
+            tie(253, 143, (3, 2), pre, 2, 2),
+            tie(127, 152, (3, 4), post, 1, 0),
+            tie(219, 224, (3, 2), pre, 3, 0),
+        ],
+    };
+    let b = Spec {
+        components: parts(),
+        ties: vec![
+            None,
+            second,
+            third,
+            None,
+            tie(76, 197, (3, 3), post, 1, 2),
+            tie(123, 61, (3, 4), post, 2, 0),
+            None,
+            tie(14, 69, (2, 2), post, 3, 0),
+            None,
+        ],
+    };
+    let trouble = Trouble {
+        luck: Luck { seed: 13_742_566_459_450_376_988, fails: 0, cut: None },
+        loses: 0,
+        lost_did: true,
+        effect: None,
+        observable: true,
+        panics: true,
+        stumbles: 0,
+        max_jobs: None,
+    };
+    on_virtual_time(to_and_fro(
+        &a,
+        &b,
+        trouble,
+        true,
+        [
+            Some(Interruption::Death { batch: 17, keeps_last: false }),
+            None,
+            Some(Interruption::Stop { soon: 128, now: None }),
+        ],
+    ));
+}
