@@ -140,7 +140,7 @@ pub enum EngineError {
     },
     /// Another process holds the lease.
     #[error("`{name}` is held by {by}; wait until it ends, or stop it, and try again")]
-    AtWork {
+    Busy {
         /// The assembly.
         name: AssemblyName,
         /// The holder.
@@ -301,7 +301,7 @@ impl EngineError {
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
             // The same situation as a lease that the store refuses.
-            Self::AtWork { .. } => windlass_store::codes::HELD,
+            Self::Busy { .. } => windlass_store::codes::HELD,
             Self::NoVersion { .. } => codes::NO_VERSION,
             Self::Scale(error) => code_of_scale(error),
             Self::Heal(error) => code_of_heal(error),
@@ -343,9 +343,7 @@ impl EngineError {
             Self::Store(StoreError::Key(error)) => error.is_input(),
             Self::Store(StoreError::Claimed { .. }) => true,
             Self::Store(_) | Self::Unreachable(_) | Self::Stopped => false,
-            Self::Entangled { .. } | Self::Interrupted(_) | Self::Unfinished(_) | Self::AtWork { .. } => {
-                false
-            }
+            Self::Entangled { .. } | Self::Interrupted(_) | Self::Unfinished(_) | Self::Busy { .. } => false,
             Self::NeedsDecision { .. } | Self::NotUndecided { .. } | Self::DamagedCall { .. } => false,
             Self::PackageGone(_) | Self::PackageUnreadable { .. } => false,
             Self::RequestEnded { .. } | Self::RequestUnreadable { .. } | Self::Pending { .. } => false,

@@ -60,7 +60,7 @@ pub struct Demand {
 
 /// The meaning of a sample for the policies of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum SampleUse {
     /// A policy reads it.
     Counted,
     /// A policy reads that metric, and expects another kind of value, which the text names.
@@ -166,15 +166,15 @@ impl Monitor {
     }
 
     /// Returns the meaning of a sample for the policies.
-    pub fn heard(&self, sample: &Sample) -> Heard {
-        let mut heard = Heard::Unread;
+    pub fn use_of(&self, sample: &Sample) -> SampleUse {
+        let mut found = SampleUse::Unread;
         for rule in self.rules.iter().filter(|rule| rule.sources.contains(&sample.id)) {
             if rule.limits.read(sample.reading) {
-                return Heard::Counted;
+                return SampleUse::Counted;
             }
-            heard = Heard::OtherSort(rule.limits.sort());
+            found = SampleUse::OtherSort(rule.limits.sort());
         }
-        heard
+        found
     }
 
     /// Returns the elements that have recovered. Each of their heal policies has as many consecutive samples in
@@ -609,11 +609,11 @@ mod tests {
     fn a_reading_of_the_other_sort_is_no_sample() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "2")]));
         let load = Sample { id: "t__a.integrity".to_owned(), reading: Reading::Load(5.0) };
-        assert_eq!(monitor.heard(&load), Heard::OtherSort("an integrity, `OK` or `BROKEN`"));
+        assert_eq!(monitor.use_of(&load), SampleUse::OtherSort("an integrity, `OK` or `BROKEN`"));
         let unread = Sample { id: "t__a.load".to_owned(), ..load.clone() };
-        assert_eq!(monitor.heard(&unread), Heard::Unread);
+        assert_eq!(monitor.use_of(&unread), SampleUse::Unread);
         let broken = Sample { reading: Reading::Integrity(false), ..load.clone() };
-        assert_eq!(monitor.heard(&broken), Heard::Counted);
+        assert_eq!(monitor.use_of(&broken), SampleUse::Counted);
         assert_eq!(monitor.sample(minute(1), &broken).len(), 0);
         assert_eq!(monitor.sample(minute(1), &load).len(), 0);
         assert_eq!(monitor.sample(minute(2), &broken).len(), 1, "what is between says nothing");

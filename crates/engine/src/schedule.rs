@@ -99,7 +99,7 @@ pub struct Schedule<K> {
     duties: BTreeMap<K, Duty>,
     /// The duties that do not run, by their next fire time.
     agenda: BTreeSet<(Timestamp, K)>,
-    /// The last time that was told.
+    /// The last time that was given.
     now: Timestamp,
 }
 

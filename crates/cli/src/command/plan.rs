@@ -261,7 +261,7 @@ fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
         };
         let indent = "  ".repeat(because.depth);
         let origin = because.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
-        let repeated = if because.told { " (see above)" } else { "" };
+        let repeated = if because.repeated { " (see above)" } else { "" };
         let reason = styled(DIM, format!("{}{origin}{repeated}", because.reason));
         say!("{indent}{word} {} {}: {reason}", because.on, because.action);
     }

@@ -64,11 +64,11 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             Notice::Acts { assembly, what, because } => {
                 ("acts", Some(assembly), format!("{what}: {because}"))
             }
-            Notice::TakesUp { assembly, request, what, by } => {
-                ("takes-up", Some(assembly), format!("{request} {what}: requested by {by}"))
+            Notice::RequestBegins { assembly, request, what, by } => {
+                ("begins", Some(assembly), format!("{request} {what}: requested by {by}"))
             }
-            Notice::GoesOn { assembly, process, what } => {
-                ("goes-on", Some(assembly), format!("{process} {what}"))
+            Notice::ProcessResumes { assembly, process, what } => {
+                ("resumes", Some(assembly), format!("{process} {what}"))
             }
             Notice::GivesUp { assembly, part, times, because } => (
                 "gives-up",
@@ -89,7 +89,7 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             Notice::Ended { assembly, process, status } => {
                 ("ended", Some(assembly), format!("{process} {status}"))
             }
-            Notice::Stopping { at_work } => ("stopping", None, list(at_work)),
+            Notice::Stopping { busy } => ("stopping", None, list(busy)),
             Notice::Trouble(trouble) => ("trouble", None, trouble.clone()),
             Notice::Back { store } => ("back", None, format!("{store} is back")),
             _ => return,
@@ -108,10 +108,10 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         Notice::Acts { assembly, what, because } => {
             say!("{at} {assembly}: {} because {because}", styled(ODD, what));
         }
-        Notice::TakesUp { assembly, request, what, by } => {
+        Notice::RequestBegins { assembly, request, what, by } => {
             say!("{at} {assembly}: {} ({request}), requested by {by}", styled(ODD, what));
         }
-        Notice::GoesOn { assembly, process, what } => {
+        Notice::ProcessResumes { assembly, process, what } => {
             say!("{at} {assembly}: resumes {process} {}, which was interrupted", styled(ODD, what));
         }
         Notice::GivesUp { assembly, part, times, because } => {
@@ -147,11 +147,8 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
             say!("{at} {assembly}: {process} {}", styled(style, status));
         }
-        Notice::Stopping { at_work } => {
-            tell!(
-                "{now} the jobs of {} have {grace} s to end; interrupt again to stop them now",
-                list(at_work)
-            );
+        Notice::Stopping { busy } => {
+            tell!("{now} the jobs of {} have {grace} s to end; interrupt again to stop them now", list(busy));
         }
         Notice::Trouble(trouble) => tell!("{now} {trouble}; windlass tries again"),
         Notice::Back { store } => tell!("{now} {store} is back"),

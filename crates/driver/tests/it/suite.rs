@@ -44,7 +44,7 @@ detected! {
     an_ignored_checkpoint: IgnoresCheckpoint by checkpoints::a_lost_checkpoint_is_passed_on, "was not recorded";
     answers_in_another_order: Reversed by batches::performed_as_if_alone, "in a batch, and alone";
     one_answer_for_all: OneForAll by batches::a_lost_job_answers_every_call, "the number of answers";
-    a_stop_that_is_ignored: GoesOn by cancellation::ends_soon_while_performing, "after the stop";
+    a_stop_that_is_ignored: RunsOn by cancellation::ends_soon_while_performing, "after the stop";
     a_secret_in_a_job: SecretInJob by secrets::not_in_jobs, "a secret is in the job";
     a_secret_in_the_data_of_a_log: SecretInData by secrets::not_in_reports, "a secret is in the answer";
     a_secret_in_a_log: SecretInLog by secrets::not_in_reports, "a secret is in the answer";

@@ -42,7 +42,7 @@ pub(crate) enum Slip {
     /// Only the first call of a batch is answered.
     OneForAll,
     /// A stop is ignored.
-    GoesOn,
+    RunsOn,
     /// A secret is in the job's arguments.
     SecretInJob,
     /// A secret is in a log entry.
@@ -156,8 +156,8 @@ impl Driver for TwoStep {
         let mut answers = Vec::new();
         for (at, call) in calls.iter().enumerate() {
             let stopped = || Failure::new(FailureKind::Lost, "it was stopped on request");
-            let goes_on = !context.cancelled() || self.has(Slip::GoesOn);
-            answers.push(if goes_on { self.create(context, at, call).await } else { Err(stopped()) });
+            let runs_on = !context.cancelled() || self.has(Slip::RunsOn);
+            answers.push(if runs_on { self.create(context, at, call).await } else { Err(stopped()) });
         }
         if self.has(Slip::OneForAll) {
             answers.truncate(1);

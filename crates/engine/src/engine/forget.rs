@@ -43,7 +43,7 @@ impl Upkeep<'_> {
         part: Option<&ElementName>,
     ) -> Result<ForgottenRecords, EngineError> {
         if let Some(by) = self.store.holder(name).await? {
-            return Err(EngineError::AtWork { name: name.clone(), by: Box::new(by) });
+            return Err(EngineError::Busy { name: name.clone(), by: Box::new(by) });
         }
         let snapshot = self.unentangled(name, part).await?;
         Ok(Forgetting::new(&snapshot, part).records())

@@ -79,7 +79,7 @@ impl Upkeep<'_> {
     /// The reason why it can't.
     pub async fn can_hand_over(&self, name: &AssemblyName) -> Result<(), EngineError> {
         if let Some(by) = self.store.holder(name).await? {
-            return Err(EngineError::AtWork { name: name.clone(), by: Box::new(by) });
+            return Err(EngineError::Busy { name: name.clone(), by: Box::new(by) });
         }
         self.bundle(name).await.map(drop)
     }

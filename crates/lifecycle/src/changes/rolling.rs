@@ -173,7 +173,7 @@ impl Rolling {
     /// The producers of outputs precede their readers.
     fn give_turns(&mut self, parts: &mut Parts<'_>) {
         let reads = |group: &RollingGroup| {
-            let mut parts_of = group.batches.iter().flat_map(|batch| RollingGroup::parts(batch));
+            let mut parts_of = group.batches.iter().flat_map(RollingGroup::parts);
             parts_of.any(|at| parts.list[at].awaited_producers().next().is_some())
         };
         self.groups.sort_by_cached_key(reads);

@@ -85,8 +85,10 @@ fn attempt(
     }
     follow_values(&mut parts, situation);
     let rolling = Rolling::of(&mut parts, situation, options, suspended.clone());
-    // Most parts have three steps and read one output. Unused capacity costs nothing.
-    let mut graph = Graph::with_capacity(4 * parts.list.len(), 2 * parts.list.len());
+    // Most parts have three steps and read one output. A node that changes in a batch of its own has nine steps with
+    // its pair and its barrier. Unused capacity costs nothing.
+    let (steps, waits) = if rolling.groups.is_empty() { (4, 2) } else { (9, 12) };
+    let mut graph = Graph::with_capacity(steps * parts.list.len(), waits * parts.list.len());
     for part in &mut parts.list {
         transitions::add(&mut graph, part);
     }

@@ -251,8 +251,8 @@ impl Draft<'_> {
                 self.assembly(&middle, &own, &last, component);
                 self.pair(&deepest, &middle, component);
                 self.resource(&last, &middle, component);
-                self.inner.push(relationship(&own, "outer", (&first, &middle), &component.inner));
-                self.inner.push(relationship(&middle, "middle", (&deepest, &last), &component.inner));
+                self.inner.push(relationship(&own, "outer", (&first, &middle), component.inner));
+                self.inner.push(relationship(&middle, "middle", (&deepest, &last), component.inner));
             }
         }
     }
@@ -264,7 +264,7 @@ impl Draft<'_> {
         for part in [&first, &second] {
             self.resource(part, node, component);
         }
-        self.inner.push(relationship(node, "inner", (&first, &second), &component.inner));
+        self.inner.push(relationship(node, "inner", (&first, &second), component.inner));
     }
 
     /// Adds an assembly that promotes the operations of one of its parts.
@@ -330,7 +330,7 @@ impl Draft<'_> {
             let source = usize::from(tie.source) % target;
             let ends = (self.name(there[source]), self.name(there[target]));
             let ends = (&*ends.0, &*ends.1);
-            self.relationships.push(relationship(self.root, &format!("r{at}"), ends, tie));
+            self.relationships.push(relationship(self.root, &format!("r{at}"), ends, *tie));
         }
     }
 }
@@ -344,7 +344,7 @@ fn promote(element: &mut Element, leads_to: &str) {
     }
 }
 
-fn relationship(assembly: &str, own: &str, ends: (&str, &str), tie: &Tie) -> Relationship {
+fn relationship(assembly: &str, own: &str, ends: (&str, &str), tie: Tie) -> Relationship {
     let modifier = |pre| if pre { Modifier::Pre } else { Modifier::Post };
     let call = |operation: &str, (number, end): (u8, End)| OperationCall {
         end,

@@ -15,7 +15,7 @@ impl Daemon<'_> {
         if demands.is_empty() {
             return;
         }
-        self.hear().await;
+        self.read_events().await;
         for (name, demand) in demands {
             if self.is_changing(&name) {
                 continue;
@@ -52,7 +52,7 @@ impl Daemon<'_> {
     ) -> bool {
         let Some(changed) = self.roster.get(name).map(|watched| watched.updated) else { return false };
         let key = (cluster.clone(), scale == Scale::Out);
-        if self.at_bound.get(name).and_then(|told| told.get(&key)) == Some(&changed) {
+        if self.at_bound.get(name).and_then(|reported| reported.get(&key)) == Some(&changed) {
             return true;
         }
         let Ok(Some(snapshot)) = self.store.load(name).await else { return false };

@@ -12,9 +12,9 @@ use crate::pages::for_each_assembly;
 
 impl Daemon<'_> {
     /// Handles events and requests of other processes.
-    pub(super) async fn hear(&mut self) {
-        let heard = self.read_feed().await;
-        if let Some(true) = self.answered(heard) {
+    pub(super) async fn read_events(&mut self) {
+        let read = self.read_feed().await;
+        if let Some(true) = self.answered(read) {
             self.take_up().await;
         }
     }
@@ -25,9 +25,9 @@ impl Daemon<'_> {
         const PAGE: usize = 500;
         let mut is_asked = false;
         loop {
-            let events = self.store.events(self.heard, PAGE).await?;
+            let events = self.store.events(self.last_event, PAGE).await?;
             for EventRecord { seq, draft } in &events {
-                self.heard = *seq;
+                self.last_event = *seq;
                 is_asked |= matches!(draft.body, Event::Asked { .. });
                 self.happened(&draft.assembly, &draft.body);
             }
@@ -42,7 +42,7 @@ impl Daemon<'_> {
     /// Applies an event to the daemon's view of its assembly.
     fn happened(&mut self, name: &AssemblyName, event: &Event) {
         match event {
-            Event::ProcessStarted { .. } if !self.at_work.contains(name) => {
+            Event::ProcessStarted { .. } if !self.busy.contains(name) => {
                 self.elsewhere.insert(name.clone());
                 self.roster.pause(name);
             }
@@ -94,8 +94,11 @@ impl Daemon<'_> {
         }
         let Some(watched) = watched else { return Ok(()) };
         let metrics = watched.metrics();
-        if !metrics.is_empty() && !self.stop.soon.is_cancelled() && self.told.get(name) != Some(&metrics) {
-            self.told.insert(name.clone(), metrics.clone());
+        if !metrics.is_empty()
+            && !self.stop.soon.is_cancelled()
+            && self.watched_metrics.get(name) != Some(&metrics)
+        {
+            self.watched_metrics.insert(name.clone(), metrics.clone());
             (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
         }
         Ok(())
@@ -106,7 +109,7 @@ impl Daemon<'_> {
         self.roster.remove(name);
         self.duties.remove(Duty::Check(name.clone())).await;
         self.forget_application(name).await;
-        self.told.remove(name);
+        self.watched_metrics.remove(name);
         self.given_up.remove(name);
         self.at_bound.remove(name);
         self.unwell.remove(name);
@@ -127,7 +130,7 @@ impl Daemon<'_> {
     async fn look_around(&mut self) -> Result<(), StoreError> {
         // A killed process writes no event: its process record stays open.
         let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
-        let elsewhere: BTreeSet<_> = open.filter(|name| !self.at_work.contains(name)).collect();
+        let elsewhere: BTreeSet<_> = open.filter(|name| !self.busy.contains(name)).collect();
         let before = std::mem::replace(&mut self.elsewhere, elsewhere);
         self.elsewhere.iter().for_each(|name| self.roster.pause(name));
         self.changed.extend(before.into_iter().filter(|name| !self.elsewhere.contains(name)));

@@ -33,7 +33,7 @@ pub enum Taken {
     /// A policy counted the sample.
     Counted,
     /// A policy reads the metric, but an intent is changing the assembly at the moment.
-    AtWork {
+    Busy {
         /// The metric.
         id: String,
         /// The assembly.
@@ -59,7 +59,7 @@ impl fmt::Display for Taken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Counted => f.write_str("it is counted"),
-            Self::AtWork { id, assembly } => {
+            Self::Busy { id, assembly } => {
                 write!(f, "`{id}` is ignored while a process changes `{assembly}`")
             }
             Self::OtherSort { id, sort } => write!(f, "`{id}` is not counted: its policy reads {sort}"),

@@ -30,7 +30,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
-use windlass_engine::monitor::{Heard, Sample};
+use windlass_engine::monitor::{Sample, SampleUse};
 use windlass_engine::schedule::Started;
 use windlass_engine::{EngineError, Stop};
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Timestamp};
@@ -53,7 +53,7 @@ struct Daemon<'a> {
     store: Arc<dyn Store>,
     stop: Stop,
     /// The last event that was read.
-    heard: Seq,
+    last_event: Seq,
     /// The assemblies that have changed since they were last read.
     changed: BTreeSet<AssemblyName>,
     /// Whether all assemblies were listed once.
@@ -68,7 +68,7 @@ struct Daemon<'a> {
     /// The factories whose discovery runs.
     discovering: BTreeSet<AssemblyName>,
     /// The metrics that were reported for each assembly.
-    told: BTreeMap<AssemblyName, Vec<String>>,
+    watched_metrics: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed because heals did not help. Each was reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// The clusters at their minimum or maximum (`true`) size, with the last change of their assembly when
@@ -77,9 +77,9 @@ struct Daemon<'a> {
     /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// The time at which the feed was last read because of a metric that no policy reads.
-    looked_around: Option<Timestamp>,
+    last_full_read: Option<Timestamp>,
     /// The assemblies with an intent that runs here. Their samples are ignored.
-    at_work: BTreeSet<AssemblyName>,
+    busy: BTreeSet<AssemblyName>,
     /// The assemblies that another command is changing, or has left unfinished. Their samples are ignored,
     /// too.
     elsewhere: BTreeSet<AssemblyName>,
@@ -88,7 +88,7 @@ struct Daemon<'a> {
     /// The requests that were tried without success since the last refresh.
     tried: BTreeSet<RequestId>,
     /// The interrupted processes that were resumed. Each is resumed once.
-    gone_on_with: BTreeSet<ProcessId>,
+    resumed: BTreeSet<ProcessId>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
@@ -148,21 +148,21 @@ pub async fn watch(
     let opened = async {
         let store = windlass.store_or_new().await?;
         store.check_key()?;
-        let heard = store.last_event().await?;
-        Ok::<_, Error>((store, heard))
+        let last_event = store.last_event().await?;
+        Ok::<_, Error>((store, last_event))
     };
-    let (store, heard) = tokio::select! {
+    let (store, last_event) = tokio::select! {
         opened = opened => opened?,
         () = stop.soon.cancelled() => return Ok(()),
     };
-    let mut feed = store.watch(heard);
+    let mut feed = store.watch(last_event);
     let (work, mut said) = Work::new(windlass.engine(store.clone()), windlass.holder(), stop.clone());
     let (duties, mut started) = Duties::begin(windlass, watching, stop.clone()).await;
     let mut daemon = Daemon {
         windlass,
         store,
         stop: stop.clone(),
-        heard,
+        last_event,
         changed: BTreeSet::new(),
         is_listed: false,
         trouble: None,
@@ -171,17 +171,17 @@ pub async fn watch(
         duties,
         background: FuturesUnordered::new(),
         discovering: BTreeSet::new(),
-        told: BTreeMap::new(),
+        watched_metrics: BTreeMap::new(),
         given_up: BTreeMap::new(),
         at_bound: BTreeMap::new(),
         unwell: BTreeMap::new(),
-        looked_around: None,
-        at_work: BTreeSet::new(),
+        last_full_read: None,
+        busy: BTreeSet::new(),
         elsewhere: BTreeSet::new(),
         work,
         looked_at: BTreeSet::new(),
         tried: BTreeSet::new(),
-        gone_on_with: BTreeSet::new(),
+        resumed: BTreeSet::new(),
         tell,
     };
     loop {
@@ -203,8 +203,8 @@ pub async fn watch(
         }
     }
     // Running processes observe the same stop, as on Ctrl-C.
-    if !daemon.at_work.is_empty() {
-        tell(Notice::Stopping { at_work: daemon.at_work.iter().cloned().collect() });
+    if !daemon.busy.is_empty() {
+        tell(Notice::Stopping { busy: daemon.busy.iter().cloned().collect() });
     }
     // Another machine has the turn of a discovery only after its lease is released.
     while !daemon.discovering.is_empty() {
@@ -213,7 +213,7 @@ pub async fn watch(
             daemon.discovering.remove(&factory);
         }
     }
-    while !(daemon.at_work.is_empty() && daemon.looked_at.is_empty()) {
+    while !(daemon.busy.is_empty() && daemon.looked_at.is_empty()) {
         let Some(said) = said.recv().await else { break };
         daemon.last_word(said);
     }
@@ -223,7 +223,7 @@ pub async fn watch(
 impl<'a> Daemon<'a> {
     async fn wake(&mut self, wake: Wake) {
         match wake {
-            Wake::Feed => self.hear().await,
+            Wake::Feed => self.read_events().await,
             Wake::Sample(incoming) => self.take_in(incoming).await,
             Wake::Said(said) => self.take(said).await,
             Wake::Done(Done::Pruned(pruned)) => self.note_pruned(pruned).await,
@@ -260,7 +260,7 @@ impl<'a> Daemon<'a> {
 
     /// Tells whether an intent runs on an assembly, here or in another process.
     fn is_changing(&self, name: &AssemblyName) -> bool {
-        self.at_work.contains(name) || self.elsewhere.contains(name)
+        self.busy.contains(name) || self.elsewhere.contains(name)
     }
 
     /// Reports once that the store fails, and once that it works again.
@@ -290,9 +290,9 @@ impl<'a> Daemon<'a> {
         let Incoming { sample, answer } = incoming;
         let now = self.windlass.now();
         let is_unread = matches!(self.taken(&sample), Taken::Unread { .. });
-        if is_unread && self.looked_around.is_none_or(|last| last.plus_millis(PAUSE) <= now) {
-            self.looked_around = Some(now);
-            self.hear().await;
+        if is_unread && self.last_full_read.is_none_or(|last| last.plus_millis(PAUSE) <= now) {
+            self.last_full_read = Some(now);
+            self.read_events().await;
         }
         let taken = self.taken(&sample);
         self.sample(&sample).await;
@@ -306,13 +306,13 @@ impl<'a> Daemon<'a> {
     fn taken(&self, sample: &Sample) -> Taken {
         let id = sample.id.clone();
         let routed = self.roster.route(sample);
-        let heard = routed.as_ref().map(|(name, sample)| (name, self.roster.heard(name, sample)));
-        match heard {
-            Some((name, Heard::Counted)) if self.is_changing(name) => {
-                Taken::AtWork { id, assembly: name.clone() }
+        let used = routed.as_ref().map(|(name, sample)| (name, self.roster.use_of(name, sample)));
+        match used {
+            Some((name, SampleUse::Counted)) if self.is_changing(name) => {
+                Taken::Busy { id, assembly: name.clone() }
             }
-            Some((_, Heard::Counted)) => Taken::Counted,
-            Some((_, Heard::OtherSort(sort))) => Taken::OtherSort { id, sort },
+            Some((_, SampleUse::Counted)) => Taken::Counted,
+            Some((_, SampleUse::OtherSort(sort))) => Taken::OtherSort { id, sort },
             _ => Taken::Unread { id, known: self.roster.sources().into_iter().collect() },
         }
     }
@@ -361,7 +361,7 @@ impl<'a> Daemon<'a> {
         match said {
             Said::Tell(notice) => (self.tell)(notice),
             Said::Ended { assembly, notice } => {
-                self.at_work.remove(&assembly);
+                self.busy.remove(&assembly);
                 match notice {
                     // The assembly has changed, so earlier samples no longer count.
                     Some(notice) => {
@@ -371,7 +371,7 @@ impl<'a> Daemon<'a> {
                     }
                     None => self.roster.resume(&assembly),
                 }
-                self.hear().await;
+                self.read_events().await;
                 self.take_up().await;
             }
             Said::Checked { factory, checked } => self.take_checked(factory, checked).await,
@@ -406,7 +406,7 @@ impl<'a> Daemon<'a> {
         match said {
             Said::Tell(notice) => (self.tell)(notice),
             Said::Ended { assembly, notice } => {
-                self.at_work.remove(&assembly);
+                self.busy.remove(&assembly);
                 notice.into_iter().for_each(self.tell);
             }
             Said::Looked { assembly, .. } => drop(self.looked_at.remove(&assembly)),

@@ -92,7 +92,7 @@ pub enum Notice {
         why: String,
     },
     /// The daemon begins a request.
-    TakesUp {
+    RequestBegins {
         /// The assembly.
         assembly: AssemblyName,
         /// The request.
@@ -103,7 +103,7 @@ pub enum Notice {
         by: String,
     },
     /// The daemon resumes an interrupted process.
-    GoesOn {
+    ProcessResumes {
         /// The assembly.
         assembly: AssemblyName,
         /// The process.
@@ -123,7 +123,7 @@ pub enum Notice {
     /// The daemon was asked to stop, and waits for running processes.
     Stopping {
         /// The assemblies with a running process.
-        at_work: Vec<AssemblyName>,
+        busy: Vec<AssemblyName>,
     },
     /// A failure of something that is retried.
     Trouble(String),

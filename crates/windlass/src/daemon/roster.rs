@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use windlass_engine::monitor::{Demand, Heals, Heard, Monitor, Sample};
+use windlass_engine::monitor::{Demand, Heals, Monitor, Sample, SampleUse};
 use windlass_engine::monitor_of;
 use windlass_model::policy::{MetricKind, metric_id};
 use windlass_model::{AssemblyName, ElementName, Timestamp};
@@ -144,8 +144,8 @@ impl Roster {
     }
 
     /// Returns the effect of a sample on the policies of its assembly.
-    pub(super) fn heard(&self, name: &AssemblyName, sample: &Sample) -> Heard {
-        self.watched.get(name).map_or(Heard::Unread, |watched| watched.monitor.heard(sample))
+    pub(super) fn use_of(&self, name: &AssemblyName, sample: &Sample) -> SampleUse {
+        self.watched.get(name).map_or(SampleUse::Unread, |watched| watched.monitor.use_of(sample))
     }
 
     /// Counts a sample.

@@ -18,7 +18,7 @@ impl Daemon<'_> {
     }
 
     fn begin(&mut self, request: RequestRecord) {
-        if self.stop.soon.is_cancelled() || self.at_work.contains(&request.assembly) {
+        if self.stop.soon.is_cancelled() || self.busy.contains(&request.assembly) {
             return;
         }
         if !self.tried.insert(request.id) {
@@ -36,13 +36,17 @@ impl Daemon<'_> {
         for process in left.into_iter().filter(|process| process.unattended) {
             let ProcessRecord { id, assembly, intent, .. } = process;
             let held = !matches!(self.store.holder(&assembly).await, Ok(None));
-            if held || self.at_work.contains(&assembly) || self.stop.soon.is_cancelled() {
+            if held || self.busy.contains(&assembly) || self.stop.soon.is_cancelled() {
                 continue;
             }
             // Once only: its problem is reported once, and needs the user.
-            if self.gone_on_with.insert(id) {
+            if self.resumed.insert(id) {
                 let what = intent.to_string();
-                (self.tell)(Notice::GoesOn { assembly: assembly.clone(), process: id, what: what.clone() });
+                (self.tell)(Notice::ProcessResumes {
+                    assembly: assembly.clone(),
+                    process: id,
+                    what: what.clone(),
+                });
                 self.change(assembly, what, Intent::Retry);
             }
         }
@@ -61,7 +65,7 @@ impl Daemon<'_> {
         what: String,
         intent: impl Future<Output = Result<Option<Ended>, EngineError>> + Send + 'static,
     ) {
-        self.at_work.insert(assembly.clone());
+        self.busy.insert(assembly.clone());
         self.roster.pause(&assembly);
         self.work.intent(assembly, what, intent);
     }
@@ -74,6 +78,6 @@ async fn taken_up(context: &Context, request: RequestRecord) -> Result<Option<En
         prepared => prepared?,
     };
     let RequestRecord { id, assembly, intent, by, .. } = request;
-    context.tell(Notice::TakesUp { assembly, request: id, what: intent.to_string(), by }).await;
+    context.tell(Notice::RequestBegins { assembly, request: id, what: intent.to_string(), by }).await;
     prepared.run(&context.stop).await.map(Some)
 }

@@ -133,7 +133,7 @@ pub struct BecauseView {
     /// The declaration of the reason.
     pub origin: Option<Origin>,
     /// Whether the waits of that step were listed before.
-    pub told: bool,
+    pub repeated: bool,
 }
 
 /// A step as output data.
@@ -243,7 +243,7 @@ impl PlanView {
             kind: because.wait.kind,
             reason: because.wait.reason.to_string(),
             origin: because.wait.reason.origin().cloned(),
-            told: because.is_repeated,
+            repeated: because.is_repeated,
         });
         Some(WhyView { version: 1, step, action, waits: waits.collect() })
     }

@@ -35,6 +35,7 @@ async fn a_request_is_executed_by_the_daemon() {
     assert_eq!(ended.process.status, ProcessStatus::Completed);
     assert!(project.windlass.is_removed(&shop()).await.unwrap());
     let told = told.into_inner().unwrap();
-    let is_taken = |notice: &&Notice| matches!(notice, Notice::TakesUp { request: of, .. } if *of == request);
+    let is_taken =
+        |notice: &&Notice| matches!(notice, Notice::RequestBegins { request: of, .. } if *of == request);
     assert_eq!(told.iter().filter(is_taken).count(), 1, "{told:?}");
 }

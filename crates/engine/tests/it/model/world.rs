@@ -706,7 +706,6 @@ impl Inner {
     /// Executes an operation of a relationship, or fails it. A failed operation may still have acted.
     fn ties(&mut self, key: &PairKey, direction: Direction, number: u8, well: bool, peer: Option<String>) {
         let acts = well || self.trouble.luck.one_of(2);
-        if key.relationship.as_str() == "r7" {}
         let desired = self.desired.get(&key.assembly.assembly());
         let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
         let all = found.map_or(1, |relationship| relationship.create.len());

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt::Write as _;
 
 use windlass_model::Side;
 use windlass_model::assembly::{ElementKind, OperationCall};
@@ -92,11 +93,13 @@ pub(super) fn create<'a>(
         let mut earlier: HashMap<usize, Draft> = HashMap::new();
         let slots = open_by_slot(planner, &making, target, open);
         let creates_twice = slots.creates_twice();
+        let mut before: Vec<Draft> = Vec::new();
         for (slot, pairs) in slots.each() {
             if slot.is_none() && pairs.existed {
                 planner.constraints.rolling.suspend(new);
             }
-            let mut before: Vec<Draft> = in_slot(ceased, slot).iter().map(|(_, step)| *step).collect();
+            before.clear();
+            before.extend(in_slot(ceased, slot).iter().map(|(_, step)| *step));
             if !pairs.again.is_empty() {
                 planner.constraints.rolling.create_twice(new);
                 before.push(cease_again(planner, &making, target, (&pairs.again, slot), &earlier));
@@ -598,6 +601,13 @@ fn after_values(
     constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
 }
 
+/// Returns the text of a rule. A change in batches has several for each node, and most need no more room than this.
+fn rule(text: std::fmt::Arguments<'_>) -> String {
+    let mut rule = String::with_capacity(64);
+    let _ = rule.write_fmt(text);
+    rule
+}
+
 /// Returns the step after which a node has a rank; `None` if it has the rank already or never reaches it.
 fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Option<Draft> {
     match node.place {
@@ -619,8 +629,8 @@ fn after_end(
     }
     let (name, state) = (end.local(), rank::state(least));
     let rule = match side {
-        End::Source => format!("source {name} must be {state}"),
-        End::Target => format!("target {name} must be {state}"),
+        End::Source => rule(format_args!("source {name} must be {state}")),
+        End::Target => rule(format_args!("target {name} must be {state}")),
     };
     let why = constraints.graph.because(making.new, rule);
     if let Some(reached) = reached {
@@ -645,7 +655,8 @@ fn after_each(
     if reached.is_none() && !making.passes_on {
         return;
     }
-    let rule = format!("it is created with each source {} that is {}", source.local(), rank::state(least));
+    let (name, state) = (source.local(), rank::state(least));
+    let rule = rule(format_args!("it is created with each source {name} that is {state}"));
     let why = constraints.graph.because(making.new, rule);
     if let Some(reached) = reached {
         constraints.graph.wait(step, reached, WaitKind::After, why);

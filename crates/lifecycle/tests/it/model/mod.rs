@@ -102,7 +102,7 @@ fn regression_a_relationship_with_an_incomplete_assembly() {
         let components = vec![Some(plain(0, 1, 0, 0)), Some(plain(4, parts, 0, 0))];
         Spec { components, ties }.topology()
     };
-    let (one, two, loose) = (spec(1, vec![tie.clone()]), spec(2, vec![tie]), spec(1, vec![None]));
+    let (one, two, loose) = (spec(1, vec![tie]), spec(2, vec![tie]), spec(1, vec![None]));
     let mut world = brought_up(&one, 1);
     world.go(Some(&two), &Options::default(), Luck { cut: Some(0), ..Luck::GOOD });
     settles(&mut world, &loose);

@@ -254,7 +254,7 @@ impl Machine<'_> {
         result: Result<Report, Failure>,
     ) {
         if let Some(report) = checkpoint {
-            // The failure of the call is told; a report that does not fit adds nothing to it.
+            // The failure of the call is reported; a report that does not fit adds nothing to it.
             let _ = self.take_report(now, key, report);
         }
         match result {

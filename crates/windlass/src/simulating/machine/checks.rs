@@ -33,7 +33,7 @@ impl Machine<'_> {
         lines: Vec<LogEntry>,
     ) {
         self.duty_ended(now, Duty::Check(factory));
-        // A warning that each check repeats is told once.
+        // A warning that each check repeats is reported once.
         if self.factories[factory].lines != lines {
             let name = &self.cast.factories[factory].name;
             for line in &lines {
@@ -94,7 +94,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Records that a check has failed. The same failure again is told once.
+    /// Records that a check has failed. The same failure again is reported once.
     fn check_failed(&mut self, key: Key, failure: &Failure) {
         let recorded = check_failure::of(failure);
         let Some(application) = self.applications.get_mut(&key) else { return };
