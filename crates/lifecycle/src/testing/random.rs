@@ -53,6 +53,19 @@ pub struct Tie {
     pub reads: u8,
 }
 
+impl Tie {
+    /// Creates a relationship between two ends; see the fields.
+    pub fn new(
+        (source, target): (u8, u8),
+        states: (u8, u8),
+        modifiers: (bool, bool),
+        operations: u8,
+        reads: u8,
+    ) -> Self {
+        Self { source, target, states, modifiers, operations, reads }
+    }
+}
+
 /// The specification of a random assembly. An entry that is `None` exists only in the other version.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
@@ -81,13 +94,8 @@ fn tie() -> impl Strategy<Value = Tie> {
     let states = (2..=4_u8, 2..=4_u8);
     let modifiers = (proptest::bool::weighted(0.2), proptest::bool::weighted(0.6));
     (any::<u8>(), any::<u8>(), states, modifiers, 0..4_u8, 0..3_u8).prop_map(
-        |(source, target, states, modifiers, operations, reads)| Tie {
-            source,
-            target,
-            states,
-            modifiers,
-            operations,
-            reads,
+        |(source, target, states, modifiers, operations, reads)| {
+            Tie::new((source, target), states, modifiers, operations, reads)
         },
     )
 }

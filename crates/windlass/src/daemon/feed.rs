@@ -96,9 +96,9 @@ impl Daemon<'_> {
         let metrics = watched.metrics();
         if !metrics.is_empty()
             && !self.stop.soon.is_cancelled()
-            && self.watched_metrics.get(name) != Some(&metrics)
+            && self.reported_metrics.get(name) != Some(&metrics)
         {
-            self.watched_metrics.insert(name.clone(), metrics.clone());
+            self.reported_metrics.insert(name.clone(), metrics.clone());
             (self.tell)(Notice::Watches { assembly: name.clone(), metrics });
         }
         Ok(())
@@ -109,7 +109,7 @@ impl Daemon<'_> {
         self.roster.remove(name);
         self.duties.remove(Duty::Check(name.clone())).await;
         self.forget_application(name).await;
-        self.watched_metrics.remove(name);
+        self.reported_metrics.remove(name);
         self.given_up.remove(name);
         self.at_bound.remove(name);
         self.unwell.remove(name);

@@ -68,7 +68,7 @@ struct Daemon<'a> {
     /// The factories whose discovery runs.
     discovering: BTreeSet<AssemblyName>,
     /// The metrics that were reported for each assembly.
-    watched_metrics: BTreeMap<AssemblyName, Vec<String>>,
+    reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed because heals did not help. Each was reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// The clusters at their minimum or maximum (`true`) size, with the last change of their assembly when
@@ -77,7 +77,7 @@ struct Daemon<'a> {
     /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// The time at which the feed was last read because of a metric that no policy reads.
-    last_full_read: Option<Timestamp>,
+    last_extra_read: Option<Timestamp>,
     /// The assemblies with an intent that runs here. Their samples are ignored.
     busy: BTreeSet<AssemblyName>,
     /// The assemblies that another command is changing, or has left unfinished. Their samples are ignored,
@@ -171,11 +171,11 @@ pub async fn watch(
         duties,
         background: FuturesUnordered::new(),
         discovering: BTreeSet::new(),
-        watched_metrics: BTreeMap::new(),
+        reported_metrics: BTreeMap::new(),
         given_up: BTreeMap::new(),
         at_bound: BTreeMap::new(),
         unwell: BTreeMap::new(),
-        last_full_read: None,
+        last_extra_read: None,
         busy: BTreeSet::new(),
         elsewhere: BTreeSet::new(),
         work,
@@ -290,8 +290,8 @@ impl<'a> Daemon<'a> {
         let Incoming { sample, answer } = incoming;
         let now = self.windlass.now();
         let is_unread = matches!(self.taken(&sample), Taken::Unread { .. });
-        if is_unread && self.last_full_read.is_none_or(|last| last.plus_millis(PAUSE) <= now) {
-            self.last_full_read = Some(now);
+        if is_unread && self.last_extra_read.is_none_or(|last| last.plus_millis(PAUSE) <= now) {
+            self.last_extra_read = Some(now);
             self.read_events().await;
         }
         let taken = self.taken(&sample);
