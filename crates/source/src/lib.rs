@@ -61,7 +61,7 @@
 //! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
 //! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`], [`did_you_mean`] |
 //! | fix, format | [`Fix`], [`apply_fixes`], [`formatted`] |
-//! | write YAML for any reader, with comments | [`emit()`], [`Tree`] |
+//! | write YAML for any reader, with comments | [`emit()`], [`Tree`], [`emit_typed`] |
 //! | declare the keys of a language, and make its JSON Schema | [`keys`], [`section!`] |
 //!
 //! # Deviations
@@ -106,7 +106,7 @@ mod readme {}
 pub use code::{Code, CodeInfo, code_problems};
 pub use diagnostic::{Diagnostic, Label};
 pub use diagnostics::Diagnostics;
-pub use emit::{Content, EmitStyle, Tree, emit, quote};
+pub use emit::{Content, EmitError, EmitStyle, Tree, emit, emit_typed, quote};
 pub use fix::{Edit, Fix, apply_fixes};
 pub use format::formatted;
 pub use hint::did_you_mean;

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::manifests::Manifests;
 use crate::nesting;
 use crate::open::drivers;
+use crate::published::refused;
 use crate::runtimes::RuntimeRegistry;
 use crate::script_files::ScriptFiles;
 
@@ -129,10 +130,14 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
     let here = std::env::current_dir().map_err(Error::WorkingFolder)?;
     let mut diagnostics = Diagnostics::default();
     let mut manifests = Manifests::new(scripts);
+    let mut project_files = BTreeSet::new();
     for path in paths {
         match Project::open_with(path, &here, overlay.clone(), &kinds, drivers) {
             Ok(project) => {
                 diagnostics.extend(project.warnings().clone());
+                if let Some(file) = project.file().filter(|file| project_files.insert(file.to_path_buf())) {
+                    diagnostics.extend(refused(file, overlay, runtimes, drivers));
+                }
                 match manifest_of(&project, path) {
                     Some(manifest) => manifests.add(&manifest),
                     None => check_path(&project, path, folders, &mut diagnostics),

@@ -203,6 +203,11 @@ windlass_source::codes! {
         "`windlass fmt` formats YAML files, and the named file is a script or another text. Nothing was changed in \
          it.\n\n\
          Name a file that ends with `.yaml` or `.yml`, or a folder: of a folder, only such files are formatted.";
+    REFUSED_BY_SCHEMA = "WL0594", "value that the schema of windlass.yaml refuses",
+        "A driver or a runtime declares the schema of its settings, and a value in `windlass.yaml` does not match \
+         it. Editors that use the schema mark the same value. `windlass check` reports it; other commands let the \
+         driver or the runtime decide.\n\n\
+         Correct the value. `windlass schema project` prints the schema, with a description of each setting.";
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ pub mod open;
 mod pages;
 mod places;
 pub mod prune;
+mod published;
 mod references;
 pub mod rename;
 pub mod repair;

@@ -31,11 +31,9 @@ pub(crate) fn misfits(
     let values = Value::from(values.collect::<Map<_, _>>());
     let Ok(validator) = jsonschema::validator_for(&schema) else { return Vec::new() };
     let warning = |error: jsonschema::ValidationError<'_>| {
-        let path = error.instance_path().as_str();
-        let mut steps = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
-        let name = steps.next()?;
-        let rest: Vec<String> = steps.collect();
-        let whole = [std::slice::from_ref(&name), &rest].concat().join(".");
+        let steps = steps(error.instance_path().as_str());
+        let name = steps.first()?;
+        let whole = steps.join(".");
         let part = at(&schema, error.schema_path().as_str());
         let diagnostic = if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
             let fields = part.and_then(|part| part["properties"].as_object());
@@ -50,7 +48,7 @@ pub(crate) fn misfits(
         };
         let decl = assembly.properties.get(name.as_str())?;
         let declared = assembly.source.place(decl.name_span);
-        Some(match places.get(&name) {
+        Some(match places.get(name) {
             Some(place) => diagnostic.at(place.clone()).related(declared, "declared here"),
             None => diagnostic.at(declared).label("declared here"),
         })
@@ -58,7 +56,12 @@ pub(crate) fn misfits(
     validator.iter_errors(&values).filter_map(warning).collect()
 }
 
+/// Returns the steps of a JSON pointer.
+pub(crate) fn steps(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+}
+
 /// Returns the part of a schema that contains a keyword.
-fn at<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Value> {
+pub(crate) fn at<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Value> {
     schema.pointer(keyword.rsplit_once('/')?.0)
 }

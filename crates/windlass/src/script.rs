@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use windlass_driver::case::{CaseAction, CaseInput, CaseResult};
 use windlass_driver::{Context, Failure, JobFailure, Location, Package, Report, Unrecorded, texts};
 use windlass_engine::Stop;
@@ -21,7 +20,8 @@ use windlass_project::package::{TESTS, package_in};
 use windlass_script::{KIND, Request, Style, single_script};
 use windlass_secret::Redactor;
 use windlass_source::{
-    Diagnostic, EmitStyle, LoadOptions, Mapping, Node, Reading, Source, Span, emit, files, load_one, suggest,
+    Diagnostic, EmitStyle, LoadOptions, Mapping, Node, Reading, Source, Span, emit_typed, files, load_one,
+    suggest,
 };
 
 use crate::case_input::of_request;
@@ -405,8 +405,9 @@ fn read_root(source: &Arc<Source>) -> Result<Option<Node>, Error> {
 }
 
 /// Formats a result as YAML.
+#[expect(clippy::missing_panics_doc, reason = "JSON data has text keys and finite numbers")]
 pub fn yaml(result: &CaseResult) -> String {
-    emit(&json!(result), EmitStyle::Block)
+    emit_typed(result, EmitStyle::Block).expect("a result is JSON data")
 }
 
 fn problem(diagnostic: Diagnostic) -> Error {

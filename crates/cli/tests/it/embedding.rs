@@ -42,7 +42,9 @@ impl RuntimeKind for Marked {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        vec![Setting { key: "mark", schema: json!({"type": "string", "pattern": "^[a-z]+$"}) }]
+        let mark = json!({"type": "string", "pattern": "^[a-z]+$"});
+        let weight = json!({"type": "integer", "maximum": 9, "description": "From 0 to 9."});
+        vec![Setting { key: "mark", schema: mark }, Setting { key: "weight", schema: weight }]
     }
 
     fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
@@ -146,19 +148,29 @@ fn check(env: &TestEnv, runtimes: &RuntimeRegistry) -> Vec<String> {
     let (folders, overlay, drivers) = (&[][..], &overlay, &drivers);
     let input = CheckInput { paths: &paths, folders, overlay, runtimes, drivers, scripts: None };
     let problems = check_over(input).unwrap().diagnostics;
-    problems.iter().map(|problem| format!("{} {}", problem.code, problem.message)).collect()
+    let at = |problem: &Diagnostic| problem.place().map_or(0, |place| place.start().line);
+    problems.iter().map(|problem| format!("{} {}: {}", problem.code, at(problem), problem.message)).collect()
 }
 
 #[tokio::test]
 async fn a_runtime_kind_of_an_embedding_program_serves_a_location() {
     let with_kind = RuntimeRegistry::default().with(Arc::new(Marked));
     let env = project("blue");
-    let unknown = ["WL0315 there is no runtime `marked`", "WL0311 the location `here` has no key `mark`"];
+    let unknown =
+        ["WL0315 4: there is no runtime `marked`", "WL0311 5: the location `here` has no key `mark`"];
     let mut found = check(&env, &RuntimeRegistry::default());
     found.sort();
     assert_eq!(found, [unknown[1], unknown[0]]);
     assert_eq!(check(&env, &with_kind), [""; 0]);
-    assert_eq!(check(&project("B1"), &with_kind), ["WL0333 `mark` has letters only, and this is `B1`"]);
+    assert_eq!(check(&project("B1"), &with_kind), ["WL0333 5: `mark` has letters only, and this is `B1`"]);
+    let env_with_weight = |weight: &str| {
+        let env = project("blue");
+        env.edit("windlass.yaml", "    mark: blue\n", &format!("    mark: blue\n    weight: {weight}\n"));
+        env
+    };
+    assert_eq!(check(&env_with_weight("7"), &with_kind), [""; 0]);
+    let above = "WL0594 6: `locations.here.weight`: the value is greater than the maximum of 9";
+    assert_eq!(check(&env_with_weight("10"), &with_kind), [above], "the kind leaves it to its schema");
     let schema = schema(Document::Project, &with_kind, &drivers());
     assert_eq!(schema["$defs"]["Location"]["properties"]["mark"]["pattern"], "^[a-z]+$");
 

@@ -1,10 +1,13 @@
 //! Tests that all readers read emitted text the same.
 
+use std::collections::BTreeMap;
+
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use rstest::rstest;
+use serde::Serialize;
 use serde_json::{Map, Number, Value, json};
-use windlass_source::{Content, EmitStyle, LoadOptions, Reading, Source, Tree, emit, load_one};
+use windlass_source::{Content, EmitStyle, LoadOptions, Reading, Source, Tree, emit, emit_typed, load_one};
 
 /// Any data: strings that look like another type, numbers of all kinds, nested and empty collections.
 pub(crate) fn data() -> impl Strategy<Value = Value> {
@@ -121,6 +124,37 @@ fn keys_longer_than_yaml_s_limit_are_written_out() {
     assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
 }
 
+/// A value of a type that JSON data would sort, or lose.
+#[derive(Serialize)]
+struct Measured {
+    unit: &'static str,
+    kind: Kind,
+    by_size: BTreeMap<u32, Option<bool>>,
+    average: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Other(Option<u8>),
+}
+
+#[test]
+fn values_of_types_keep_the_order_of_their_fields() {
+    let by_size = BTreeMap::from([(9, None), (10, Some(true))]);
+    let value =
+        |average| Measured { unit: "no", kind: Kind::Other(Some(3)), by_size: by_size.clone(), average };
+    let text = emit_typed(&value(0.5), EmitStyle::Block).unwrap();
+    assert_eq!(
+        text,
+        "unit: \"no\"\nkind:\n  other: 3\nby_size:\n  \"9\": null\n  \"10\": true\naverage: 0.5\n"
+    );
+    let error = emit_typed(&value(f64::INFINITY), EmitStyle::Block).unwrap_err();
+    assert_eq!(error.to_string(), "the number inf can't be written as YAML");
+    let error = emit_typed(&BTreeMap::from([(vec![1], 1)]), EmitStyle::Block).unwrap_err();
+    assert_eq!(error.to_string(), "a key of a mapping is no text, number, boolean or null");
+}
+
 /// A reason why `emit` is not `serde_yaml`: docs/design/source.md, Rejected alternatives.
 #[rstest]
 #[case::number(json!(1e16))]
@@ -147,6 +181,12 @@ proptest! {
         #[expect(clippy::disallowed_methods, reason = "another reader, to compare with")]
         let read: Value = serde_yaml::from_str(&text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
         prop_assert_eq!(read, data);
+    }
+
+    /// Data without a type has no order of fields, so both are the same.
+    #[test]
+    fn data_is_emitted_as_a_value_of_a_type(data in data()) {
+        prop_assert_eq!(emit_typed(&data, EmitStyle::Block).unwrap(), emit(&data, EmitStyle::Block));
     }
 
     #[test]
