@@ -193,10 +193,9 @@ pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
     Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
     DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart, ForgottenRecords,
-    HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets,
-    Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, adopt, apply_found, calls_of, check,
+    FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs,
+    RecordedSecrets, Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, calls_of, check,
     check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs, take_turn,
-    would_change,
 };
 pub use error::{EngineError, Lack, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;

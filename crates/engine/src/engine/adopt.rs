@@ -13,13 +13,14 @@ use windlass_model::{AssemblyName, ElementName, ProcessId, Side, State, Timestam
 use windlass_plan::PlanBuilder;
 use windlass_store::{Batch, Holder, Lease, StoreError};
 
-use super::check::{CheckEnd, Revision, applied};
+use super::check::{CheckEnd, Revision, applied, without_news};
 use super::core::Engine;
 use super::discover::DiscoveryQuery;
 use super::draft::{Draft, PreviousState};
 use super::env::resources;
 use super::look::Answered;
 use super::prepare::{beginning, event};
+use super::previous::{Records, SharedRecords};
 use super::request::{Desired, Request};
 use crate::error::EngineError;
 use crate::machine::Preparer;
@@ -65,77 +66,172 @@ pub async fn inventory(
     Ok(found)
 }
 
-/// Records a found instance as an application: a completed process without steps. No script runs.
-///
-/// # Errors
-/// The reason why the assembly can't be recorded. The inner failure tells why the instance is not adopted: another
-/// application has its natural id, or its updates do not fit the application.
-pub async fn adopt(
-    engine: &Engine,
-    desired: Desired,
-    found: Found,
-    holder: &Holder,
-) -> Result<Result<(), Failure>, EngineError> {
-    let lease = engine.store.lease(desired.topology.name(), holder).await?;
-    let adopted = adopt_under(engine, &lease, desired, found).await;
-    let released = engine.store.release(lease).await;
-    let adopted = adopted?;
-    released?;
-    Ok(adopted)
+/// Records the instances that a search has found. Its methods may run at the same time for different instances.
+pub struct FoundRecorder<'e> {
+    engine: &'e Engine,
+    holder: &'e Holder,
+    shared: SharedRecords,
 }
 
-async fn adopt_under(
-    engine: &Engine,
-    lease: &Lease,
-    desired: Desired,
-    found: Found,
-) -> Result<Result<(), Failure>, EngineError> {
-    let name = &lease.scope;
-    if engine.store.assembly(name).await?.is_some() {
-        return Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("there is an assembly `{name}`"))));
+impl<'e> FoundRecorder<'e> {
+    /// Creates a recorder for the result of one search.
+    pub fn new(engine: &'e Engine, holder: &'e Holder) -> Self {
+        Self { engine, holder, shared: SharedRecords::default() }
     }
-    let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
-    draft.world.configuration = Box::pin(engine.records().configuration(&draft.world.assembly)).await?;
-    let (id, now) = (engine.store.reserve_process().await?, engine.env.clock.now());
-    let parts = made(&mut draft, id);
-    let process = completed(engine, &draft, id, now);
-    let mut batch = beginning(&mut draft, &process);
-    let mut world = draft.world;
-    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
-    for part in &parts {
-        let (call, driver) = match preparer.unasked(&world, engine.store.id(), part.clone(), now) {
-            Ok(Some(unasked)) => unasked,
-            Ok(None) => continue,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
-        let log = match world.apply(answered, found.report.clone(), &mut batch) {
-            Ok(applied) => applied.all(),
-            Err(failure) => return Ok(Err(failure)),
-        };
-        for LogEntry { severity, message, data } in log {
-            let body = Happening::Logged { element: part.clone(), severity, message, data };
+
+    fn records(&self) -> Records<'_> {
+        Records { shared: Some(&self.shared), ..self.engine.records() }
+    }
+
+    /// Records a found instance as an application: a completed process without steps. No script runs.
+    ///
+    /// # Errors
+    /// The reason why the assembly can't be recorded. The inner failure tells why the instance is not adopted: another
+    /// application has its natural id, or its updates do not fit the application.
+    pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
+        let store = &self.engine.store;
+        let lease = store.lease(desired.topology.name(), self.holder).await?;
+        let adopted = self.adopt_under(&lease, desired, found).await;
+        let released = store.release(lease).await;
+        let adopted = adopted?;
+        released?;
+        Ok(adopted)
+    }
+
+    async fn adopt_under(
+        &self,
+        lease: &Lease,
+        desired: Desired,
+        found: Found,
+    ) -> Result<Result<(), Failure>, EngineError> {
+        let Self { engine, .. } = self;
+        let name = &lease.scope;
+        if engine.store.assembly(name).await?.is_some() {
+            return Ok(Err(Failure::new(
+                FailureKind::AlreadyExists,
+                format!("there is an assembly `{name}`"),
+            )));
+        }
+        let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
+        draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
+        let (id, now) = (engine.store.reserve_process().await?, engine.env.clock.now());
+        let parts = made(&mut draft, id);
+        let process = completed(engine, &draft, id, now);
+        let mut batch = beginning(&mut draft, &process);
+        let mut world = draft.world;
+        let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+        for part in &parts {
+            let (call, driver) = match preparer.unasked(&world, engine.store.id(), part.clone(), now) {
+                Ok(Some(unasked)) => unasked,
+                Ok(None) => continue,
+                Err(failure) => return Ok(Err(failure)),
+            };
+            let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
+            let log = match world.apply(answered, found.report.clone(), &mut batch) {
+                Ok(applied) => applied.all(),
+                Err(failure) => return Ok(Err(failure)),
+            };
+            for LogEntry { severity, message, data } in log {
+                let body = Happening::Logged { element: part.clone(), severity, message, data };
+                batch = batch.event(event(&world, Some(id), now, body));
+            }
+            let body =
+                Happening::StateChanged { element: part.clone(), from: State::Absent, to: State::Active };
             batch = batch.event(event(&world, Some(id), now, body));
         }
-        let body = Happening::StateChanged { element: part.clone(), from: State::Absent, to: State::Active };
-        batch = batch.event(event(&world, Some(id), now, body));
-    }
-    let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
-    batch = batch.event(event(&world, Some(id), now, ended)).claim(found.natural.clone());
-    match engine.store.commit(lease, batch).await {
-        Ok(_) => Ok(Ok(())),
-        Err(error @ StoreError::Refused { .. }) => {
-            // Another command has adopted it at the same time.
-            let owner = world.assembly.owner.as_ref();
-            let Some(owner) = owner else { return Err(error.into()) };
-            match engine.store.claimant(owner, &found.natural).await? {
-                Some(by) => {
-                    Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("`{by}` has it already"))))
+        let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
+        batch = batch.event(event(&world, Some(id), now, ended)).claim(found.natural.clone());
+        match engine.store.commit(lease, batch).await {
+            Ok(_) => Ok(Ok(())),
+            Err(error @ StoreError::Refused { .. }) => {
+                // Another command has adopted it at the same time.
+                let owner = world.assembly.owner.as_ref();
+                let Some(owner) = owner else { return Err(error.into()) };
+                match engine.store.claimant(owner, &found.natural).await? {
+                    Some(by) => {
+                        Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("`{by}` has it already"))))
+                    }
+                    None => Err(error.into()),
                 }
-                None => Err(error.into()),
             }
+            Err(error) => Err(error.into()),
         }
-        Err(error) => Err(error.into()),
+    }
+
+    /// Tells whether what a search has found would change the records of a known application.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn would_change(&self, name: &AssemblyName, found: Found) -> Result<bool, EngineError> {
+        let Self { engine, .. } = self;
+        let Some(snapshot) = engine.store.load(name).await? else { return Ok(false) };
+        let mut world = self.records().loaded(snapshot).await?;
+        let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
+            return Ok(false);
+        };
+        let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+        let now = engine.env.clock.now();
+        let unasked = preparer.unasked(&world, engine.store.id(), element.clone(), now);
+        let Ok(Some((call, driver))) = unasked else { return Ok(false) };
+        let before = world.instances.of(&element).document;
+        let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
+        let report = found.without_name().report;
+        let is_gone = report.settled == Settled::Gone;
+        let applied = world.apply(answered, report, &mut Batch::new());
+        Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
+    }
+
+    /// Applies what a search has found about a known application. Its name does not change. What changes no record
+    /// needs no lease.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn apply(&self, name: &AssemblyName, found: Found) -> Result<CheckEnd, EngineError> {
+        let Self { engine, .. } = self;
+        let Some(snapshot) = engine.store.load(name).await? else {
+            return Ok(CheckEnd::Dropped("it was removed meanwhile".to_owned()));
+        };
+        let before = Revision::of(&snapshot);
+        let mut world = self.records().loaded(snapshot).await?;
+        let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
+            return Ok(CheckEnd::Unchecked);
+        };
+        let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+        let now = engine.env.clock.now();
+        let (call, driver) = match preparer.unasked(&world, engine.store.id(), element, now) {
+            Ok(Some(unasked)) => unasked,
+            Ok(None) => return Ok(CheckEnd::Unchecked),
+            Err(failure) => return Ok(CheckEnd::Failed(failure)),
+        };
+        let (owner, natural) = (world.assembly.owner.clone(), found.natural.clone());
+        // A crash may have come between an adoption and its claim.
+        let is_claimed = match &owner {
+            Some(owner) => engine.store.claimant(owner, &natural).await?.is_some(),
+            None => true,
+        };
+        let found = found.without_name();
+        let is_gone = found.report.settled == Settled::Gone;
+        let observation = if is_gone { Observation::Absent } else { Observation::Reached };
+        let observed = Box::new(Observed { observation, report: found.report });
+        let answer = Answered::Observed { call, driver, observed };
+        if is_claimed && let Some(end) = without_news(engine, &before, &mut world, &answer) {
+            return Ok(end);
+        }
+        let lease = match engine.store.lease(name, self.holder).await {
+            Ok(lease) => lease,
+            Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
+        };
+        let applied = async {
+            if !is_claimed {
+                engine.store.claim(&lease, &natural).await?;
+            }
+            applied(engine, &lease, &answer, Some(&before)).await
+        };
+        let end = Box::pin(applied).await;
+        let released = engine.store.release(lease).await;
+        let end = end?;
+        released?;
+        Ok(end)
     }
 }
 
@@ -180,75 +276,4 @@ fn completed(engine: &Engine, draft: &Draft, id: ProcessId, now: Timestamp) -> P
         ended: Some(now),
         reason: None,
     }
-}
-
-/// Tells whether what a search has found would change the records of a known application.
-///
-/// # Errors
-/// An error of the store.
-pub async fn would_change(engine: &Engine, name: &AssemblyName, found: Found) -> Result<bool, EngineError> {
-    let Some(snapshot) = engine.store.load(name).await? else { return Ok(false) };
-    let mut world = engine.records().loaded(snapshot).await?;
-    let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
-        return Ok(false);
-    };
-    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
-    let now = engine.env.clock.now();
-    let unasked = preparer.unasked(&world, engine.store.id(), element.clone(), now);
-    let Ok(Some((call, driver))) = unasked else { return Ok(false) };
-    let before = world.instances.of(&element).document;
-    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
-    let report = found.without_name().report;
-    let is_gone = report.settled == Settled::Gone;
-    let applied = world.apply(answered, report, &mut Batch::new());
-    Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
-}
-
-/// Applies what a search has found about a known application. Its name does not change.
-///
-/// # Errors
-/// An error of the store.
-pub async fn apply_found(
-    engine: &Engine,
-    name: &AssemblyName,
-    found: Found,
-    holder: &Holder,
-) -> Result<CheckEnd, EngineError> {
-    let Some(snapshot) = engine.store.load(name).await? else {
-        return Ok(CheckEnd::Dropped("it was removed meanwhile".to_owned()));
-    };
-    let before = Revision::of(&snapshot);
-    let world = engine.records().loaded(snapshot).await?;
-    let Some(element) = resources(world.topology()).next() else { return Ok(CheckEnd::Unchecked) };
-    let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
-    let now = engine.env.clock.now();
-    let (call, driver) = match preparer.unasked(&world, engine.store.id(), element.name.clone(), now) {
-        Ok(Some(unasked)) => unasked,
-        Ok(None) => return Ok(CheckEnd::Unchecked),
-        Err(failure) => return Ok(CheckEnd::Failed(failure)),
-    };
-    let (owner, natural) = (world.assembly.owner.clone(), found.natural.clone());
-    let found = found.without_name();
-    let is_gone = found.report.settled == Settled::Gone;
-    let observation = if is_gone { Observation::Absent } else { Observation::Reached };
-    let observed = Box::new(Observed { observation, report: found.report });
-    let answer = Answered::Observed { call, driver, observed };
-    let lease = match engine.store.lease(name, holder).await {
-        Ok(lease) => lease,
-        Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
-    };
-    let applied = async {
-        // A crash may have come between an adoption and its claim.
-        if let Some(owner) = owner
-            && engine.store.claimant(&owner, &natural).await?.is_none()
-        {
-            engine.store.claim(&lease, &natural).await?;
-        }
-        applied(engine, &lease, answer, Some(&before)).await
-    };
-    let end = Box::pin(applied).await;
-    let released = engine.store.release(lease).await;
-    let end = end?;
-    released?;
-    Ok(end)
 }

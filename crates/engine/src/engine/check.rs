@@ -1,12 +1,13 @@
 //! Health checks that count: the reports of checks become part of the records.
 //!
 //! One check covers applications of one factory and script, whatever their assemblies. It needs no lease; a daemon holds
-//! that of the factory, so that no other daemon checks at the same time. Each report is applied under a short lease of
-//! its assembly, unless its records have changed since the check began.
+//! that of the factory, so that no other daemon checks at the same time. A report that changes the records is applied
+//! under a short lease of its assembly, unless they have changed since the check began. Other reports write nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use futures::{StreamExt, TryStreamExt, stream};
 use windlass_driver::Observation;
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
@@ -16,7 +17,8 @@ use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 
 use super::core::Engine;
 use super::env::resources;
-use super::look::{Answered, Checks, FailedJob, Line};
+use super::look::{Answered, Checks, FailedJob, Line, Seen};
+use super::previous::{Records, SharedRecords};
 use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::{self, RecordedJob};
@@ -24,6 +26,9 @@ use crate::report;
 use crate::stop::Stop;
 use crate::world::World;
 use crate::{check_failure, commands};
+
+/// Number of assemblies whose records are written at once.
+const AT_ONCE: usize = 64;
 
 /// The result of the check of an assembly.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,41 +99,68 @@ impl<'a> Writer<'a> {
         let engine = self.engine;
         let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
         let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
-        let (mut looks, mut revisions) = (Vec::new(), BTreeMap::new());
+        let (mut looks, mut read) = (Vec::new(), BTreeMap::new());
         let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
+        let shared = SharedRecords::default();
+        let records = Records { shared: Some(&shared), ..engine.records() };
         for name in names {
             let Some(snapshot) = engine.store.load(name).await? else { continue };
             owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
-            revisions.insert(name.clone(), Revision::of(&snapshot));
+            let revision = Revision::of(&snapshot);
             let is_destroyed = is_destroyed(&snapshot);
             ends.insert(name.clone(), if is_destroyed { CheckEnd::Destroyed } else { CheckEnd::Unchecked });
-            let world = engine.records().loaded(snapshot).await?;
+            let world = records.loaded(snapshot).await?;
             looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
+            read.insert(name.clone(), (revision, world));
         }
         let Checks { answers, failed, lines } = engine.checks().answers(looks, stop).await;
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
         }
+        let mut news: BTreeMap<AssemblyName, Vec<Answered>> = BTreeMap::new();
         for answer in answers {
             let name = match &answer {
                 Answered::Observed { call, .. } => call.element.assembly(),
                 Answered::Failed(seen) => seen.element.assembly(),
             };
-            let end = match engine.store.lease(&name, self.holder).await {
-                Ok(lease) => {
-                    let applied = applied(engine, &lease, answer, revisions.get(&name)).await;
-                    let released = engine.store.release(lease).await;
-                    let applied = applied?;
-                    released?;
-                    applied
-                }
-                Err(error) => CheckEnd::Dropped(error.to_string()),
-            };
-            ends.insert(name, end);
+            let Some((revision, world)) = read.get_mut(&name) else { continue };
+            match without_news(engine, revision, world, &answer) {
+                Some(end) => drop(ends.insert(name, end)),
+                None => news.entry(name).or_default().push(answer),
+            }
         }
+        // The store writes the records of concurrent changes together.
+        let written = news.into_iter().map(|(name, answers)| self.write(&read[&name].0, name, answers));
+        let written: Vec<_> = stream::iter(written).buffered(AT_ONCE).try_collect().await?;
+        ends.extend(written);
         self.keep_failed(failed, &owners).await?;
         self.log_lines(lines, &owners).await?;
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
+    }
+
+    /// Applies the answers about an assembly under its lease. The result is that of the last one.
+    async fn write(
+        &self,
+        before: &Revision,
+        name: AssemblyName,
+        answers: Vec<Answered>,
+    ) -> Result<(AssemblyName, CheckEnd), EngineError> {
+        let store = &self.engine.store;
+        let lease = match store.lease(&name, self.holder).await {
+            Ok(lease) => lease,
+            Err(error) => return Ok((name, CheckEnd::Dropped(error.to_string()))),
+        };
+        let mut end = Ok(CheckEnd::Unchecked);
+        for answer in answers {
+            end = applied(self.engine, &lease, &answer, Some(before)).await;
+            if end.is_err() {
+                break;
+            }
+        }
+        let released = store.release(lease).await;
+        let end = end?;
+        released?;
+        Ok((name, end))
     }
 
     /// Keeps the last failed check of each factory. The same failure again writes nothing. A factory that another process
@@ -245,18 +277,31 @@ impl Revision {
     }
 }
 
+/// Returns the result of an answer that changes nothing in the records. The records in memory are as they would become.
+pub(super) fn without_news(
+    engine: &Engine,
+    before: &Revision,
+    world: &mut World,
+    answer: &Answered,
+) -> Option<CheckEnd> {
+    if before.is_open {
+        return None;
+    }
+    let Verdict { end, batch } = verdict(engine, world, answer);
+    batch.is_empty().then_some(end)
+}
+
 /// Applies an answer under a lease.
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
-    answer: Answered,
+    answer: &Answered,
     before: Option<&Revision>,
 ) -> Result<CheckEnd, EngineError> {
-    let (call, driver, observed) = match answer {
-        Answered::Observed { call, driver, observed } => (call, driver, observed),
-        Answered::Failed(seen) => return failed(engine, lease, seen.element, seen.sight.err()).await,
+    let dropped = |why: &str| match answer {
+        Answered::Observed { .. } => Ok(CheckEnd::Dropped(why.to_owned())),
+        Answered::Failed(seen) => Ok(not_recorded(seen)),
     };
-    let dropped = |why: &str| Ok(CheckEnd::Dropped(why.to_owned()));
     let Some(snapshot) = engine.store.load(&lease.scope).await? else {
         return dropped("it was removed meanwhile");
     };
@@ -264,23 +309,44 @@ pub(super) async fn applied(
     if now.is_open {
         return dropped("a process of it is open");
     }
-    if before != Some(&now) {
+    if before != Some(&now) && matches!(answer, Answered::Observed { .. }) {
         return dropped("it has changed meanwhile");
     }
     let mut world = engine.records().loaded(snapshot).await?;
+    let Verdict { end, batch } = verdict(engine, &mut world, answer);
+    if !batch.is_empty() {
+        engine.store.commit(lease, batch).await?;
+    }
+    Ok(end)
+}
+
+/// The consequence of an answer: the result, and the changes of the records.
+struct Verdict {
+    end: CheckEnd,
+    /// Empty if the records stay as they are.
+    batch: Batch,
+}
+
+/// Applies an answer to the records in memory.
+fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
+    let (call, driver, observed) = match answer {
+        Answered::Observed { call, driver, observed } => (call, driver, observed),
+        Answered::Failed(seen) => return failed(engine, world, &seen.element, seen.sight.clone().err()),
+    };
     let mut batch = Batch::new();
     let element = call.element.clone();
     let old = world.instances.of(&element);
     let is_gone = observed.observation == Observation::Absent;
     let now = engine.env.clock.now();
-    let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
-    let report::Applied { mut log, results } = match world.apply(answered, observed.report, &mut batch) {
-        Ok(applied) => applied,
-        Err(failure) => return failed(engine, lease, element, Some(failure)).await,
-    };
+    let answered = report::Answered { call, family: driver.family(), hidden: &[], now };
+    let report::Applied { mut log, results } =
+        match world.apply(answered, observed.report.clone(), &mut batch) {
+            Ok(applied) => applied,
+            Err(failure) => return failed(engine, world, &element, Some(failure)),
+        };
     log.retain(|entry| entry.severity >= Severity::Warning);
     let mut of_commands = results;
-    of_commands.extend(commands::expire(&mut world, &element, now, &mut batch));
+    of_commands.extend(commands::expire(world, &element, now, &mut batch));
     let has_results = !of_commands.is_empty();
     log.extend(of_commands);
     let new = world.instances.of(&element);
@@ -294,20 +360,19 @@ pub(super) async fn applied(
     }
     let changed =
         works_again || has_results || (&old.document, &old.natural) != (&new.document, &new.natural);
-    if is_gone {
-        gone(engine, &mut world, &element, &mut batch);
-    } else if !changed && log.is_empty() {
+    let status = || world.instances.status(&element);
+    if !is_gone && !changed && log.is_empty() {
         // A check without a change writes nothing.
-        return Ok(CheckEnd::Applied { status: world.instances.status(&element), changed: false });
+        return Verdict { end: CheckEnd::Applied { status: status(), changed: false }, batch: Batch::new() };
+    }
+    let end = if is_gone { CheckEnd::Destroyed } else { CheckEnd::Applied { status: status(), changed } };
+    if is_gone {
+        gone(engine, world, &element, &mut batch);
     }
     for entry in log {
         batch = batch.event(logged(engine, &element, entry));
     }
-    engine.store.commit(lease, batch).await?;
-    if is_gone {
-        return Ok(CheckEnd::Destroyed);
-    }
-    Ok(CheckEnd::Applied { status: world.instances.status(&element), changed })
+    Verdict { end, batch }
 }
 
 /// Records that an element no longer exists.
@@ -331,27 +396,24 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
 }
 
 /// Records that a check has failed. The same failure again writes nothing.
-async fn failed(
-    engine: &Engine,
-    lease: &Lease,
-    element: ElementName,
-    failure: Option<Failure>,
-) -> Result<CheckEnd, EngineError> {
-    let Some(failure) = failure else { return Ok(CheckEnd::Unchecked) };
+fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {
+    let mut batch = Batch::new();
+    let Some(failure) = failure else { return Verdict { end: CheckEnd::Unchecked, batch } };
     let recorded = check_failure::of(&failure);
-    let snapshot = engine.store.load(&lease.scope).await?.filter(|snapshot| snapshot.processes.is_empty());
-    let record = snapshot.and_then(|snapshot| snapshot.elements.get(&element).cloned());
-    let is_known = |record: &ElementRecord| {
+    let is_known = |record: &&ElementRecord| {
         record.failure.as_ref().is_some_and(|known| known.message == recorded.message)
     };
-    if let Some(mut record) = record.filter(|record| !is_known(record)) {
+    if let Some(record) = world.elements.get(element).filter(|record| !is_known(record)) {
         let entry = LogEntry::new(Severity::Error, recorded.message.clone());
-        record.failure = Some(recorded);
-        let mut batch = Batch::new().event(logged(engine, &element, entry));
-        batch.push(Change::PutElement(Box::new(record)));
-        engine.store.commit(lease, batch).await?;
+        batch = batch.event(logged(engine, element, entry));
+        batch.push(Change::PutElement(Box::new(ElementRecord { failure: Some(recorded), ..record.clone() })));
     }
-    Ok(CheckEnd::Failed(failure))
+    Verdict { end: CheckEnd::Failed(failure), batch }
+}
+
+/// Returns the result of a check that has failed while the records were in use.
+fn not_recorded(seen: &Seen) -> CheckEnd {
+    seen.sight.clone().err().map_or(CheckEnd::Unchecked, CheckEnd::Failed)
 }
 
 fn logged(engine: &Engine, element: &ElementName, entry: LogEntry) -> EventDraft {

@@ -140,7 +140,7 @@ impl Engine {
     }
 
     pub(super) fn records(&self) -> Records<'_> {
-        Records { store: &*self.store, drivers: &self.env.drivers }
+        Records { store: &*self.store, drivers: &self.env.drivers, shared: None }
     }
 
     pub(super) fn visitor(&self) -> Visitor<'_> {

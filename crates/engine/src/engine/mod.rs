@@ -30,7 +30,7 @@ mod transfer;
 mod turn;
 mod upkeep;
 
-pub use adopt::{adopt, apply_found, inventory, would_change};
+pub use adopt::{FoundRecorder, inventory};
 pub(crate) use by_queries::ByQueries;
 pub use check::{CheckEnd, Checked, check, check_under, is_destroyed};
 pub use condition::Condition;

@@ -1,7 +1,7 @@
 //! Reads recorded assemblies, with their packages and their past.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use windlass_driver::{Package, Registry};
 use windlass_lifecycle::Plan;
@@ -28,17 +28,28 @@ pub(super) struct Records<'e> {
     pub(super) store: &'e dyn Store,
     /// The drivers, which tell the changes of a package that they keep.
     pub(super) drivers: &'e Registry,
+    /// The records that many assemblies share, if they are read once.
+    pub(super) shared: Option<&'e SharedRecords>,
+}
+
+/// Records that many assemblies share: packages, which never change, and the configurations of factories, as they were
+/// when the first of their applications was read.
+#[derive(Default)]
+pub(super) struct SharedRecords {
+    packages: Mutex<HashMap<PackageDigest, Arc<Package>>>,
+    configurations: Mutex<HashMap<AssemblyName, Configuration>>,
 }
 
 impl Records<'_> {
     /// Builds the world of a recorded assembly, with each element as it was created.
     pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
-        let previous = self.previous(&Intent::Down, Some(&snapshot)).await?;
+        let versions = self.versions_since_reached(&snapshot).await?;
+        let packages = self.packages(&snapshot, &versions).await?;
         let commands = commands::open(self.store, &snapshot).await?;
         let mut world = World::load(snapshot);
         world.commands = commands;
-        world.installed = Some(draft::installed(&world.assembly, &previous.versions, &world));
-        world.packages = Packages::new(previous.packages);
+        world.installed = Some(draft::installed(&world.assembly, &versions, &world));
+        world.packages = Packages::new(packages);
         // A call that needs a missing package fails.
         let _ = world.packages.desire(&world.assembly.packages, &[]);
         world.packages.ask_what_is_kept(world.elements.values(), self.drivers);
@@ -53,10 +64,15 @@ impl Records<'_> {
         &self,
         assembly: &AssemblyRecord,
     ) -> Result<Option<Configuration>, EngineError> {
-        match &assembly.owner {
-            Some(owner) => self.configuration_of(owner).await.map(Some),
-            None => Ok(None),
+        let Some(owner) = &assembly.owner else { return Ok(None) };
+        if let Some(known) = self.shared.and_then(|shared| lock(&shared.configurations).get(owner).cloned()) {
+            return Ok(Some(known));
         }
+        let configuration = self.configuration_of(owner).await?;
+        if let Some(shared) = self.shared {
+            lock(&shared.configurations).insert(owner.clone(), configuration.clone());
+        }
+        Ok(Some(configuration))
     }
 
     /// Reads the configuration of a factory.
@@ -82,7 +98,7 @@ impl Records<'_> {
                 return Ok(Err(Failure { message, ..failure }));
             }
         };
-        let pins = package.as_ref().and_then(Package::pins);
+        let pins = package.as_deref().and_then(Package::pins);
         Ok(Ok(pins.map(|pins| pins.configuration(&values)).unwrap_or_default()))
     }
 
@@ -91,7 +107,10 @@ impl Records<'_> {
         &self,
         digest: &PackageDigest,
         pinned_by: Option<&DescriptorName>,
-    ) -> Result<Option<Package>, EngineError> {
+    ) -> Result<Option<Arc<Package>>, EngineError> {
+        if let Some(known) = self.shared.and_then(|shared| lock(&shared.packages).get(digest).cloned()) {
+            return Ok(Some(known));
+        }
         let Some(record) = self.store.package(digest).await? else {
             return match pinned_by {
                 Some(name) => Err(EngineError::PackageGone(name.clone())),
@@ -101,7 +120,43 @@ impl Records<'_> {
         let name = record.name.clone();
         let package = Package::from_record(record)
             .map_err(|error| EngineError::PackageUnreadable { name, cause: error.to_string() })?;
+        let package = Arc::new(package);
+        if let Some(shared) = self.shared {
+            lock(&shared.packages).insert(digest.clone(), package.clone());
+        }
         Ok(Some(package))
+    }
+
+    /// Reads the versions since the last reached one, if the assembly has elements of several versions. They describe
+    /// everything that exists.
+    async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
+        if !is_mixed(snapshot) {
+            return Ok(Vec::new());
+        }
+        let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
+        Ok(self.store.versions_since(&snapshot.assembly.name, reached).await?)
+    }
+
+    /// Reads the packages of an assembly, of its elements as they were created, and of earlier versions.
+    async fn packages(
+        &self,
+        snapshot: &Snapshot,
+        versions: &[VersionRecord],
+    ) -> Result<HashMap<PackageDigest, Arc<Package>>, EngineError> {
+        let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
+        let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
+            made.map(|digest| (digest, None)).collect();
+        // Versions from before the last removal are only history, and their packages are gone.
+        let of_versions = versions.iter().flat_map(|version| version.assembly.packages.values());
+        digests.extend(of_versions.map(|digest| (digest, None)));
+        digests.extend(snapshot.assembly.packages.iter().map(|(name, digest)| (digest, Some(name))));
+        let mut packages = HashMap::new();
+        for (digest, descriptor) in digests {
+            if let Some(package) = self.package(digest, descriptor).await? {
+                packages.insert(digest.clone(), package);
+            }
+        }
+        Ok(packages)
     }
 
     /// Reads the past that a draft needs.
@@ -113,29 +168,15 @@ impl Records<'_> {
         let Some(snapshot) = snapshot else { return Ok(PreviousState::default()) };
         let name = &snapshot.assembly.name;
         let unfinished = if intent.resumes_itself() { self.unfinished(name).await? } else { None };
-        // The versions since the last reached one describe everything that exists.
         let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
         let versions = match (intent, &unfinished) {
             (Intent::Rollback(Some(to)), _) | (Intent::Rollback(None), Some(Intent::Rollback(Some(to)))) => {
                 self.store.versions_since(name, reached.min(*to)).await?
             }
             (Intent::Rollback(None), _) => self.versions_to_roll_back(snapshot, reached).await?,
-            _ if is_mixed(snapshot) => self.store.versions_since(name, reached).await?,
-            _ => Vec::new(),
+            _ => self.versions_since_reached(snapshot).await?,
         };
-        let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
-        let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
-            made.map(|digest| (digest, None)).collect();
-        // Versions from before the last removal are only history, and their packages are gone.
-        let of_versions = versions.iter().flat_map(|version| version.assembly.packages.values());
-        digests.extend(of_versions.map(|digest| (digest, None)));
-        digests.extend(snapshot.assembly.packages.iter().map(|(name, digest)| (digest, Some(name))));
-        let mut packages = HashMap::new();
-        for (digest, descriptor) in digests {
-            if let Some(package) = self.package(digest, descriptor).await? {
-                packages.insert(digest.clone(), Arc::new(package));
-            }
-        }
+        let packages = self.packages(snapshot, &versions).await?;
         let limits = match intent {
             Intent::Retry => self.last_limits(name).await?,
             _ => Limits::default(),
@@ -211,4 +252,8 @@ impl Records<'_> {
             }
         }
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! Health checks in batches.
 
 use windlass_driver::Observation;
-use windlass_engine::Seen;
+use windlass_engine::{CheckEnd, Seen, Stop, check};
 use windlass_model::record::{Effect, FailureKind};
 
 use crate::support::puppet::Spoil;
@@ -93,4 +93,27 @@ async fn a_batch_that_could_not_run_is_not_repeated() {
     assert!(seen.iter().all(|seen| {
         seen.is_unseen() && seen.sight.as_ref().err().map(|why| why.kind) == Some(FailureKind::Infrastructure)
     }));
+}
+
+/// A check without news writes nothing, so it works beside a process that holds the assembly.
+#[tokio::test(start_paused = true)]
+async fn a_check_without_news_needs_no_lease() {
+    let rig = up(1).await;
+    let name = assembly_name("t");
+    let (engine, holder) = rig.engine();
+    let lease = engine.store.lease(&name, &rig.engine().1).await.unwrap();
+    let checked = || async { check(&engine, std::slice::from_ref(&name), &holder, &Stop::default()).await };
+    let before = rig.look("t").await.elements;
+
+    let end = checked().await.unwrap().remove(0).end;
+    assert!(matches!(end, CheckEnd::Applied { changed: false, .. }), "{end:?}");
+    assert_eq!(rig.look("t").await.elements, before);
+
+    rig.strings.see("part1 Start", Observation::Absent);
+    let end = checked().await.unwrap().remove(0).end;
+    assert!(matches!(end, CheckEnd::Dropped(_)), "its holder may change it: {end:?}");
+    engine.store.release(lease).await.unwrap();
+    rig.strings.see("part1 Start", Observation::Absent);
+    checked().await.unwrap();
+    assert_ne!(rig.look("t").await.elements, before);
 }

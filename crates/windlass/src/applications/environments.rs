@@ -27,6 +27,7 @@ use super::records::{PAGE, VERSION, body, environments, key};
 use super::stored::environments_in;
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::pages::for_each_assembly;
 use crate::wiring::{ServiceReferenceView, Wiring};
 
 /// The environments of a project. `default` always exists.
@@ -540,19 +541,14 @@ fn default_name() -> DocumentName {
 
 /// Returns the applications that were launched in an environment.
 async fn launched_in(store: &dyn Store, environment: &DocumentName) -> Result<Vec<AssemblyName>, Error> {
-    let (mut found, mut after) = (Vec::new(), None);
-    loop {
-        let page = store.assemblies(after.as_ref(), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        after = page.last().map(|last| last.name.clone());
-        let is_user = |record: &AssemblyRecord| {
-            record.application.as_ref().is_some_and(|from| from.environment == environment.as_str())
-        };
-        found.extend(page.into_iter().filter(is_user).map(|record| record.name));
-        if is_last {
-            return Ok(found);
+    let mut found = Vec::new();
+    let add = |record: AssemblyRecord| {
+        if record.application.is_some_and(|from| from.environment == environment.as_str()) {
+            found.push(record.name);
         }
-    }
+    };
+    for_each_assembly(store, add).await?;
+    Ok(found)
 }
 
 /// Opens the secrets of an environment.

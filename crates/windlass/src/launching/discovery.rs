@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use windlass_cron::CronExpression;
 use windlass_driver::contract::Found;
 use windlass_driver::{Failure, Settled};
-use windlass_engine::{CheckEnd, Engine, Stop, adopt, apply_found, inventory, would_change};
+use windlass_engine::{CheckEnd, EngineError, FoundRecorder, Stop, inventory};
 use windlass_manifest::{Role, check, short_name};
 use windlass_model::document::DocumentName;
 use windlass_model::{AssemblyName, ElementName};
@@ -15,13 +16,16 @@ use windlass_store::{Snapshot, Store};
 
 use super::desired::{Inputs, desired};
 use super::error::LaunchError;
-use super::launcher::Launcher;
+use super::launcher::{Launcher, location_of};
 use super::title::free;
 use crate::applications::PublishedApplication;
 use crate::error::Error;
 
 /// Number of applications that are read at once.
 const PAGE: usize = 500;
+
+/// Number of found instances that are recorded at once.
+const AT_ONCE: usize = 64;
 
 /// The result of a discovery.
 #[derive(Debug, Clone, Serialize)]
@@ -124,14 +128,22 @@ impl Launcher<'_> {
         let mut known = known(&*store, factory).await?;
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
         let hidden = Redactor::new(secrets(&self.windlass.open_snapshot(factory).await?));
-        let mut views = Vec::new();
+        let holder = self.windlass.holder();
+        let snapshot = self.windlass.snapshot(factory).await?;
+        let search = Search {
+            launcher: self,
+            recorder: FoundRecorder::new(&engine, &holder),
+            factory,
+            environment: environment.as_str(),
+            location: location_of(&snapshot),
+            published: &published,
+            dry_run,
+            stop,
+        };
         // Another command may take a name meanwhile; then the adoption is refused, and the next discovery repeats it.
         let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
+        let mut decided = Vec::new();
         for found in found {
-            if stop.soon.is_cancelled() {
-                return Err(windlass_engine::EngineError::Stopped.into());
-            }
-            let decision = known.decide(&found);
             let mut view = FoundView {
                 natural_id: hidden.mask_str(&found.natural),
                 title: found.name.as_deref().map(|name| hidden.mask_str(name)),
@@ -139,15 +151,11 @@ impl Launcher<'_> {
                 result: "new",
                 problem: None,
             };
-            if let Decision::Known(name) = &decision {
-                view.name = Some(name.clone());
-            }
-            match decision {
-                Decision::Known(name) if dry_run => {
-                    let differs = would_change(&engine, &name, found).await?;
-                    view.result = if differs { "changed" } else { "known" };
+            let work = match known.decide(&found) {
+                Decision::Known(name) => {
+                    view.name = Some(name.clone());
+                    Some(FoundWork::Apply(name, found))
                 }
-                Decision::Known(name) => self.apply(&engine, &name, found, &mut view, stop).await?,
                 Decision::Ignored => continue,
                 // The name of its application would show it, too.
                 Decision::Waits(_) | Decision::New
@@ -158,6 +166,7 @@ impl Launcher<'_> {
                          discovery script must report others"
                             .to_owned(),
                     );
+                    None
                 }
                 Decision::Waits(other) => {
                     view.result = "waits";
@@ -165,16 +174,20 @@ impl Launcher<'_> {
                         "the launch of `{other}` may have made it; finish it with `windlass retry {other}`, or end it with \
                          `windlass app destroy {other}`"
                     ));
+                    None
                 }
-                Decision::New if dry_run => {}
+                Decision::New if dry_run => None,
                 Decision::New => {
-                    self.adopt(&engine, (factory, &environment), &published, found, &mut view, &taken)
-                        .await?;
-                    taken.extend(view.name.clone());
+                    let name = free(&name_base(&found, &published.name), |name| taken.contains(name));
+                    taken.insert(name.clone());
+                    Some(FoundWork::Adopt(name, found))
                 }
-            }
-            views.push(view);
+            };
+            decided.push((view, work));
         }
+        // The store writes the records of concurrent changes together.
+        let recorded = decided.into_iter().map(|(view, work)| search.record(view, work));
+        let mut views: Vec<FoundView> = stream::iter(recorded).buffered(AT_ONCE).try_collect().await?;
         let gone = known.by_natural.into_iter().map(|(natural_id, name)| FoundView {
             natural_id,
             title: None,
@@ -214,20 +227,53 @@ impl Launcher<'_> {
         let environments = of.iter().map(ToString::to_string).collect();
         Err(LaunchError::NotOneEnvironment { factory: factory.clone(), environments }.into())
     }
+}
+
+/// What is recorded about a found instance.
+enum FoundWork {
+    /// The report of a known application.
+    Apply(AssemblyName, Found),
+    /// A new application of this name.
+    Adopt(AssemblyName, Found),
+}
+
+/// The search of a factory, as far as the records of its instances need it.
+struct Search<'a> {
+    launcher: &'a Launcher<'a>,
+    recorder: FoundRecorder<'a>,
+    factory: &'a AssemblyName,
+    environment: &'a str,
+    location: &'a str,
+    published: &'a PublishedApplication,
+    dry_run: bool,
+    stop: &'a Stop,
+}
+
+impl Search<'_> {
+    /// Records a found instance, and completes its view. Begins nothing after a stop.
+    async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
+        if self.stop.soon.is_cancelled() {
+            return Err(EngineError::Stopped.into());
+        }
+        match work {
+            Some(FoundWork::Apply(name, found)) if self.dry_run => {
+                let differs = self.recorder.would_change(&name, found).await?;
+                view.result = if differs { "changed" } else { "known" };
+            }
+            Some(FoundWork::Apply(name, found)) => self.apply(&name, found, &mut view).await?,
+            Some(FoundWork::Adopt(name, found)) => self.adopt(name, found, &mut view).await?,
+            None => {}
+        }
+        Ok(view)
+    }
 
     /// Applies the report of a search to an application.
-    async fn apply(
-        &self,
-        engine: &Engine,
-        name: &AssemblyName,
-        found: Found,
-        view: &mut FoundView,
-        stop: &Stop,
-    ) -> Result<(), Error> {
-        view.result = match apply_found(engine, name, found, &self.windlass.holder()).await? {
+    async fn apply(&self, name: &AssemblyName, found: Found, view: &mut FoundView) -> Result<(), Error> {
+        view.result = match self.recorder.apply(name, found).await? {
             CheckEnd::Applied { changed: true, .. } => "changed",
             CheckEnd::Destroyed => {
-                self.finish_destroyed(name, stop).await?;
+                // Boxed because of its size.
+                Box::pin(self.launcher.finish_destroyed(name, self.stop)).await?;
                 "destroyed"
             }
             CheckEnd::Dropped(why) => {
@@ -244,31 +290,21 @@ impl Launcher<'_> {
     }
 
     /// Records a found instance as an application of the latest revision.
-    async fn adopt(
-        &self,
-        engine: &Engine,
-        (factory, environment): (&AssemblyName, &DocumentName),
-        published: &PublishedApplication,
-        found: Found,
-        view: &mut FoundView,
-        taken: &BTreeSet<AssemblyName>,
-    ) -> Result<(), Error> {
-        let checked = check(&published.manifest);
+    async fn adopt(&self, name: AssemblyName, found: Found, view: &mut FoundView) -> Result<(), Error> {
+        let checked = check(&self.published.manifest);
         let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
-        let name = free(&name_base(&found, &published.name), |name| taken.contains(name));
-        let snapshot = self.windlass.snapshot(factory).await?;
         let parameters = BTreeMap::new();
         let inputs = Inputs {
             name: &name,
-            published,
-            environment: environment.as_str(),
-            location: super::launcher::location_of(&snapshot),
-            owner: Some(factory.clone()),
+            published: self.published,
+            environment: self.environment,
+            location: self.location,
+            owner: Some(self.factory.clone()),
             parameters: &parameters,
             open: &[],
         };
-        let (desired, _) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
-        match adopt(engine, desired, found, &self.windlass.holder()).await? {
+        let (desired, _) = desired(&checked, &role, &inputs, self.launcher.windlass.drivers())?;
+        match self.recorder.adopt(desired, found).await? {
             Ok(()) => (view.name, view.result) = (Some(name), "adopted"),
             Err(failure) => view.problem = Some(described(&failure)),
         }

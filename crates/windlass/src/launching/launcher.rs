@@ -10,7 +10,7 @@ use windlass_manifest::resolution::Offers;
 use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
-use windlass_model::record::{Intent, LaunchedFrom};
+use windlass_model::record::{AssemblyRecord, Intent, LaunchedFrom};
 use windlass_model::{AssemblyName, Element, PropertyName};
 use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
@@ -22,6 +22,7 @@ use super::title::free;
 use crate::applications::PublishedApplication;
 use crate::error::Error;
 use crate::open::Windlass;
+use crate::pages::for_each_assembly;
 use crate::request::Pending;
 use crate::started::Started;
 use crate::view::plan::PlanView;
@@ -289,12 +290,12 @@ impl<'w> Launcher<'w> {
     async fn applications(&self) -> Result<Vec<AssemblyName>, Error> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for name in store.assembly_names().await? {
-            let record = store.assembly(&name).await?;
-            if record.is_some_and(|record| record.application.is_some() && record.owner.is_some()) {
-                found.push(name);
+        let add = |record: AssemblyRecord| {
+            if record.application.is_some() && record.owner.is_some() {
+                found.push(record.name);
             }
-        }
+        };
+        for_each_assembly(&*store, add).await?;
         Ok(found)
     }
 
