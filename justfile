@@ -10,11 +10,11 @@ test *ARGS:
 
 # What takes longer than CI has: thousands of random assemblies, hundreds of kills, an hour of chaos
 slow:
-    PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=5000 cargo test --release --all-features -p windlass-store -p windlass-lifecycle -p windlass-engine --test it model -- --nocapture
-    PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=10000 cargo test --release -p windlass-spiff --test it families
+    PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=5000 cargo test --profile optimized --all-features -p windlass-store -p windlass-lifecycle -p windlass-engine --test it model -- --nocapture
+    PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=10000 cargo test --profile optimized -p windlass-spiff --test it families
     WINDLASS_TEST_KILLS=300 WINDLASS_TEST_CONTAINER_KILLS=40 cargo test -p windlass-cli --test it kill -- --nocapture
 
-    WINDLASS_FUZZ_SEED="$(date +%s)" WINDLASS_HOSTILE_CASES=10000 cargo test --release -p windlass-descriptor -p windlass --test hostile -- --nocapture --test-threads=1
+    WINDLASS_FUZZ_SEED="$(date +%s)" WINDLASS_HOSTILE_CASES=10000 cargo test --profile optimized -p windlass-descriptor -p windlass --test hostile -- --nocapture --test-threads=1
     cargo build -p windlass-cli
     scripts/chaos --seconds 3600 --runtime process,sandbox,docker --store sqlite,postgres
 
@@ -38,4 +38,4 @@ readme:
 
 # Random input for ten minutes a target, with another seed each time
 fuzz:
-    WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --release -p windlass-source -p windlass-descriptor -p windlass-spiff --test it -- fuzz --nocapture --test-threads=4
+    WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --profile optimized -p windlass-source -p windlass-descriptor -p windlass-spiff --test it -- fuzz --nocapture --test-threads=4
