@@ -1,4 +1,4 @@
-# Does what the script that reads this file is called after. Everything it knows is below $W.
+# Performs the action after which the script that reads this file is named. All its state is below $W.
 set -u
 mkdir -p "$W/of" "$W/fail"
 action=$(basename "$0" .sh)
@@ -9,7 +9,7 @@ value() {
 }
 id=$(printf '%s\n' "$input" |
     sed -n -e '/^launch:$/,$s/^  "\{0,1\}\([A-Za-z0-9-]*\)"\{0,1\}:.*/\1/p' -e '/^instances:$/,$s/^  "\{0,1\}\([A-Za-z0-9-]*\)"\{0,1\}:.*/\1/p' | sed q)
-# The instance that a thing belongs to: things are called <instance id>-<number>.
+# The instance that a thing belongs to. Things are named <instance id>-<number>.
 of=${id%%-*}
 [ -f "$W/of/$id/instance" ] && of=$(cat "$W/of/$id/instance")
 token=$(cat /proc/sys/kernel/random/uuid)
@@ -29,12 +29,12 @@ pause=$(cat "$W/pause" 2>/dev/null)
 thing=$id
 gone() { printf 'instances:\n  "%s":\n    status:\n      flags: {active: false, converging: false, failed: false}\n' "$id"; }
 answer() { :; }
-# All at once, so that nobody sees half a thing.
+# In one step, so that no other process sees a partial thing.
 drop() { [ ! -d "$W/of/$1" ] || mv "$W/of/$1" "$W/gone.$1.$token"; rm -rf "$W/gone.$1.$token"; }
 done_before() { [ -e "$W/of/$thing/done.$1" ]; }
-# A script that was killed has failed, also where it had left a mark by then.
+# A killed script has failed, even if it has already left a mark.
 killed_since() { [ "$W/killed" -nt "$1" ]; }
-# What is declared once must not be repeated when it has succeeded, until its inverse has been done.
+# An action with the effect `once` must not be repeated after its success, until its inverse was performed.
 once() {
     [ "$EFFECT" = once ] && done_before "$1" && ! killed_since "$W/of/$thing/done.$1" &&
         violated "$1 was done before, and is once"
@@ -50,7 +50,7 @@ Install)
         number=$((number + 1))
         echo "$number" >"$W/number.$id"
         thing=$id-$number
-        # All at once, so that nobody sees half a thing.
+        # In one step, so that no other process sees a partial thing.
         rm -rf "$W/new.$thing"
         mkdir "$W/new.$thing"
         printf '%s' "$id" >"$W/new.$thing/instance"

@@ -13,8 +13,8 @@ use windlass::model::ElementName;
 /// Up to this number, similar items are listed one by one.
 pub(crate) const FEW: usize = 10;
 
-/// Groups items with the same key if there are more than [`FEW`] of them. All other items, and those without
-/// a key, stay alone in their place. A group takes the place of its first item.
+/// Groups items with the same key if there are more than [`FEW`] of them. Each other item, and each item
+/// without a key, stays alone in its place. A group takes the place of its first item.
 pub(crate) fn put_together<T, K: Eq + Hash>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> Option<K>,

@@ -31,7 +31,7 @@ pub(crate) struct Concealed {
 }
 
 impl Concealed {
-    /// Finds the values of sensitive properties. If the text can't be parsed, these are all values.
+    /// Finds the values of sensitive properties. If the text can't be parsed, conceals all values.
     pub(crate) fn of(source: &Arc<Source>) -> Self {
         let text = source.text();
         if !mentions_a_secret(text) {
@@ -174,7 +174,7 @@ fn secret_names<'n>(node: &'n Node, names: &mut HashSet<&'n str>) {
 }
 
 /// Collects the values below a node. `is_secret` tells whether the property's name marks it as secret. `pins`
-/// has the names of secret pins: a manifest gives their values elsewhere, as `interface.pin`.
+/// contains the names of secret pins: a manifest sets their values elsewhere, as `interface.pin`.
 fn below(node: &Node, is_secret: bool, pins: &HashSet<&str>, ranges: &mut Vec<Range<usize>>) {
     match node.kind() {
         Kind::Scalar(_) => {}

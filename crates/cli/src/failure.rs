@@ -36,7 +36,8 @@ struct ErrorView<'a> {
     diagnostics: Option<&'a Diagnostics>,
 }
 
-/// Tells whether the command prints JSON, according to its arguments. They may be wrong otherwise.
+/// Tells whether the command prints JSON, according to its arguments. The arguments may be invalid in other
+/// respects.
 pub(crate) fn is_json() -> bool {
     static JSON: OnceLock<bool> = OnceLock::new();
     *JSON.get_or_init(|| asks_for_json(std::env::args_os().skip(1)))
@@ -76,7 +77,7 @@ pub(crate) fn title(code: Option<Code>) -> String {
     code.map_or_else(|| "error:".to_owned(), |code| format!("error[{code}]:"))
 }
 
-/// Prints an error with the problems that have caused it. For people, they are printed before.
+/// Prints an error with the problems that caused it. In text output, the problems come before the error.
 pub(crate) fn report_all(message: &str, diagnostics: &Diagnostics) {
     if is_json() {
         print_all(message, diagnostics);

@@ -36,7 +36,7 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn is_closed() -> bool {
     let stdout = std::io::stdout();
     let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
-    // The kernel reports the end of the other side even if nothing is asked for.
+    // The kernel reports a closed pipe even if no events are requested.
     let is_gone = poll(&mut polled, Some(&Timespec::default())).is_ok()
         && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
     is_gone || CLOSED.load(Ordering::Relaxed)
@@ -67,7 +67,7 @@ pub(crate) fn print_document(text: &str) {
     }
 }
 
-/// Clears the terminal that standard output is.
+/// Clears the screen. Standard output must be a terminal.
 pub(crate) fn clear_screen() {
     note(std::io::stdout().write_all(b"\x1b[H\x1b[2J"));
 }
@@ -158,8 +158,9 @@ fn push_bytes(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Returns the stand-in for `ESC [` in our own texts until they are printed. It is random, so escape
-/// sequences in scripts or documents are shown instead of interpreted.
+/// Returns the placeholder for `ESC [` in windlass's own texts. The print functions replace it by `ESC [`. It
+/// is random, so that scripts and documents can't contain it, and their escape sequences are shown instead of
+/// interpreted.
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("\u{1b}{:016x}[", RandomState::new().hash_one(0_u8)))
@@ -279,8 +280,8 @@ pub(crate) fn print_event(event: &EventRecord) {
     }
 }
 
-/// Formats the data of a log entry for the end of a line: compact, and cut if it is long. `log --format json` has all
-/// of it.
+/// Formats the data of a log entry for the end of a line: compact, and cut if it is long. `log --format json`
+/// shows all of it.
 pub(crate) fn with_data(data: Option<&Value>) -> String {
     const MOST_CHARS: usize = 160;
     let Some(data) = data else { return String::new() };

@@ -17,7 +17,7 @@ use crate::size_limit::{larger, max_size};
 /// Maximum number of nodes in a parameter file, because parsed values take more memory than their text.
 const MOST_NODES: usize = 500_000;
 
-/// The parameters of an order.
+/// The parameters of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
@@ -25,7 +25,7 @@ pub(crate) struct Parameters {
     pub(crate) places: BTreeMap<String, Place>,
     /// The places of the entries of lists that come from files.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
-    /// The variables of inventories that are left out.
+    /// The names of the inventory variables that are left out, by parameter.
     pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,
     /// The files whose whole texts are values.
     pub(crate) files: BTreeMap<String, PathBuf>,
@@ -41,8 +41,8 @@ pub(crate) enum ParameterError {
     File(Error),
 }
 
-/// Collects parameters from files, then from inventories, then from arguments, which take precedence. `flag` is the text before an
-/// argument in messages: `-p `.
+/// Collects parameters from files, inventories and arguments. Arguments take precedence over inventories, and
+/// inventories over files. `flag` is the text before an argument in messages: `-p `.
 pub(crate) fn collect(
     flag: &str,
     given: &[String],
@@ -97,7 +97,7 @@ pub(crate) fn collect(
     Ok(parameters)
 }
 
-/// Refuses a parameter that has an inventory and another value on the command line.
+/// Refuses a parameter that gets a value from an inventory and from another argument.
 fn refuse_two_sources(flag: &str, given: &[String], inventories: &[String]) -> Result<(), ParameterError> {
     let name = |argument: &String| argument.split_once('=').map(|(name, _)| name.to_owned());
     let names: Vec<String> = inventories.iter().filter_map(name).collect();
@@ -116,11 +116,12 @@ fn refuse_two_sources(flag: &str, given: &[String], inventories: &[String]) -> R
     Ok(())
 }
 
-/// The ends of the names of parameter files that are read without being named.
+/// The suffixes of parameter files that are read automatically.
 const AUTOMATIC: [&str; 2] = [".auto.params.yaml", ".auto.params.yml"];
 
-/// Returns the parameter files beside a descriptor, which may be its folder: `params.yaml`, then those with
-/// `.auto.params.yaml` at the end of their names, by name. A later file takes precedence.
+/// Returns the parameter files in the folder of a descriptor: `params.yaml` or `params.yml`, then the files
+/// with the suffixes of [`AUTOMATIC`], sorted by name. `descriptor` may also be the folder itself. A later
+/// file takes precedence.
 pub(crate) fn beside(descriptor: &Path) -> Vec<PathBuf> {
     let folder = if descriptor.is_dir() { Some(descriptor) } else { descriptor.parent() };
     let Some(folder) = folder else { return Vec::new() };

@@ -22,8 +22,8 @@ const SHOWN: usize = 5;
 /// The shortest time between two readings of the running steps.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Lines at the bottom of the terminal, without colours: the number of ended steps, and the steps that run. They
-/// disappear when it is dropped. If standard error is not a terminal, nothing is shown.
+/// Lines at the bottom of the terminal, without colours: the number of ended steps, and the running steps.
+/// Dropping this removes the lines. If standard error is not a terminal, nothing is shown.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -47,13 +47,13 @@ impl Progress {
         self.0.inc(steps as u64);
     }
 
-    /// Prints something above the line.
+    /// Prints something above the progress lines.
     pub(crate) fn aside(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }
 
-    /// Shows the running steps of a process, with the number of calls of each step. The larger a process is, the more
-    /// rarely its steps are read.
+    /// Shows the running steps of a process, with the number of calls of each step. The longer a reading of
+    /// the steps takes, the longer is the pause after it.
     pub(crate) async fn observe(
         &self,
         windlass: &Windlass,
@@ -72,7 +72,7 @@ impl Progress {
             let begun = Instant::now();
             // A store that does not answer is reported by the output of events.
             if let Ok(steps) = running.read(&process.assembly, process.id).await {
-                // A terminal that does not know its width says 0.
+                // A terminal without a known width reports 0.
                 let width = tcgetwinsize(stderr()).map_or(0, |size| usize::from(size.ws_col));
                 let width = if width == 0 { 80 } else { width };
                 let batches = batches(&steps, plan);

@@ -7,8 +7,8 @@ use crate::output::{is_closed, tell};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windlass::engine::Stop;
 
-/// Listens for SIGINT, SIGTERM and SIGHUP from now on. The first signal lets running jobs end for `grace`. A second
-/// one, or the end of the grace period, stops them.
+/// Listens for SIGINT, SIGTERM and SIGHUP from now on. After the first signal, running jobs have the time
+/// `grace` to end. A second signal, or the end of that time, stops them.
 pub(crate) fn listen(grace: Duration) -> Stop {
     listen_and(grace, move |stop| {
         // Cancel before printing, so that nothing starts after the message.
@@ -77,8 +77,8 @@ impl Signals {
         })
     }
 
-    /// Waits for a second request. A wrapper such as `timeout` signals both the process and its group, so signals that
-    /// follow the first one immediately belong to it.
+    /// Waits for a second request to stop. A wrapper such as `timeout` signals both the process and its
+    /// group, so signals immediately after the first one count as part of the first request.
     async fn second(&mut self) {
         const ECHO: Duration = Duration::from_millis(100);
         let first = tokio::time::Instant::now();

@@ -7,8 +7,7 @@ use crate::field::Field;
 
 /// One error of an expression, with its place.
 ///
-/// Displayed without the place and the help, which [`span`](CronError::span) and [`help`](CronError::help)
-/// return.
+/// Its `Display` omits the place and the help: see [`span`](CronError::span) and [`help`](CronError::help).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CronError {
     pub(crate) span: Range<usize>,
@@ -110,7 +109,7 @@ pub enum CronProblem {
     /// Both fields of days are given, or neither is.
     #[error("exactly one of day of the month and day of the week must be `?`")]
     DayFields,
-    /// A form that selects one day stands in a list.
+    /// A form that selects one day, such as `L`, is an element of a list.
     #[error("`{0}` can't be combined with other days")]
     NotAlone(String),
     /// The offset from the last day of the month is not 0 to 30.

@@ -74,7 +74,7 @@ impl CronExpression {
 }
 
 impl Part {
-    /// Returns the value of a part that has only one.
+    /// Returns the value of a part that covers only one value.
     fn value(self) -> Option<u16> {
         match self {
             Self { extent: Extent::Single(value), step: None } => Some(value),
@@ -158,7 +158,8 @@ fn counted(field: Field, parts: &[Part]) -> String {
     }
 }
 
-/// Lists the parts: `Monday, Wednesday and Friday`, `9 to 17 and 20`. Steps become the values that they take.
+/// Lists the parts: `Monday, Wednesday and Friday`, `9 to 17 and 20`. A step is shown as the values that it
+/// selects.
 fn listed(field: Field, parts: &[Part]) -> String {
     let mut words = vec![];
     for part in parts {

@@ -8,12 +8,13 @@ use crate::field::Field;
 use crate::parse::{Piece, days_of_month, days_of_week, parts, pieces};
 use crate::part::{Days, Listed, Part};
 
-/// A Quartz cron expression: `0 0/5 * * * ? *` is each fifth minute.
+/// A Quartz cron expression: `0 0/5 * * * ? *` fires every five minutes.
 ///
 /// It has six or seven fields, separated by white space: second, minute, hour, day of the month, month, day
-/// of the week, and year. A field is `*`, a value, a range `a-b`, or a list of these with commas. `a/s` takes
-/// each `s`th value from `a` on, `*/s` and `/s` from the least value on, `a-b/s` those of a range. Ranges wrap
-/// (`22-2`, `FRI-MON`), except those of years. Names of months and days have three letters, in any case.
+/// of the week, and year. A field is `*`, a value, a range `a-b`, or a list of these with commas. `a/s`
+/// selects every `s`th value from `a` on. `*/s` and `/s` start at the least value of the field, and `a-b/s`
+/// ends at `b`. Ranges wrap (`22-2`, `FRI-MON`), except those of years. Names of months and days have three
+/// letters, in any case.
 ///
 /// Exactly one of the two fields for days is `?`. The day of the month may also be `L` (the last day), `L-3`
 /// (three days before it), `LW` and `L-3W` (the weekday nearest to these), or `15W` (the weekday nearest to
@@ -46,14 +47,14 @@ pub struct CronExpression {
 /// The values of the fields, as sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Values {
-    /// Bit `n` stands for second `n`, and likewise below.
+    /// Bit `n` stands for second `n`. The other sets of bits are encoded likewise.
     pub(crate) seconds: u64,
     pub(crate) minutes: u64,
     pub(crate) hours: u64,
-    /// The days of the month or of the week, by the kind of the rule; otherwise 0.
+    /// The days of the month or of the week, depending on the kind of the rule; 0 if the rule lists no days.
     pub(crate) days: u64,
     pub(crate) months: u64,
-    /// Sorted.
+    /// The years, sorted.
     pub(crate) years: Vec<u16>,
 }
 
@@ -103,7 +104,7 @@ impl CronExpression {
         }
     }
 
-    /// Tells whether it may fire more than once within a minute.
+    /// Tells whether the expression may fire more than once within a minute.
     pub fn is_under_a_minute(&self) -> bool {
         self.values.seconds.count_ones() > 1
     }
@@ -161,7 +162,8 @@ fn wrong_count(text: &str, pieces: &[Piece<'_>]) -> CronError {
     CronError::new(span, CronProblem::FieldCount { found }).help_with(help)
 }
 
-/// Returns the expression that five fields of other crons mean, where the days mean the same.
+/// Converts an expression of five fields, as other crons use it. Returns none if its days can mean something
+/// else in Quartz.
 fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     let &[minute, hour, day, month, weekday] = pieces else { return None };
     let (day, weekday) = match (day.text, weekday.text) {
@@ -173,7 +175,7 @@ fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     CronExpression::parse(&text).is_ok().then_some(text)
 }
 
-/// Returns the error for days that both fields select, or neither.
+/// Returns the error for an expression in which both fields of days are `?`, or neither is.
 fn wrong_days(pieces: &[Piece<'_>], day: Piece<'_>, weekday: Piece<'_>) -> CronError {
     let rewritten = |at: usize, with: &str| {
         let mut words: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();

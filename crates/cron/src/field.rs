@@ -18,8 +18,8 @@ pub enum Field {
     Month,
     /// 1 to 7, or SUN to SAT: 1 is Sunday.
     DayOfWeek,
-    /// 1970 to 2199; the one field that may be left out. As in Quartz, other years up to 9999 may be written,
-    /// and nothing fires in them.
+    /// 1970 to 2199. Only this field may be left out. As in Quartz, other years up to 9999 are accepted, but
+    /// nothing fires in them.
     Year,
 }
 
@@ -61,7 +61,7 @@ impl Field {
         self.range().contains(&value) || (self == Self::Year && value <= 9999)
     }
 
-    /// Returns the largest step. It is that of Quartz, which permits the size of a field that counts from 1.
+    /// Returns the largest step. As in Quartz, a field that counts from 1 allows a step of its whole size.
     pub(crate) fn largest_step(self) -> u16 {
         match self {
             Self::Year => self.range().end() - self.range().start(),

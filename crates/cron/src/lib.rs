@@ -2,9 +2,9 @@
 //!
 //! # Modules, in the order of the data flow
 //!
-//! `field` has the fields with their ranges and names, `part` the parts that are written in them, and `error`
-//! the mistakes. `parse` reads fields, and `expression` all of them. `search` finds fire times on a calendar
-//! without zones, `zone` in a time zone. `explain` writes English.
+//! `field` defines the fields with their ranges and names, `part` the elements of a field, and `error` the
+//! errors. `parse` reads single fields, and `expression` a whole expression. `search` finds fire times on a
+//! calendar without time zones, and `zone` in a time zone. `explain` describes an expression in English.
 
 mod error;
 mod explain;

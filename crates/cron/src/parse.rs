@@ -116,7 +116,7 @@ fn value(field: Field, piece: Piece<'_>) -> Result<u16, CronError> {
     }
 }
 
-/// Returns the remedy for numbers of other crons.
+/// Returns the remedy for a number that other crons allow.
 fn range_help(field: Field, text: &str) -> Option<String> {
     match (field, text) {
         (Field::DayOfWeek, "0") => Some("Sunday is 1 or `SUN`".to_owned()),
@@ -143,7 +143,7 @@ fn no_value(field: Field, piece: Piece<'_>) -> CronError {
     piece.fails(CronProblem::NoValue { field, text: text.to_owned() }).help_with(help)
 }
 
-/// Returns the name that is nearest in spelling: of long names, too.
+/// Returns the name that is nearest in spelling. The text may be a long name, such as `monday`.
 fn nearest(field: Field, text: &str) -> Option<String> {
     let distance = |name: &str| {
         let (name, text) = (name.to_ascii_lowercase(), text.to_ascii_lowercase());

@@ -8,7 +8,7 @@ use crate::field::Field;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) extent: Extent,
-    /// At least 1. `None` takes each value of a range, and only the value itself of a single one.
+    /// The step, at least 1. Without a step, all values of the extent are selected.
     pub(crate) step: Option<u16>,
 }
 
@@ -31,7 +31,7 @@ impl Part {
         Self { extent: Extent::Single(value), step: None }
     }
 
-    /// Returns the values, in the order of counting; none is repeated. Years without fire times are left out.
+    /// Returns the values in the order of counting, each once. Years without fire times are left out.
     pub(crate) fn values(self, field: Field) -> impl Iterator<Item = u16> {
         let (min, max) = field.range().into_inner();
         let size = max - min + 1;
@@ -55,7 +55,8 @@ pub(crate) enum Days {
     Every,
     /// These days of the month.
     OfMonth(Vec<Part>),
-    /// The day that lies so many days before the last one of the month, or the weekday nearest to it.
+    /// The day that is `before` days before the last day of the month; with `weekday`, the weekday nearest to
+    /// it.
     Last { before: u16, weekday: bool },
     /// The weekday nearest to this day of the month.
     NearestWeekday(u16),

@@ -91,7 +91,8 @@ impl Month {
             Days::Every => return all,
             Days::OfMonth(_) => return values & all,
             Days::OfWeek(_) => {
-                // Bit 1 is Sunday. Six weeks of these bits, moved to the weekday of the first day.
+                // Bit 0 of `week` is Sunday. Six such weeks are shifted so that they begin with the weekday
+                // of the first day.
                 let week = values >> 1;
                 let weeks = (0..6).fold(0, |weeks, n| weeks | week << (7 * n));
                 return weeks >> self.weekday << 1 & all;

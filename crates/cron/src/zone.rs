@@ -12,9 +12,9 @@ use crate::expression::CronExpression;
 
 /// A time zone: UTC, or one of the IANA database such as `Europe/Berlin`.
 ///
-/// Parsed from the name of a zone, in any case, or from the rules of a POSIX variable `TZ`, such as
-/// `CET-1CEST,M3.5.0,M10.5.0/3`. The database is that of the system; with the feature `bundled-zones`, one in
-/// the program where the system has none.
+/// It is parsed from the name of a zone, in any letter case, or from the rules of a POSIX variable `TZ`, such
+/// as `CET-1CEST,M3.5.0,M10.5.0/3`. Names are looked up in the database of the system. With the feature
+/// `bundled-zones`, the program contains a database for systems without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
@@ -38,8 +38,8 @@ impl Zone {
 
     /// Reads a point in time: RFC 3339, or a date with an optional time of day of this zone.
     ///
-    /// A time of day that the zone skips moves forward by the length of the gap. Of one that occurs twice,
-    /// the first is meant.
+    /// A time of day that the zone skips moves forward by the length of the gap. Of a time of day that occurs
+    /// twice, the first occurrence is returned.
     ///
     /// # Errors
     /// When the text is neither, or the time is outside of the years -9999 to 9999.
@@ -66,7 +66,8 @@ impl Zone {
         if let AmbiguousOffset::Fold { before, after: second } = self.0.to_ambiguous_timestamp(local).offset()
             && before == self.0.to_offset(after)
         {
-            // The first pass of an hour that occurs twice: the second one follows as a whole.
+            // This is the first occurrence of a repeated hour. The search continues at the start of the
+            // second one.
             let fold = self.0.following(after).next()?.timestamp();
             return Some(second.to_datetime(fold));
         }
@@ -87,15 +88,15 @@ impl FromStr for Zone {
     }
 }
 
-/// Returns a time as a timestamp; the nearest one if it is outside of their range.
+/// Converts a time to a timestamp. A time outside of the range of timestamps becomes the nearest one.
 fn timestamp(time: SystemTime) -> Timestamp {
     let limit = if time < SystemTime::UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::try_from(time).unwrap_or(limit)
 }
 
 impl CronExpression {
-    /// Returns the first fire time after `after`, in UTC. `None` if there is none: the years are over, or no
-    /// date matches, as 30 February.
+    /// Returns the first fire time after `after`, in UTC. Returns `None` if no selected year is left, or no
+    /// date matches, such as 30 February.
     ///
     /// ```
     /// use windlass_cron::{CronExpression, Zone};
@@ -112,7 +113,8 @@ impl CronExpression {
     /// Returns the first fire time after `after`, in a zone.
     ///
     /// A local time that the zone skips is no fire time: `0 30 2 * * ?` does not fire on the day on which
-    /// clocks go from 02:00 to 03:00. Of a local time that occurs twice, only the second one is.
+    /// clocks go from 02:00 to 03:00. If a local time occurs twice, only the second occurrence is a fire
+    /// time.
     pub fn next_in(&self, zone: &Zone, after: SystemTime) -> Option<SystemTime> {
         let after = timestamp(after);
         let mut from = zone.start(after)?;
@@ -123,7 +125,7 @@ impl CronExpression {
                     offset
                 }
                 AmbiguousOffset::Gap { before, .. } => {
-                    // Go on where the gap ends: at the transition, which is at or before this time.
+                    // Continue at the end of the gap, which is the transition at or before this time.
                     let inside = before.to_timestamp(local).ok()?.checked_add(1.second()).ok()?;
                     let gap = zone.0.preceding(inside).next()?;
                     from = gap.offset().to_datetime(gap.timestamp());

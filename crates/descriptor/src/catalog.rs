@@ -17,7 +17,7 @@ pub trait Catalog {
     fn names(&self) -> Vec<DescriptorName>;
 }
 
-/// A catalog in memory. With an empty one, checks that need other descriptors are skipped.
+/// A catalog in memory. With an empty catalog, checks that need other descriptors are skipped.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryCatalog {
     descriptors: BTreeMap<DescriptorName, Descriptor>,

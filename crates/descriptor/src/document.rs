@@ -225,7 +225,7 @@ pub struct ClusterDecl {
 /// `each` and `key` of a cluster: a list of maps, with one node for each.
 #[derive(Debug, Clone)]
 pub struct EachDecl {
-    /// The list, or one reference to a property that has it.
+    /// The list, or one reference to a property that contains it.
     pub list: Value,
     /// Field of the maps that identifies a node.
     pub key: Spanned<String>,

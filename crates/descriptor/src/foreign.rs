@@ -1,8 +1,8 @@
 //! Recognises documents that are no descriptor.
 //!
 //! A text page or the manifest of another tool would cause dozens of errors as a descriptor. The only useful
-//! error is that it is none. A broken descriptor keeps all its errors: one key of the language in its proper
-//! place is enough.
+//! error is that it is no descriptor. A broken descriptor keeps all its errors: one key of the language in
+//! its proper place is enough.
 
 use windlass_source::{Mapping, Node, Source, Span, suggest};
 
@@ -202,7 +202,7 @@ fn by_items(root: &Node) -> Option<Foreign> {
     )
 }
 
-/// Recognises text that is no mapping and has no line that starts like one of a descriptor.
+/// Recognises text that is no mapping, and in which no line starts like a line of a descriptor.
 fn by_lines(source: &Source) -> Option<Foreign> {
     let mut lines = source.text().lines().take(LOOKED_AT);
     let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || line == "---";

@@ -18,9 +18,9 @@ pub(crate) enum Form {
     Text,
     /// `true`, `false`, `yes`, `no`, `on` or `off`.
     Flag,
-    /// A whole number from 0, or a reference to a property that has one.
+    /// A whole number from 0, or a reference to a property with such a number.
     Count,
-    /// A list of maps, or a reference to a property that has one.
+    /// A list of maps, or a reference to a property with such a list.
     Each,
     /// The name of this assembly.
     AssemblyName,

@@ -1,7 +1,7 @@
 //! The JSON Schema of an assembly's parameters, made from the declared types.
 //!
-//! Types are advice, so a value that does not match the schema deserves a warning. A value may be text in place of a number
-//! or a collection, as on a command line. A property without a `type` has any value.
+//! Types are advice, so a value that does not match the schema deserves a warning. A value may be text in
+//! place of a number or a collection, as on a command line. A property without a `type` accepts any value.
 
 use std::collections::HashSet;
 
@@ -52,7 +52,7 @@ fn property(decl: &PropertyDecl, types: &DataTypes) -> Value {
     schema
 }
 
-/// Returns the schema of the values of a type. An unknown type has any value.
+/// Returns the schema of the values of a type. An unknown type accepts any value.
 fn of_type(kind: &str, types: &DataTypes) -> Value {
     if let Some(at) = types.get_index_of(kind) {
         return json!({"$ref": format!("#/$defs/{at}")});

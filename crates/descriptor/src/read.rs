@@ -59,7 +59,7 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     Read { descriptor, diagnostics }
 }
 
-/// Reports a document with errors that is no descriptor, which is then its only error.
+/// Returns the error for a document with errors that is no descriptor. It replaces all other errors.
 fn no_descriptor(
     source: &Arc<Source>,
     root: Option<&Node>,

@@ -190,7 +190,7 @@ impl Reader<'_> {
     }
 
     /// Reports unknown keys of an entry that has `properties`. The help for a key that looks like a property
-    /// says that it belongs there.
+    /// says that it belongs in `properties`.
     pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let key = entry.key.text();

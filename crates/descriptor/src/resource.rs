@@ -35,7 +35,7 @@ pub struct ResourceDescriptor {
     pub properties: Properties,
     /// Properties that are not visible from outside.
     pub private_properties: Properties,
-    /// Transitions that it has scripts for.
+    /// Declared transitions.
     pub transitions: IndexMap<Transition, ActionDecl>,
     /// Operations that relationships may call.
     pub operations: IndexMap<OperationName, ActionDecl>,

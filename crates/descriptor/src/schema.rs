@@ -22,8 +22,8 @@ pub fn assembly() -> Value {
 /// `{value: …}` or `{default: …}`.
 pub type DriverProperties = BTreeMap<String, Map<String, Value>>;
 
-/// Returns the schema of resource descriptors, of the draft 2020-12. It describes the properties of these drivers,
-/// and permits those of others.
+/// Returns the schema of resource descriptors, of the draft 2020-12. It describes the properties of these
+/// drivers, and permits all properties of other drivers.
 pub fn resource(drivers: &DriverProperties) -> Value {
     schema(&Descriptors(drivers), &keys::RESOURCE, "Resource descriptor")
 }
@@ -121,7 +121,7 @@ impl Descriptors<'_> {
     }
 }
 
-/// Returns the schema of text. A scalar keeps its spelling, also if another reader takes it for a number.
+/// Returns the schema of text. A scalar keeps its spelling, even if another reader takes it for a number.
 fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
 }

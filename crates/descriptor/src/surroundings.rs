@@ -11,7 +11,7 @@ use windlass_model::DescriptorName;
 /// Prefix of a placeholder.
 pub(crate) const PLACEHOLDER: &str = "$lmctl:";
 
-/// The known names of a descriptor's project. The default has none.
+/// The known names of a descriptor's project. The default contains no names.
 ///
 /// ```
 /// use windlass_descriptor::{Surroundings, read_in};

@@ -37,9 +37,9 @@ pub struct Call {
     /// The properties that are declared to be sensitive, including outputs that the component has not
     /// published yet.
     pub sensitive: BTreeSet<PropertyName>,
-    /// The configuration of the call: that of the factory of an application, by pin ids, or else the
-    /// [properties of the location](Location::configuration). The engine reads it for each call and records
-    /// nothing of it.
+    /// The configuration of the call. For an application, it is the configuration of its factory, by pin ids.
+    /// Otherwise it consists of the [properties of the location](Location::configuration). The engine reads
+    /// it for each call, and does not record it.
     pub configuration: BTreeMap<String, Input>,
     /// The arguments of an operation: the properties of the relationship.
     pub arguments: BTreeMap<PropertyName, Input>,
@@ -80,7 +80,7 @@ pub type Input = Resolved;
 pub struct PrivateState {
     /// The state, as the driver last reported it.
     pub value: Value,
-    /// The texts of its values that are secret. The store has them sealed.
+    /// The texts of its values that are secret. The store keeps them sealed.
     pub secrets: Vec<String>,
 }
 
@@ -91,9 +91,9 @@ impl std::fmt::Debug for PrivateState {
 }
 
 impl Call {
-    /// Returns the texts of all sensitive values of the call, including those of its configuration, of its private
-    /// state, of its location and of open commands. They must not appear in any log. [`Context::hide`](crate::Context::hide) adds the values that
-    /// the call publishes.
+    /// Returns the texts of all sensitive values of the call, including those of its configuration, its
+    /// private state, its location and open commands. They must not appear in any log.
+    /// [`Context::hide`](crate::Context::hide) adds the values that the call publishes.
     pub fn secrets(&self) -> Vec<String> {
         let values =
             self.properties.values().chain(self.arguments.values()).chain(self.configuration.values());
@@ -111,8 +111,9 @@ pub struct Report {
     pub natural: Option<String>,
     /// Update commands for the instance document, in wire form; null for no update.
     pub updates: Value,
-    /// The new private state of the driver's family; `None` keeps the current one. Texts and numbers in it that
-    /// hold a secret of the call, or one that the driver has [hidden](crate::Context::hide), are sealed.
+    /// The new private state of the driver's family; `None` keeps the current one. Texts and numbers in it
+    /// are sealed if they contain a secret of the call, or a secret that the driver has
+    /// [hidden](crate::Context::hide).
     pub private: Option<Value>,
     /// Entries for the activity log. They must not contain secrets.
     pub log: Vec<LogEntry>,
@@ -131,7 +132,7 @@ impl Report {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settled {
-    /// It has.
+    /// The instance has reached it.
     Yes,
     /// The instance is still changing; [`observe`](crate::Driver::observe) tells when it has settled.
     Converging,
@@ -159,7 +160,7 @@ pub enum Observation {
     Converging,
     /// The instance has reached the requested state.
     Reached,
-    /// The instance exists, and differs from the requested state. The text says how.
+    /// The instance exists, and differs from the requested state. The text describes the difference.
     Differs(String),
     /// The state can't be determined. The text gives the reason.
     CannotTell(String),

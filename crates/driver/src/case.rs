@@ -90,11 +90,11 @@ pub struct CaseError {
 pub const INSTANCE: &str = "case";
 
 impl CaseInput {
-    /// Runs the case by a driver. `location` gets the properties of the case.
+    /// Runs the case with a driver. The properties of the case replace those of `location`.
     ///
     /// # Errors
-    /// If the package declares no such action for the driver, so that there is nothing to run. The failure of the
-    /// call is a result.
+    /// The package declares no such action for the driver. A failure of the call is not an error, but a
+    /// result.
     pub async fn run(
         &self,
         driver: &dyn Driver,

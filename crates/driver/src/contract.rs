@@ -28,7 +28,7 @@ pub struct Nature {
     pub observable: bool,
     /// The key of a batch. Calls with the same key, action, package and location are observed together.
     ///
-    /// [`perform`](Driver::perform) gets one call at a time from the engine.
+    /// The engine passes one call at a time to [`perform`](Driver::perform).
     pub batch: Option<String>,
     /// Maximum time until the instance has settled.
     pub timeout: Duration,
@@ -46,16 +46,18 @@ pub trait Driver: Send + Sync {
     /// Returns the name by which resource descriptors choose the driver.
     fn kind(&self) -> DriverKind;
 
-    /// Returns the key of its private state. Drivers that share private state share the key.
+    /// Returns the key of its private state. Drivers with the same key share their private state.
     fn family(&self) -> &'static str;
 
-    /// Returns the driver properties that resource descriptors may set for it. The check of a descriptor reports
-    /// others as [unknown](crate::properties::unknown). The default are those of all drivers.
+    /// Returns the driver properties that resource descriptors may set for it. The check of a descriptor
+    /// reports all other properties as [unknown](crate::properties::unknown). The default returns the
+    /// properties that all drivers support.
     fn properties(&self) -> Vec<Setting> {
         CallSettings::described().into()
     }
 
-    /// Returns the settings that its entry of `drivers` in `windlass.yaml` may have. The default has none.
+    /// Returns the settings that its entry of `drivers` in `windlass.yaml` may contain. The default returns
+    /// none.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
@@ -75,14 +77,14 @@ pub trait Driver: Send + Sync {
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
-    /// Returns the time after the begin of a command in which a health check may report its results; `None` if the
-    /// results end with its call.
+    /// Returns the time after the beginning of a command in which a health check may report its results;
+    /// `None` if the results end with its call.
     fn late_results(&self, _package: &Package, _command: &CommandName) -> Option<Duration> {
         None
     }
 
-    /// Tells whether the driver can manage instances that were created from a package by another package of the
-    /// same name, which differs in its files or bindings.
+    /// Tells whether the driver can manage instances of an old package with a new package. Both packages have
+    /// the same name, but differ in their files or bindings.
     ///
     /// If so, the engine uses the new package from then on: it reconfigures the instance where the resource
     /// declares that, and calls nothing otherwise. If not, the instance stays with the old package until it is
@@ -99,8 +101,8 @@ pub trait Driver: Send + Sync {
     /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
-    /// Observes whether the requested states have been reached. Has no effect on the outside world. An element
-    /// of a [batch](Nature::batch) without a clear answer is observed again alone.
+    /// Observes whether the requested states have been reached. Has no effect on the outside world. Elements
+    /// of a [batch](Nature::batch) without a clear answer are observed again in smaller groups.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
     /// Finds existing instances at a location that are not managed yet, for example for references.
@@ -116,7 +118,7 @@ pub struct Query {
     pub binding: Binding,
     /// The location.
     pub location: Arc<Location>,
-    /// The configuration, as that of a [call](Call::configuration).
+    /// The configuration, as in a [call](Call::configuration).
     pub configuration: BTreeMap<String, Input>,
     /// The required property values.
     pub properties: BTreeMap<String, Value>,
@@ -137,7 +139,7 @@ impl Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// To find the instance of a reference, or one to adopt: those with the required properties.
+    /// To find the instances with the required properties, for a reference or for an adoption.
     #[default]
     Reference,
     /// To list all instances of a factory, with their updates.
@@ -153,8 +155,8 @@ pub struct Found {
     pub name: Option<String>,
     /// Its properties.
     pub properties: BTreeMap<String, Value>,
-    /// The updates and log entries of the search. The field `settled` of this report is [`Settled::Gone`](crate::Settled::Gone) if the
-    /// search reports that the instance no longer exists.
+    /// The updates and log entries of the search. The field `settled` of this report is
+    /// [`Settled::Gone`](crate::Settled::Gone) if the instance no longer exists according to the search.
     pub report: Report,
 }
 
@@ -166,7 +168,7 @@ impl Found {
         Self { natural, name: None, properties, report }
     }
 
-    /// Removes the name from the updates, because that of a known instance does not change.
+    /// Removes the name from the updates, because the name of a known instance does not change.
     #[must_use]
     pub fn without_name(mut self) -> Self {
         if let Some(updates) = self.report.updates.as_object_mut() {
@@ -194,8 +196,8 @@ pub trait Context: Send + Sync {
     /// in any other way. The secrets are masked in the records, and sealed in outputs and in private state.
     fn hide(&self, secrets: &[String]);
 
-    /// Declares that the stdout of a job is text for people, and not an answer for the driver. It is recorded as
-    /// stderr is, also if the job has succeeded. The default does nothing, for a context without records.
+    /// Declares that the stdout of a job is text for people, and not an answer for the driver. It is recorded
+    /// like stderr, even if the job has succeeded. The default does nothing, for a context without records.
     fn show_stdout(&self, _job: &str) {}
 
     /// Tells whether the user requested a stop. A driver with several jobs checks this between them.

@@ -25,7 +25,7 @@ pub struct Placement {
     pub manager: Option<String>,
 }
 
-/// The keys of a location that drivers read, each with its words.
+/// The keys of a location that drivers read, each with its valid values.
 pub const SCRIPTING: [(&str, &[&str]); 3] =
     [("adapter", &["invoke"]), ("input", &["yaml", "json"]), ("launch-key", &["launch", "launch-instances"])];
 
@@ -34,13 +34,14 @@ pub const SCRIPTING: [(&str, &[&str]); 3] =
 pub struct Location {
     /// Its name: a value of `deploymentLocation`.
     pub name: String,
-    /// The resource manager that it belongs to. A location without one matches any.
+    /// The resource manager that it belongs to. A location without a manager matches any manager.
     pub manager: Option<String>,
     /// Its infrastructure type, which the drivers' selectors match.
     pub infrastructure: String,
     /// The kind of the runtime that runs its jobs.
     pub runtime: String,
-    /// The keys that only its kind of runtime has, such as `engine` of `docker`. The kind has checked them.
+    /// The keys that only its kind of runtime supports, such as `engine` of `docker`. They are already
+    /// checked.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// Whether jobs with secrets may run in prewarmed containers.

@@ -42,7 +42,7 @@ pub struct Bindings {
     /// The declared commands and the drivers named for each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, Vec<Binding>>,
-    /// The drivers for actions that name none of their own.
+    /// The drivers for actions that name no driver.
     pub default: Vec<Binding>,
     /// The drivers that search for existing instances: `queries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,7 +109,7 @@ pub struct Package {
     name: DescriptorName,
     bindings: Bindings,
     files: Vec<PackageFile>,
-    /// Shared, because every call has its package.
+    /// Shared, because every call contains its package.
     pins: Option<Arc<Pins>>,
 }
 
@@ -122,7 +122,7 @@ impl Package {
         Self { digest, name, bindings, files, pins: None }
     }
 
-    /// Returns the package as that of an application with these pins. Its digest covers them too.
+    /// Returns the package with the pins of an application. Its digest also covers the pins.
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Self {
         let digest = digest(&self.name, &self.bindings, &self.files, Some(&pins));
@@ -181,7 +181,7 @@ impl Package {
         }
     }
 
-    /// Tells whether the content matches the digest. A package from elsewhere may not.
+    /// Tells whether the content matches the digest. A package from elsewhere may be damaged.
     pub fn is_intact(&self) -> bool {
         digest(&self.name, &self.bindings, &self.files, self.pins()) == self.digest
     }

@@ -1,4 +1,4 @@
-//! Driver properties that a resource descriptor sets and a driver does not have.
+//! Driver properties that a resource descriptor sets, but the driver does not support.
 
 use windlass_source::{Diagnostic, listed, suggest_within};
 
@@ -8,8 +8,8 @@ use crate::contract::Driver;
 /// Maximum edit distance between a misspelled property and the correct one.
 const EDITS: usize = 2;
 
-/// Returns the diagnostic for a driver property that a driver does not have; `None` if it has it. The caller adds
-/// the place.
+/// Returns the diagnostic for a driver property that the driver does not support; `None` if the driver
+/// supports it. The caller adds the place.
 ///
 /// A misspelled property is an error, because its setting would be missing: a script with the effect `once` would
 /// run again. Any other unknown property is ignored, with a warning.

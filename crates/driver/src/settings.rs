@@ -64,7 +64,7 @@ impl CallSettings {
         [Setting { key: "effect", schema: effect }, Setting { key: "timeout", schema: timeout }]
     }
 
-    /// Tells whether a driver property is one of them.
+    /// Tells whether a driver property is one of these two.
     pub fn has(name: &str) -> bool {
         matches!(name, "effect" | "timeout")
     }

@@ -24,7 +24,7 @@ pub struct Unrecorded {
     pub runtime: Arc<dyn Runtime>,
     /// The prefix of the job ids, which no other context has. The name of the job follows after a hyphen.
     pub prefix: String,
-    /// The owner of the jobs; `None` for nobody.
+    /// The owner of the jobs; `None` if there is none.
     pub owner: Option<Owner>,
     /// The clock of the calls.
     pub clock: Arc<dyn Clock>,

@@ -1,5 +1,4 @@
-//! Applied inputs of relationships: the values that a relationship is created with. It is ceased with the same
-//! values.
+//! Applied inputs of relationships: the values with which a relationship is created, and later ceased.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +18,7 @@ use crate::world::{Secrets, World};
 /// recorded.
 ///
 /// # Errors
-/// A secret that can't be opened, if `unknown` refuses the call then.
+/// A secret can't be opened, and `unknown` is `Unknown::Refused`.
 pub(crate) fn given(
     world: &World,
     pair: &PairKey,
@@ -39,7 +38,8 @@ pub(crate) fn given(
     Ok(Some(opened))
 }
 
-/// Records the values that creating operations are called with. They replace those of an earlier attempt.
+/// Records the values with which the creating operations of a relationship are called. They replace the
+/// values of an earlier attempt.
 pub(crate) fn give(
     world: &mut World,
     key: &PairKey,

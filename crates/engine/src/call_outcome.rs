@@ -19,7 +19,7 @@ pub enum CallOutcome {
     Failed(Failure),
 }
 
-/// The facts that decide about a call.
+/// The facts that determine the outcome of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
     /// The status before the report, as far as it is a result of the call.
@@ -28,14 +28,14 @@ pub struct CallFacts<'a> {
     pub after: &'a Status,
     /// Whether the report says that the instance has settled.
     pub settled: Settled,
-    /// The observation, if the report is that of one.
+    /// The observation, if the report comes from one.
     pub seen: Option<&'a Observation>,
     /// Whether the call removes the instance.
     pub removes: bool,
 }
 
 impl CallOutcome {
-    /// Decides about a call.
+    /// Determines the outcome of a call.
     pub fn of(facts: CallFacts<'_>) -> Self {
         let CallFacts { before, after, settled, seen, removes } = facts;
         let converging = (after.converging && !before.converging)
@@ -55,19 +55,21 @@ impl CallOutcome {
         }
     }
 
-    /// Returns the failure of a call after which the instance is gone, though the call does not remove it.
+    /// Returns the failure of a call that should not remove the instance, but after which the instance is
+    /// gone.
     pub fn gone() -> Failure {
         Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists")
     }
 }
 
-/// Returns the time until the next observation of a converging instance: `first`, and up to fifteen times as much later.
-/// `polls` is the number of that observation, from 1 on.
+/// Returns the time until the next observation of a converging instance. It is `polls` times `first`, but at
+/// most 15 times. `polls` is the number of that observation, from 1 on.
 pub fn pause_before(first: Duration, polls: u32) -> Duration {
     first.saturating_mul(polls.min(15))
 }
 
-/// Returns the failure of a call whose instance was converging until its timeout. `message` is that of its status.
+/// Returns the failure of a call whose instance was still converging at the timeout. `message` comes from the
+/// instance's status.
 pub fn still_converging(timeout: Duration, message: Option<&str>) -> Failure {
     let reason = message.map(|message| format!(": {message}")).unwrap_or_default();
     let after = timeout.as_secs();

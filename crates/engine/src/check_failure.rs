@@ -2,21 +2,21 @@
 
 use windlass_model::record::{Failure, FailureKind};
 
-/// Begins the message of the failure.
+/// The beginning of the message of such a failure.
 const CHECK_FAILED: &str = "the health check failed: ";
 
-/// Returns the failure to record for that of a health check.
+/// Returns the failure to record for the failure of a health check.
 pub fn of(failure: &Failure) -> Failure {
     Failure { message: format!("{CHECK_FAILED}{}", failure.message), ..failure.clone() }
 }
 
-/// Tells whether a recorded failure is that of a health check.
+/// Tells whether a recorded failure comes from a health check.
 pub fn is_failing(recorded: &Failure) -> bool {
     recorded.message.starts_with(CHECK_FAILED)
 }
 
-/// Tells whether a recorded failure means that the script has failed for the element. Its next check is made alone. A
-/// check that could not run says nothing about the element.
+/// Tells whether a recorded failure means that the script has failed for the element. Such an element is
+/// checked alone next time. A check that could not run says nothing about the element.
 pub fn is_suspect(recorded: &Failure) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     is_failing(recorded) && !matches!(recorded.kind, Refused | Capacity | Infrastructure | Lost)

@@ -1,12 +1,11 @@
-//! Natural ids of applications, which are unique below their factory.
+//! Natural ids of applications, which are unique within a factory.
 
 use windlass_driver::{Call, Report};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Failure, FailureKind};
 use windlass_store::{Lease, Store, StoreError};
 
-/// Tells whether the report of a call may give its instance a natural id that must be claimed: the launch of an
-/// application.
+/// Tells whether the natural id in the report of a call must be claimed: the call launches an application.
 pub(crate) fn is_needed(call: &Call) -> bool {
     call.package.pins().is_some() && call.natural.is_none()
 }
@@ -20,11 +19,12 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     Failure::new(FailureKind::AlreadyExists, message)
 }
 
-/// Claims the natural id of a report. `secrets` are those of the call: an id that holds one is refused later, and not
-/// stored here.
+/// Claims the natural id in a report. `secrets` are the secrets of the call. An id that contains one of them
+/// is not stored here, and is refused later.
 ///
 /// # Errors
-/// Another application of the factory has the id. The launch has failed then, and what it made is nobody's.
+/// Another application of the factory has the id. The launch has then failed, and no application owns an
+/// instance that it created.
 pub(crate) async fn claim(
     store: &dyn Store,
     lease: &Lease,

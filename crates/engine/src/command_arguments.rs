@@ -1,4 +1,4 @@
-//! The arguments of commands: sealed from the beginning of their process to the end of its call.
+//! The arguments of commands. They stay sealed from the beginning of the process until the command has ended.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use windlass_store::Batch;
 use crate::engine::Arguments;
 use crate::world::World;
 
-/// Seals the arguments of a process's command, so that a later process can take up the call after an
+/// Seals the arguments of a process's command, so that a later process can resume the call after an
 /// interruption.
 pub(crate) fn put(world: &mut World, process: ProcessId, given: &Arguments, batch: &mut Batch) {
     let World { assembly, secrets, .. } = world;

@@ -1,8 +1,8 @@
 //! Commands that an operator called: their records and results.
 //!
-//! A command may outlive its process: the final result may come from a later health check. Its record is a document
-//! of the assembly. While it is open, its element has its id, and its [arguments](crate::command_arguments) stay
-//! sealed, so that they are masked in later results.
+//! A command may outlive its process: the final result may come from a later health check. Its record is a
+//! document of the assembly. While the command is open, the record of its element lists its id, and its
+//! [arguments](crate::command_arguments) stay sealed, so that they are masked in later results.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,7 +29,7 @@ const PAGE: usize = 1000;
 /// The version of the records.
 const VERSION: u32 = 1;
 
-/// Reads a command of an assembly, also one that has ended.
+/// Reads a command of an assembly, even if it has ended.
 ///
 /// # Errors
 /// An error of the store.
@@ -54,7 +54,8 @@ pub(crate) async fn open(store: &dyn Store, snapshot: &Snapshot) -> Result<Comma
     Ok(commands)
 }
 
-/// Drops the oldest ended commands of an assembly beyond [`KEPT_COMMANDS`], but for one that is about to begin.
+/// Drops the oldest ended commands of an assembly, so that at most [`KEPT_COMMANDS`] remain, including a
+/// command that is about to begin.
 pub(crate) async fn drop_oldest(
     store: &dyn Store,
     assembly: &AssemblyName,
@@ -71,7 +72,7 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Records the begin of a command.
+/// Records the beginning of a command.
 pub(crate) fn begin(world: &mut World, call: &CallRecord, late: Option<Duration>, batch: &mut Batch) {
     let Action::Command(command) = &call.action else { return };
     let millis = |late: Duration| i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
@@ -114,7 +115,8 @@ pub(crate) fn call_ended(
     put(world, record, batch);
 }
 
-/// Ends the commands of an element whose time for results is over. Returns the entries for the activity log.
+/// Ends those commands of an element whose deadline for results has passed. Returns the entries for the
+/// activity log.
 pub(crate) fn expire(
     world: &mut World,
     element: &ElementName,
@@ -134,13 +136,13 @@ pub(crate) fn expire(
 /// The results of commands in an update.
 pub(crate) type Results = Vec<(CommandId, Vec<Value>)>;
 
-/// Tells whether an element has an open command of an id.
+/// Tells whether an open command with this id belongs to an element.
 pub(crate) fn is_open(world: &World, element: &ElementName, id: &CommandId) -> bool {
     world.commands.get(id).is_some_and(|record| record.element == *element)
 }
 
-/// Records results of commands. The first one that is not intermediate ends its command. Returns the entries for the
-/// activity log.
+/// Records results of commands. The first result of a command that is not intermediate ends the command.
+/// Returns the entries for the activity log.
 pub(crate) fn record(
     world: &mut World,
     results: Results,
@@ -179,7 +181,8 @@ pub(crate) fn forget_arguments(world: &mut World, process: ProcessId, batch: &mu
     }
 }
 
-/// Puts a record. An ended command leaves its element, and its arguments are dropped.
+/// Stores a record. When a command has ended, the record of its element no longer lists it, and its arguments
+/// are dropped.
 fn put(world: &mut World, record: CommandRecord, batch: &mut Batch) {
     let (id, is_final) = (record.id.clone(), record.state.is_final());
     let draft = DocumentDraft {

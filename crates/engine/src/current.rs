@@ -1,4 +1,4 @@
-//! The present state of an assembly, as the planner takes it.
+//! The present state of an assembly, as input of the planner.
 
 use windlass_lifecycle::{Current, ElementNow, HalfMade};
 use windlass_model::State;
@@ -7,7 +7,7 @@ use windlass_model::record::{FailureKind, InstanceRecord, PairRecord};
 use crate::applied_inputs::outdated_pairs;
 use crate::world::World;
 
-/// Returns the present state of everything, for the planner.
+/// Returns the present state of an assembly, for the planner.
 pub(crate) fn current(world: &World) -> Current {
     let mut current = Current::default();
     for record in world.elements.values() {

@@ -38,7 +38,7 @@ impl ProcessEnv {
         std::iter::once(&self.lease).chain(&self.beside).cloned().collect()
     }
 
-    /// Runs a machine to its end, while `lost` waits for the loss of a lease.
+    /// Runs a machine to its end, or until `lost` reports the loss of a lease.
     ///
     /// # Errors
     /// An error of the store. The next process finds the running jobs by their ids.
@@ -91,7 +91,7 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until an entry is durable, and removes the job that is no longer needed then.
+/// Waits until an entry is durable, and then removes its job, which is no longer needed.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
     let Some((runtime, job)) = entry.remove else { return Ok(()) };
@@ -126,7 +126,7 @@ impl Dispatcher<ProcessMachine> for CallDispatcher<'_> {
             Command::TakeSlot(location) => Some(self.take_slot(location)),
             Command::Reply { reply, result } => {
                 if let Some(sender) = self.replies.remove(&reply) {
-                    // A driver that no longer listens has been dropped with its call.
+                    // The send fails if the driver was dropped with its call.
                     let _ = sender.send(result);
                 }
                 None
@@ -217,7 +217,7 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits until stopped work is no longer awaited.
+    /// Waits until a stop was requested, and the time for stopped work to end is over.
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
         async move { stop.is_overdue(grace).await }
@@ -235,10 +235,10 @@ impl CallDispatcher<'_> {
     }
 }
 
-/// Returns a driver's answer to one call. A driver that ignores a stop has lost its call.
+/// Returns a driver's answer to one call. If a driver ignores a stop, its call is lost.
 ///
 /// # Errors
-/// The driver has a fault: it panicked, or gave another number of answers than one. Jobs of it may still run.
+/// The driver has a fault: it panicked, or did not give exactly one answer. Its jobs may still run.
 async fn answered<T>(
     answers: impl Future<Output = Vec<Result<T, Failure>>>,
     overdue: impl Future<Output = ()>,

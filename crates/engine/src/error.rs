@@ -366,7 +366,7 @@ fn in_use(name: &AssemblyName, by: NameUse) -> String {
     }
 }
 
-/// Returns the code of an error of planning. A later error without a code of its own gets the general one.
+/// Returns the code of an error of planning. An error that this function does not list gets the general code.
 fn code_of_plan(error: &LifecycleError) -> Code {
     match error {
         LifecycleError::Order(_) => codes::PLAN_ORDER,

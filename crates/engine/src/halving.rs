@@ -5,27 +5,29 @@
 //! beginning. With `b` bad elements among `n`, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks, and later ones
 //! at most `1 + b` while there are few of them ([`MAX_ALONE`]).
 //!
-//! Checks that hang cost their timeout each, so a round has at most [`MAX_TIMEOUTS`] of them. Elements that were not
-//! found until then are unresolved in that round.
+//! Each check that hangs costs its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that times
+//! out is no longer halved. Its elements stay unresolved in that round.
 
 use windlass_driver::{Observation, Observed};
 use windlass_model::record::{Failure, FailureKind};
 
-/// Maximum number of checks of a batch that may time out in one round before no group is halved any more.
+/// After this number of timeouts in one round of a batch, a group that times out is no longer halved.
 pub const MAX_TIMEOUTS: usize = 32;
 
 /// Maximum number of suspects that are asked alone. More of them are asked together, because the script may be broken
 /// rather than the elements.
 pub const MAX_ALONE: usize = 16;
 
-/// Maximum number of failures of groups of suspects before these are not halved any more.
+/// Maximum number of failed groups of suspects in one round. After that, groups of suspects are no longer
+/// halved.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
-/// Maximum number of elements in a batch. The answer of a script about so many is far below its limit of 4 MiB,
-/// and several batches run at once.
+/// Maximum number of elements in a batch. A script's answer about so many elements is far below the limit of
+/// 4 MiB, and several batches run at once.
 pub const LARGEST_BATCH: usize = 1000;
 
-/// Tells whether an observation of a batch leaves open how an element is, while one of the element alone may tell.
+/// Tells whether an answer about a batch leaves the condition of an element open, while a check of the
+/// element alone may determine it.
 pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {

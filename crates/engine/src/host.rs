@@ -74,7 +74,7 @@ use crate::stop::Stop;
 
 /// A pure state machine: it never waits, reads no clock and performs no I/O.
 pub trait Machine {
-    /// An event of its own: the result of a command, or a message from elsewhere.
+    /// An event of this machine: the result of a command, or a message from elsewhere.
     type Event;
     /// A command, which the [`Dispatcher`] executes.
     type Command;
@@ -89,11 +89,11 @@ pub trait Machine {
 pub enum Input<M: Machine + ?Sized> {
     /// The machine may begin.
     Begin,
-    /// An event of its own.
+    /// An event of the machine.
     Event(M::Event),
     /// The time of a timer has come. After a stop all timers are due at once.
     Due(M::Timer),
-    /// A stop is requested. If it is requested before [`Input::Begin`], it comes instead.
+    /// A stop is requested. If it was requested before the run, this input replaces [`Input::Begin`].
     Cancel,
 }
 
@@ -115,7 +115,7 @@ pub enum Output<M: Machine + ?Sized> {
 /// The work of a command. It ends with an event, or without one.
 pub type Work<E> = Pin<Box<dyn Future<Output = Result<Option<E>, StoreError>> + Send>>;
 
-/// A message from outside of the host.
+/// A message from outside the host.
 pub enum Incoming<E> {
     /// An event for the machine.
     Event(E),
@@ -128,11 +128,11 @@ pub trait Dispatcher<M: Machine>: Send {
     /// Begins a command, and returns its work; `None` if the command is already executed.
     fn dispatch(&mut self, command: M::Command) -> Option<Work<M::Event>>;
 
-    /// Waits for the next message from outside. The returned future is dropped whenever something else happens, so
-    /// a message must not be lost then.
+    /// Waits for the next message from outside. The returned future is dropped whenever something else
+    /// happens first. Dropping it must not lose a message.
     fn incoming(&mut self) -> impl Future<Output = Incoming<M::Event>> + Send;
 
-    /// Waits until the effects of a further event can be recorded. By default that is always so.
+    /// Waits until the effects of a further event can be recorded. The default does not wait.
     fn ready(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -151,7 +151,7 @@ impl Host {
         Self { clock, stop }
     }
 
-    /// Runs a machine until it has finished and no work is left, while `lost` waits for the loss of a lease.
+    /// Runs a machine until it has finished and no work is left, or until `lost` reports the loss of a lease.
     ///
     /// # Errors
     /// The error of `lost`, or of work. Nothing can be made durable then, so nothing new is started.
@@ -176,7 +176,8 @@ impl Host {
                     running.timers.hurry();
                     Some(Input::Cancel)
                 }
-                // Others are rarely ready. They come before the work, which may always be ready.
+                // The next three are rarely ready. They are polled before the work, which may always be
+                // ready.
                 lost = &mut lost => return Err(lost),
                 incoming = running.dispatcher.incoming() => running.receive(incoming),
                 timer = running.timers.next() => Some(Input::Due(timer)),
@@ -186,8 +187,8 @@ impl Host {
                 },
             };
             if let Some(input) = input {
-                // One input creates at most one batch. If the store has no room for it for a whole term, the leases
-                // are lost.
+                // One input creates at most one batch. If the store has no room for a batch for the whole
+                // term of a lease, the leases are lost.
                 tokio::select! {
                     () = running.dispatcher.ready() => {}
                     lost = &mut lost => return Err(lost),

@@ -52,7 +52,7 @@ pub(crate) struct RemoteCall {
     pub(crate) from: String,
 }
 
-/// A record about a job that is being committed.
+/// A record about a job, while the record is being committed.
 pub(crate) struct Entry {
     /// Resolves when the record is durable.
     pub(crate) ticket: windlass_store::Ticket,
@@ -78,18 +78,18 @@ pub(crate) struct CallContext {
     call: CallId,
     /// Whether the call must not run twice. Its jobs then start only if space for their answers is reserved.
     once: bool,
-    /// The reason why its first job must not begin. A job of an earlier process still answers.
+    /// The reason why its first job must not begin. A job that an earlier process has begun is still awaited.
     failed_endpoint: Option<Failure>,
     /// The machine and folder of this attempt, if it was made elsewhere.
     elsewhere: Option<String>,
     /// The part of its job ids that distinguishes this attempt from others.
     round: String,
     location: String,
-    /// Whether it only observes.
+    /// Whether the call only observes.
     looks: bool,
     /// Whether one of its jobs was submitted, here or by an earlier process.
     has_begun: AtomicBool,
-    /// The secrets that it was given.
+    /// The secrets that the call was given.
     given: Vec<String>,
     /// The secrets that its jobs have published.
     hidden: Mutex<Vec<String>>,
@@ -102,7 +102,7 @@ pub(crate) struct CallContext {
     claims: bool,
 }
 
-/// The results of a call that are recorded or dropped with its end.
+/// The results of a call that are recorded or dropped when it ends.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
     /// Sealed outcomes to drop when the call's end is durable.
@@ -203,7 +203,8 @@ impl CallContext {
         }
     }
 
-    /// Returns the remains of the call. The output is masked by all secrets that it was given or has published.
+    /// Returns the artifacts of the call. All secrets that the call was given or has published are masked in
+    /// the output.
     pub(crate) fn take_artifacts(&self) -> CallArtifacts {
         let mut artifacts = std::mem::take(&mut *locked(&self.artifacts));
         let redactor = self.redactor();
@@ -236,7 +237,7 @@ impl CallContext {
             return Ok(None);
         };
         self.wipe_later(outcome.clone());
-        // The job has run. An unreadable outcome must not make it look like a job that has not.
+        // The job has run. An unreadable outcome must not make it look like a job that has not run.
         let unreadable = |why: String| lost(format!("the outcome of its job can't be read: {why}"));
         let sealed =
             self.journal.store.secret(&outcome).await.map_err(|error| unreadable(error.to_string()))?;
@@ -248,8 +249,8 @@ impl CallContext {
         Ok(Some(outcome))
     }
 
-    /// Refuses the first job of a call once a stop is requested, or if the call has an obstacle. A call that has
-    /// begun may come to its end.
+    /// Refuses the first job of a call if a stop is requested, or if an endpoint has failed. A call that has
+    /// begun may continue.
     async fn begin(&self, runtime: &Arc<dyn Runtime>, id: &JobId, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
         if is_first && self.journal.stop.soon.is_cancelled() {
@@ -417,8 +418,8 @@ impl CallContext {
         }
     }
 
-    /// Records the end of a job, and seals its outcome for a repeated call. The output is recorded [at the end
-    /// of the call](Remains). A job that was taken over may have ended long ago.
+    /// Records the end of a job, and seals its outcome for a repeated call. The output is recorded [at the
+    /// end of the call](CallArtifacts). A job of an earlier process may have ended long ago.
     fn record_end(
         &self,
         mut record: JobRecord,
@@ -428,7 +429,8 @@ impl CallContext {
         let now = self.journal.clock.now();
         let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
         let mut batch = Batch::new();
-        // Without the key the outcome is missing, so an interrupted call is repeated or undecided.
+        // Without the key, the outcome is not stored. Then an interrupted call is repeated, or becomes
+        // undecided.
         let can_seal = self.journal.store.check_key().is_ok();
         if let (true, Some(secret), Ok(bytes)) = (can_seal, &secret, serde_json::to_vec(outcome)) {
             batch = batch.put_secret(secret.clone(), self.assembly.clone(), Sensitive::new(bytes));

@@ -1,7 +1,7 @@
 //! Tasks beside a process: renewing its leases, and reading stop requests.
 //!
-//! A store that fails once or answers late ends no process. Only a lost lease does, or one that was not renewed
-//! for its whole term.
+//! A store that fails once or answers late does not end a process. Only a lost lease does, or a lease that
+//! was not renewed for its whole term.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -84,7 +84,7 @@ impl Leases {
 pub(crate) struct Renewal {
     store: Arc<dyn Store>,
     lease: Lease,
-    /// With those of other assemblies.
+    /// This lease, and the leases of other assemblies.
     leases: Leases,
     task: JoinHandle<()>,
     lost: watch::Receiver<Option<StoreError>>,

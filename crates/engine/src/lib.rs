@@ -1,9 +1,9 @@
 //! Executes intents on assemblies, so that a crash loses nothing.
 //!
-//! An [`Intent`](windlass_model::record::Intent) asks for a change of one assembly: bring it up, scale it, take it
-//! down. The [`Engine`] takes the lease of the assembly, settles the open calls of earlier processes, has a plan
-//! made, and executes it. Every change is durable in the store before it is reported. After a crash, the same
-//! intent finds the jobs of each open call and resumes.
+//! An [`Intent`](windlass_model::record::Intent) asks for a change of one assembly: bring it up, scale it,
+//! take it down. The [`Engine`] takes the lease of the assembly, settles the open calls of earlier processes,
+//! lets the planner make a plan, and executes it. Every change is durable in the store before it is reported.
+//! After a crash, the same intent finds the jobs of each open call and resumes.
 //!
 //! ```text
 //! Request ─▶ Engine::prepare ─▶ Prepared { plan } ─▶ run ─▶ Ended

@@ -214,7 +214,7 @@ impl Limits {
         }
     }
 
-    /// Describes that kind.
+    /// Describes the kind of reading that these limits apply to.
     fn sort(&self) -> &'static str {
         match self {
             Self::Heal { .. } => "an integrity, `OK` or `BROKEN`",
@@ -276,8 +276,8 @@ impl Rule {
         Some(rule)
     }
 
-    /// Tells whether it has counted nothing and waits for nothing: its metric need not be published, and never
-    /// was.
+    /// Tells whether the rule has counted nothing and waits for nothing: its metric need not be published,
+    /// and never was.
     fn is_mute(&self) -> bool {
         self.well.is_none() && self.period.is_none()
     }

@@ -26,15 +26,15 @@ pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failur
 /// Returns the only answer of a driver to one call.
 ///
 /// # Errors
-/// There is another number of answers.
+/// There is not exactly one answer.
 pub(crate) fn only<T>(answers: Vec<T>) -> Result<T, Failure> {
     Ok(as_many(answers, 1)?.remove(0))
 }
 
-/// Returns the answers of a driver to some calls.
+/// Returns the answers of a driver to `calls` calls.
 ///
 /// # Errors
-/// There is another number of answers.
+/// The number of answers is not `calls`.
 pub(crate) fn as_many<T>(answers: Vec<T>, calls: usize) -> Result<Vec<T>, Failure> {
     let count = answers.len();
     if count == calls {

@@ -18,13 +18,13 @@ pub trait Places: Send + Sync {
     /// Checks that a location has a runtime, without opening it, since a preview changes nothing.
     ///
     /// # Errors
-    /// A sentence that gives the reason why it has none.
+    /// A sentence that gives the reason why it has no runtime.
     fn check(&self, location: &Location) -> Result<(), String>;
 
     /// Returns the runtime of a location, and opens it on first use.
     ///
     /// # Errors
-    /// A sentence that gives the reason why there is none.
+    /// A sentence that gives the reason why there is no runtime.
     async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, String>;
 
     /// Returns the free bytes of the disk that keeps the answers of jobs; `None` if that is unknown.

@@ -10,7 +10,7 @@ use windlass_model::Timestamp;
 /// The last job of a context, with its name and its input.
 pub(crate) type LastJob = (String, String, Outcome);
 
-/// A context that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last one.
+/// A context that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last job.
 pub(crate) struct Recorder {
     inner: Unrecorded,
     last: Mutex<Option<LastJob>>,

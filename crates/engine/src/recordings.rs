@@ -1,7 +1,7 @@
 //! Recordings of jobs of applications: their input and output, sealed, so that an author can look at them later.
 //!
-//! An application has those of its last calls, and a factory that of its last failed health check. They are documents,
-//! which go with their assembly.
+//! The jobs of the last calls of an application are kept, and for a factory the job of its last failed health
+//! check. Recordings are documents, which are removed with their assembly.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ pub struct RecordedJob {
 }
 
 impl RecordedJob {
-    /// Returns the id by which people name it: that of the call in letters and digits; none for a health check.
+    /// Returns the id for people: the id of the call in letters and digits; `None` for a health check.
     pub fn id(&self) -> Option<CommandId> {
         self.call.as_ref().map(CommandId::of)
     }
@@ -62,14 +62,14 @@ fn name_of(id: Option<&CommandId>) -> DocumentName {
     id.map_or(CHECK, CommandId::as_str).parse().expect("the id of a call is a name of a document")
 }
 
-/// The input and output of a recorded job. The store has it sealed.
+/// The input and output of a recorded job. The store keeps them sealed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Transcript {
     /// The document on stdin.
     pub input: String,
     /// The end of the job, with its output.
     pub outcome: Outcome,
-    /// The texts to mask in both.
+    /// The texts to mask in the input and in the output.
     pub secrets: Vec<String>,
 }
 
@@ -88,8 +88,8 @@ pub async fn recorded_jobs(
     Ok(jobs)
 }
 
-/// Returns a recorded job of an assembly, with its input and output. Without an id it is the failed health check of a
-/// factory.
+/// Returns a recorded job of an assembly, with its input and output. Without an id, returns the last failed
+/// health check of a factory.
 ///
 /// # Errors
 /// An error of the store, or of its key.
@@ -118,7 +118,7 @@ pub(crate) fn put(assembly: &AssemblyName, job: &RecordedJob, transcript: &Trans
     }))
 }
 
-/// Drops the oldest recordings of an assembly, so that `coming` calls have room.
+/// Drops the oldest recordings of an assembly, to make room for those of `coming` calls.
 pub(crate) async fn drop_oldest(
     store: &dyn Store,
     assembly: &AssemblyName,

@@ -280,9 +280,9 @@ impl World {
 /// The signals of a document that others read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
-    /// Those of the interface with the output properties.
+    /// The signals of the interface with the output properties.
     Outputs,
-    /// Those of all interfaces, as an application has them.
+    /// The signals of all interfaces, as in an application.
     All,
 }
 
@@ -303,8 +303,8 @@ impl Signals {
     }
 }
 
-/// Returns the failure for an instance's id or name that contains a secret. It names the property that was
-/// given to the call with that secret.
+/// Returns the failure for an instance's id or name that contains a secret. The message names the property
+/// through which the call got that secret.
 fn secret_in_id(call: &Call, what: &str, text: &str) -> Failure {
     let given = call.properties.iter().chain(&call.arguments).filter(|(_, input)| input.sensitive);
     let given = given.map(|(name, input)| (name.to_string(), texts(&input.value)));

@@ -39,8 +39,8 @@ pub enum Timing {
     Every {
         /// The interval between two fire times, at least 1 ms.
         period: Duration,
-        /// The maximum by which the second fire time is delayed, and with it all later ones. The delay
-        /// depends on the duty only. So duties that begin together do not stay together.
+        /// The maximum delay of the second fire time, and so of all later ones. The delay depends on the duty
+        /// only. So duties that begin at the same time spread out.
         jitter: Duration,
     },
     /// At the fire times of a cron expression. The duty never starts if there are none left.
@@ -66,7 +66,8 @@ impl Timing {
         }
     }
 
-    /// Returns the first fire time after `now`. The last one was `planned`, and `delay` is in milliseconds.
+    /// Returns the first fire time after `now`. The last fire time was `planned`, and `delay` is in
+    /// milliseconds.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {
@@ -105,7 +106,7 @@ pub struct Schedule<K> {
 
 #[derive(Debug, Clone)]
 struct Duty {
-    /// `None` once it is removed, until its run ends.
+    /// `None` if the duty was removed during its run. It stays here until the run ends.
     timing: Option<Timing>,
     /// The next fire time; `None` if there is none left.
     next: Option<Timestamp>,
@@ -174,7 +175,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
             return;
         }
         self.remove(&key);
-        // Only a running duty is still there.
+        // After its removal, only a running duty is still listed.
         let fired = self.duties.get(&key).and_then(|duty| duty.fired);
         let is_running = fired.is_some();
         let next = timing.first(now);
@@ -184,7 +185,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         self.duties.insert(key, Duty { timing: Some(timing), next, is_running, fired });
     }
 
-    /// Removes a duty. If it runs and is added again, it starts after its end only.
+    /// Removes a duty. If a running duty is removed and added again, it starts only after its run has ended.
     pub fn remove(&mut self, key: &K) {
         let Some(mut duty) = self.duties.remove(key) else { return };
         if let Some(next) = duty.next.take() {
@@ -235,7 +236,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         }
     }
 
-    /// Notes the time. If the clock was set back, no period becomes longer: duties are brought forward.
+    /// Records the time. If the clock was set back, duties are brought forward, so that no period becomes
+    /// longer.
     fn tell(&mut self, now: Timestamp) {
         let last = std::mem::replace(&mut self.now, now);
         if now >= last {

@@ -56,12 +56,12 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
         self.change(Change::Set(duty, Box::new(timing))).await;
     }
 
-    /// Removes a duty. If it runs and is added again, it starts after its end only.
+    /// Removes a duty. If a running duty is removed and added again, it starts only after its run has ended.
     pub async fn remove(&self, duty: K) {
         self.change(Change::Remove(duty)).await;
     }
 
-    /// Records the end of a duty. If a fire time has passed meanwhile, it starts at once.
+    /// Records the end of a duty. If a fire time has passed meanwhile, the duty starts again at once.
     pub async fn ended(&self, duty: K) {
         self.change(Change::Ended(duty)).await;
     }

@@ -1,6 +1,7 @@
 //! Secrets in JSON values: how they are found, masked, and taken out for the store.
 //!
-//! A record has a [marker](SecretRef) in place of a secret. The store has its text, sealed.
+//! A record contains a [marker](SecretRef) in place of a secret. The store keeps the text of the secret,
+//! sealed.
 
 use serde_json::Value;
 use windlass_driver::PrivateState;
@@ -43,7 +44,7 @@ impl KnownSecrets {
     /// Replaces the parts of a value that hold a secret by markers with new names. Returns those parts.
     ///
     /// A part is as small as possible: a text or a number, or a mapping with a secret in a key. A value that
-    /// looks like a marker is a part, too.
+    /// looks like a marker is replaced, too.
     pub(crate) fn take_out(
         &self,
         value: &mut Value,

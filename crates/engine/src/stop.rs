@@ -23,7 +23,8 @@ impl Stop {
         Self { soon: self.soon.child_token(), now: self.now.child_token() }
     }
 
-    /// Waits until stopped work is no longer awaited. `grace` is the time that a job has to end by itself.
+    /// Waits until running jobs were cancelled, and the time for their end is over. `grace` is the time that
+    /// a job has to end by itself.
     pub(crate) async fn is_overdue(&self, grace: Duration) {
         self.now.cancelled().await;
         tokio::time::sleep(grace.saturating_add(LAST_ANSWER)).await;

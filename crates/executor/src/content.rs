@@ -31,7 +31,7 @@ impl Content {
         self.expose().len()
     }
 
-    /// Tells whether there are none.
+    /// Tells whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.expose().is_empty()
     }

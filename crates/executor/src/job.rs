@@ -30,11 +30,11 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 /// ```
 ///
 /// # Environment
-/// A job inherits no variables. It gets `PATH` (the usual system folders), `HOME` (its working folder), `TMPDIR`,
-/// `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), and one `WINDLASS_VOLUME_<NAME>` per volume.
-/// [`env`](Job::env) overrides these, but can't set names that start with `WINDLASS_`; [`path_env`](Job::path_env)
-/// can. Secrets belong in stdin or
-/// in a file, since other processes can read an environment.
+/// A job inherits no variables. It gets `PATH` (the usual system folders), `HOME` (its working folder),
+/// `TMPDIR`, `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), and one `WINDLASS_VOLUME_<NAME>` per
+/// volume. [`env`](Job::env) overrides these, but can't set names that start with `WINDLASS_`;
+/// [`path_env`](Job::path_env) can. Secrets belong in stdin or in a file, since other processes can read an
+/// environment.
 ///
 /// # Records
 /// serde writes a job as a record for logs and journals, with each [`Content`] as its length. A record can't

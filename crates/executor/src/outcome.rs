@@ -161,7 +161,7 @@ pub enum StartFailure {
 pub enum Output {
     /// Content of the file.
     Content(#[serde(with = "crate::bytes")] Vec<u8>),
-    /// The files directly in a folder, by name. None of them is a folder again.
+    /// The files directly in a folder, by name. No entry is `Files` itself.
     Files(BTreeMap<String, Output>),
     /// The file or folder does not exist.
     Missing,
@@ -172,7 +172,8 @@ pub enum Output {
     },
     /// The file is a link that leads out of the working folder. It was not followed.
     Outside,
-    /// The path is a folder, device, pipe or socket; in a folder, also a link. For a folder: the path is no folder.
+    /// For a file: the path is a folder, device, pipe or socket; inside a requested folder, also a link. For
+    /// a requested folder: the path is not a folder.
     NotAFile,
     /// The file could not be read; the text is the operating system's.
     Unreadable(String),

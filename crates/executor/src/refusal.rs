@@ -40,7 +40,8 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    /// Creates the value from the facts: whether it is a folder, else the file if it is one.
+    /// Creates the value from whether the path is a folder, and otherwise from the opened file, if there is
+    /// one.
     pub(crate) fn new(is_folder: bool, file: Option<File>) -> Self {
         if is_folder {
             return Self::Folder;

@@ -25,7 +25,7 @@ pub trait Runtime: Send + Sync {
     /// Submits a job. When this returns, the runtime owns the job: it has stored all input, and it starts the
     /// job as soon as there is capacity.
     ///
-    /// Idempotent: of any number of submissions with one id, the first one's job runs, once. The others
+    /// Idempotent: of all jobs submitted with one id, the first one runs, and only once. Later submissions
     /// return `Ok`, even when that job has ended.
     ///
     /// # Errors

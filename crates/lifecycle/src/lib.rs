@@ -34,8 +34,8 @@
 //! | phase | all parts reach a state before any continues, except those that an earlier phase demands |
 //!
 //! Order, relationship and property waits are *needs*: if the step waited for fails, the waiting step is
-//! skipped. A phase only requires that the other steps have ended. A failed part leaves the barrier, and
-//! independent parts continue.
+//! skipped. A phase wait only requires that the other steps have ended. So after a failure, independent parts
+//! continue.
 
 mod rank;
 

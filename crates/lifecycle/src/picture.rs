@@ -120,8 +120,8 @@ fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName
 
 /// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies.
 ///
-/// Returns the node of each element that has one. The nodes of a cluster share one; so do the parts of
-/// assemblies in a cluster.
+/// Returns the drawn node of each element that has one. All nodes of a cluster share one drawn node. So do
+/// corresponding parts of the assemblies in a cluster.
 fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
     let mut places: HashMap<&ElementName, usize> = HashMap::new();
     let mut groups: HashMap<&ElementName, usize> = HashMap::new();
@@ -250,7 +250,7 @@ fn written(template: &Template) -> String {
     }
 }
 
-/// Returns the node of an element: its own, or that of the element that contains it.
+/// Returns the node that is drawn for an element: its own node, or the node of its first part.
 fn place(topology: &Topology, places: &HashMap<&ElementName, usize>, name: &ElementName) -> Option<usize> {
     if let Some(place) = places.get(name) {
         return Some(*place);

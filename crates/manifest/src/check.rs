@@ -32,7 +32,7 @@ pub struct Checked<'m> {
     pub settings: Settings<'m>,
     /// The pins that bindings join.
     pub connections: Vec<Connection>,
-    /// Problems, in the order of their places. Those of reading are not repeated.
+    /// Problems, in the order of their places. Problems found while reading are not repeated.
     pub diagnostics: Diagnostics,
 }
 
@@ -106,7 +106,7 @@ struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,
     connections: &'c [Connection],
-    /// Whether the bindings have no problem of their own.
+    /// Whether the check of the bindings found no problem.
     bindings_are_sound: bool,
     path: &'c ComponentPath,
     leaf: &'c Leaf,
@@ -330,7 +330,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Returns the mappings of a factory. Reports those that no binding connects with another factory.
+    /// Returns the mappings of a factory: the signals that it consumes. Reports those that no binding
+    /// connects.
     fn mappings(&mut self) -> Vec<PinId> {
         let leaf = self.leaf;
         let mut mappings = Vec::new();

@@ -54,10 +54,11 @@ pub struct Compiled {
 
 /// Compiles a manifest that has a role.
 ///
-/// The root element has the exposed configuration pins and signals as properties, named by the ids of the pins.
-/// Its only part is the scripted component with its declared pins. An exposed pin of the component reads the
-/// root, and an exposed signal of the root reads the component. Scripts, commands, mappings and
-/// `factory.instances` are no properties: [`Role`] has them, and the last is a view of records.
+/// The root element has the exposed configuration pins and signals as properties, named by the ids of the
+/// pins. Its only part is the scripted component, whose properties are its declared pins. An exposed
+/// configuration pin of the component reads the root's property, and an exposed signal of the root reads the
+/// component's property. Scripts, commands and mappings are not properties, but part of the [`Role`].
+/// `factory.instances` is a view of records.
 pub fn compile(checked: &Checked<'_>, launch: Launch<'_>) -> Compiled {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
@@ -105,7 +106,7 @@ impl Compiler<'_> {
         ])
     }
 
-    /// Reports components of types that nothing here runs.
+    /// Reports components of types that windlass does not launch.
     fn refuse_foreign(&self, report: &mut Report<'_>) {
         self.checked.manifest.for_each_leaf(&mut |path, leaf| {
             if let ComponentType::Other(kind) = &leaf.kind.value {
@@ -146,7 +147,8 @@ impl Compiler<'_> {
         found
     }
 
-    /// Returns the properties of the root, and the root's property for each pin of the component that it sets.
+    /// Returns the properties of the root, and for each pin of the component that the root sets, the root's
+    /// property.
     fn outer(
         &mut self,
         component: &ComponentPath,
@@ -207,7 +209,8 @@ impl Compiler<'_> {
         properties
     }
 
-    /// Returns the value that the manifest gives to a pin. One that does not fit is a problem of the check.
+    /// Returns the value that the manifest gives to a pin; `None` for one that does not fit, which the check
+    /// reports.
     fn setting(&self, kind: &ValueType, pin: &LeafPin) -> Option<Value> {
         value::read(kind, &self.checked.settings.get(pin)?.value).ok()
     }
@@ -231,7 +234,7 @@ impl Compiler<'_> {
         Property { read_only: true, origin: Some(self.origin(pin.span)), ..Property::default() }
     }
 
-    /// Converts a value to a template. The texts of a sensitive one become secrets.
+    /// Converts a value to a template. The texts in a sensitive value become secrets.
     fn template(&mut self, value: &Value, sensitive: bool) -> Template {
         match value {
             Value::Null => Template::Null,

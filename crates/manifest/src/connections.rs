@@ -19,8 +19,8 @@ pub struct Connection {
     pub to: LeafPin,
 }
 
-/// Returns the connections of an application, and reports bindings of components or interfaces that are not
-/// there.
+/// Returns the connections of an application, and reports bindings of components or interfaces that do not
+/// exist.
 pub(crate) fn collect(
     report: &mut Report<'_>,
     application: &Composite,
@@ -34,7 +34,8 @@ pub(crate) fn collect(
 struct Joiner<'r, 'a> {
     report: &'r mut Report<'a>,
     found: Vec<Connection>,
-    /// Number of interfaces and pins that may still be compared: many bindings of components with many pins are few lines.
+    /// Number of interfaces and pins that may still be compared. A few lines can bind many components with
+    /// many pins.
     left: usize,
 }
 
@@ -76,7 +77,7 @@ impl Joiner<'_, '_> {
         Some(found)
     }
 
-    /// Counts a comparison, and reports the first that is too much.
+    /// Counts a comparison, and reports the first one beyond the limit.
     fn compares(&mut self, at: &Binding) -> bool {
         match self.left {
             0 => return false,
@@ -90,7 +91,7 @@ impl Joiner<'_, '_> {
         self.left > 0
     }
 
-    /// Joins the pins of the same name of two interfaces.
+    /// Joins each pin of an interface with the pin of the same name of another interface.
     fn interfaces(
         &mut self,
         (one, name): (&Visible, &Name),

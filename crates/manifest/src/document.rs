@@ -31,9 +31,9 @@ impl Manifest {
 /// The type of a component.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ComponentType {
-    /// `scripted.Component`: something outside that scripts manage.
+    /// `scripted.Component`: something outside windlass that scripts manage.
     Scripted,
-    /// `scripted.ComponentFactory`: calls the scripts, and finds what exists outside.
+    /// `scripted.ComponentFactory`: runs the scripts of such components, and discovers existing instances.
     Factory,
     /// `reference.Service`: a service of the environment.
     Service,
@@ -86,7 +86,7 @@ pub enum Component {
 /// A composition of components, which exposes some of their pins.
 #[derive(Debug, Clone, Default)]
 pub struct Composite {
-    /// Its type, such as `composite.Scaler`. The outermost one has none.
+    /// Its type, such as `composite.Scaler`. The outermost composite has none.
     pub kind: Option<Spanned<ComponentType>>,
     /// Values for its own pins.
     pub configuration: Configuration,
@@ -196,7 +196,7 @@ pub struct Pin {
 pub struct Parameter {
     /// Place of the name.
     pub span: Span,
-    /// The value that counts if none is given.
+    /// The value that is used if none is given.
     pub default: Option<Node>,
     /// Its label and suggested values.
     pub presentation: Presentation,

@@ -31,7 +31,7 @@ pub struct Environment {
     /// The location of `windlass.yaml` that runs the scripts of its factories: the scripting service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripting: Option<String>,
-    /// The chosen service of a component `reference.Service` that several services fit.
+    /// The services chosen for components `reference.Service` that several services fit.
     #[serde(default)]
     pub bindings: Vec<Choice>,
     /// Its markers.
@@ -47,13 +47,13 @@ pub struct Environment {
 pub struct Service {
     /// The title of its application.
     pub application: String,
-    /// Whether it is a factory. An environment has several factories of one application, and one of any other
-    /// service.
+    /// Whether it is a factory. An environment may contain several factories of one application, but only one
+    /// service of any other application.
     #[serde(default)]
     pub factory: bool,
 }
 
-/// The choice of a service for a component of another one.
+/// The choice of a service for a component of another service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Choice {
     /// The service whose manifest has the component.
@@ -99,7 +99,7 @@ pub enum EnvironmentError {
     SecondService {
         /// The present service.
         service: AssemblyName,
-        /// The title of the application of both.
+        /// The title of the application of both services.
         application: String,
     },
     /// The environment has another scripting service.
@@ -191,8 +191,9 @@ impl Environment {
     /// Adds a service. Adding it again changes nothing.
     ///
     /// # Errors
-    /// [`EnvironmentError::SecondService`] if another service of the application is there, unless it is a factory
-    /// or `replaces` is set. [`EnvironmentError::Chosen`] if the replaced service was chosen for a component.
+    /// [`EnvironmentError::SecondService`] if the environment contains another service of the application. It
+    /// is not returned for a factory, or if `replaces` is set. [`EnvironmentError::Chosen`] if the replaced
+    /// service was chosen for a component of another service.
     pub fn add_service(
         &mut self,
         name: AssemblyName,
@@ -219,7 +220,8 @@ impl Environment {
     /// Removes a service, with the choices for its own components.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoService`], or [`EnvironmentError::Chosen`] if it was chosen for a component.
+    /// [`EnvironmentError::NoService`], or [`EnvironmentError::Chosen`] if it was chosen for a component of
+    /// another service.
     pub fn remove_service(&mut self, name: &AssemblyName) -> Result<(), EnvironmentError> {
         self.service(name)?;
         let of_others =
@@ -247,7 +249,7 @@ impl Environment {
     /// Sets the location of the scripting service. Setting it again changes nothing.
     ///
     /// # Errors
-    /// [`EnvironmentError::SecondScripting`] if it has another one, unless `replaces` is set.
+    /// [`EnvironmentError::SecondScripting`] if another location is set and `replaces` is not.
     pub fn set_scripting(&mut self, location: &str, replaces: bool) -> Result<(), EnvironmentError> {
         if let Some(present) = self.scripting.as_ref().filter(|present| *present != location && !replaces) {
             return Err(EnvironmentError::SecondScripting(present.clone()));
@@ -259,7 +261,7 @@ impl Environment {
     /// Removes the scripting service.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoScripting`] if it is another location or absent.
+    /// [`EnvironmentError::NoScripting`] if another location or none is set.
     pub fn remove_scripting(&mut self, location: &str) -> Result<(), EnvironmentError> {
         if self.scripting.as_deref() != Some(location) {
             return Err(EnvironmentError::NoScripting(location.to_owned()));
@@ -268,10 +270,10 @@ impl Environment {
         Ok(())
     }
 
-    /// Chooses a service for a component of another one.
+    /// Chooses a service for a component of another service.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoService`] if one of them is no service.
+    /// [`EnvironmentError::NoService`] if the environment lacks one of the two services.
     pub fn bind(&mut self, choice: Choice) -> Result<(), EnvironmentError> {
         self.service(&choice.service)?;
         self.service(&choice.chosen)?;

@@ -1,6 +1,6 @@
 //! The texts of pins and of targets: `configuration(string)`, `bind(vm#compute.ip)`, `main.workflow#result`.
 //!
-//! A parser of the whole text reports the first mistake with its byte range in the text.
+//! Each parser reads the whole text. It reports the first mistake with its byte range in the text.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -62,7 +62,7 @@ pub enum PinText {
 /// A pin, or all pins of an interface, of a component: `vm#compute.ip`, `vm#compute.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinRef {
-    /// The component, from the composite that contains the text.
+    /// The component, relative to the composite that contains the text.
     pub component: ComponentPath,
     /// The interface.
     pub interface: Name,
@@ -80,9 +80,9 @@ impl std::fmt::Display for PinRef {
 /// One side of a binding: a component, or one of its interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The component, from the composite that contains the binding.
+    /// The component, relative to the composite that contains the binding.
     pub component: ComponentPath,
-    /// The interface; none for all of them.
+    /// The interface; `None` for all interfaces.
     pub interface: Option<Name>,
 }
 
@@ -149,7 +149,7 @@ impl<'t> Parser<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Takes a token, with the blanks after it, if it is next.
+    /// Consumes a token, with the blanks after it, if the token is next.
     fn take(&mut self, token: &str) -> bool {
         let is_next = self.rest().starts_with(token);
         if is_next {
@@ -248,7 +248,7 @@ impl<'t> Parser<'t> {
         Ok(Signature { arguments, progress: Some(results), results: self.record(0, ")")? })
     }
 
-    /// Parses the fields of a record up to `close` or `=>`, which stay.
+    /// Parses the fields of a record up to `close` or `=>`, which it does not consume.
     fn record(&mut self, depth: usize, close: &str) -> Result<Record, GrammarError> {
         let mut fields = IndexMap::new();
         if self.rest().starts_with(close) || self.rest().starts_with("=>") {

@@ -16,7 +16,7 @@
 //! | `read` | reading of a manifest from its text: [`read()`] |
 //! | [`visible`] | the pins of each component as seen from outside |
 //! | [`value`] | values by the types of their pins |
-//! | `settings`, [`connections`] | the values that count; the pins that bindings join |
+//! | `settings`, [`connections`] | the effective values of pins; the pins that bindings join |
 //! | [`role`] | applications and factories |
 //! | [`check`](mod@check) | checks of a manifest |
 //! | [`pair`] | checks of several manifests |

@@ -1,4 +1,4 @@
-//! The pins of the scripted component, as records and views have them.
+//! The pins of the scripted component, as records and views contain them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::check::Checked;
 use crate::document::{Leaf, Parameter};
 use crate::value;
 
-/// Returns the pins of the scripted component: the declared ones, and the signals that are built in. Each has the
+/// Returns the pins of the scripted component: the declared pins and the built-in signals. Each pin lists the
 /// ids under which the application exposes it. The result is `None` for a manifest without a role.
 ///
 /// Built-in configuration pins, such as the scripts, are part of the [`Role`](crate::Role) instead.
@@ -60,7 +60,7 @@ fn declared(leaf: &Leaf, id: &PinId, kind: &PinType) -> Pin {
     pin
 }
 
-/// Returns the defaults of arguments. One that does not fit its type counts as absent.
+/// Returns the defaults of arguments. A default that does not fit its type counts as absent.
 fn defaults(signature: &Signature, arguments: &IndexMap<Name, Parameter>) -> BTreeMap<Name, Value> {
     let with_default = arguments.iter().filter_map(|(name, of)| {
         let kind = signature.arguments.0.get(name)?;

@@ -117,7 +117,7 @@ impl Report<'_> {
     }
 }
 
-/// Adds the nearest word, or all words, of the set that a mistake is about.
+/// Adds help to a mistake: the nearest valid word, or else all valid words.
 fn with_words(diagnostic: Diagnostic, problem: &GrammarProblem) -> Diagnostic {
     match problem {
         GrammarProblem::Kind(word) if ValueType::from_word(word).is_some() => {

@@ -33,7 +33,7 @@ impl Report<'_> {
     }
 }
 
-/// Adds the nearest of some words to a diagnostic, or else all of them.
+/// Adds help to a diagnostic: the nearest of some words, or else all of them.
 pub(crate) fn choose<'w>(
     diagnostic: Diagnostic,
     word: &str,

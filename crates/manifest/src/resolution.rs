@@ -50,7 +50,7 @@ impl ServiceState {
         }
     }
 
-    /// Returns the service that it is resolved to.
+    /// Returns the service that the component is resolved to.
     pub fn service(&self) -> Option<&AssemblyName> {
         match self {
             Self::Resolved(Provider::Service(service)) => Some(service),
@@ -61,9 +61,10 @@ impl ServiceState {
 
 /// Resolves a component of the service or application `of`.
 ///
-/// A service fits if its application exposes each pin of the component under the same id with the same type. The
-/// choice for a component counts first. Without one, the markers and properties of the environment may have all its
-/// pins, or exactly one service other than `of`. Services that are not in `offers` no longer exist.
+/// A service fits if its application exposes each pin of the component under the same id with the same type.
+/// A choice for the component takes precedence. Without a choice, the environment provides the pins if its
+/// markers and properties include all of them. Otherwise exactly one service other than `of` must fit.
+/// Services that are not in `offers` no longer exist.
 pub fn resolve(
     reference: &ServiceReference,
     of: &AssemblyName,
@@ -112,8 +113,8 @@ pub fn candidates(
     fitting.map(|(name, _)| name.clone()).collect()
 }
 
-/// Returns the markers and properties of an environment as pins. A marker `eu` is `eu.eu`, a property `region` is
-/// `properties.region`.
+/// Returns the markers and properties of an environment as pins. A marker `eu` is the pin `eu.eu`, a property
+/// `region` is the pin `properties.region`.
 fn of_environment(environment: &Environment) -> BTreeMap<PinId, PinType> {
     let markers = environment.markers.iter().map(|marker| {
         let id = PinId { interface: marker.clone(), pin: marker.clone() };

@@ -49,10 +49,10 @@ pub struct ApplicationRole {
 pub struct FactoryRole {
     /// The factory component.
     pub component: ComponentPath,
-    /// Its discovery; none if the manifest has none of the three values.
+    /// Its discovery; `None` if the manifest sets none of the three values.
     pub discovery: Option<Discovery>,
-    /// The pins through which its instances refer to those of other factories: the `mapping` of a reference is
-    /// one of these.
+    /// The pins through which its instances refer to instances of other factories. The `mapping` of a
+    /// reference names one of these pins.
     pub mappings: Vec<PinId>,
 }
 
@@ -63,6 +63,6 @@ pub struct Discovery {
     pub application: Spanned<String>,
     /// The script that finds instances.
     pub script: Spanned<String>,
-    /// The Quartz expression of its times.
+    /// The Quartz expression of its schedule.
     pub schedule: Spanned<String>,
 }

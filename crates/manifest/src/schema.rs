@@ -1,7 +1,7 @@
 //! JSON Schemas of manifests and of environment files, for editors and for other tools.
 //!
-//! A schema knows keys, sorts of values and the form of names. Only the check knows the pins of a manifest. Keys of
-//! which the check only warns are permitted.
+//! A schema describes keys, sorts of values and the form of names. Only the check knows the pins of a
+//! manifest. The schema permits keys that cause only a warning of the check.
 
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ pub fn environment() -> Value {
     })
 }
 
-/// Returns the schema of interfaces, whose pins have a form.
+/// Returns the schema of interfaces whose pins match the schema `pin`.
 fn interfaces(pin: &Value) -> Value {
     json!({
         "description": "interfaces with their pins",

@@ -31,7 +31,7 @@ pub enum ScriptSearch {
     Missing,
 }
 
-/// The meaning of the files.
+/// The kind of place that contains the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptPlace {
     /// A folder that accompanies a manifest. The image of the scripting service may have further scripts.
@@ -72,8 +72,8 @@ impl ScriptFiles for [ScriptFile<'_>] {
 
 /// Checks that each script of a manifest is an executable file.
 ///
-/// A missing file of a [`Package`](ScriptPlace::Package) is a warning, because the image may have it. All other
-/// problems are errors.
+/// A missing file of a [`Package`](ScriptPlace::Package) is a warning, because the image may contain it. All
+/// other problems are errors.
 pub fn check_scripts(
     checked: &Checked<'_>,
     files: &(impl ScriptFiles + ?Sized),
@@ -120,7 +120,7 @@ impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
         if self.place == ScriptPlace::Image { "image" } else { "folder" }
     }
 
-    /// Reports a path of an image that depends on the working folder of a job.
+    /// Reports a relative path of an image, which would depend on the working folder of a job.
     fn relative(&mut self, script: &Spanned<String>) {
         let path = &script.value;
         let message =
@@ -177,8 +177,8 @@ impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
     }
 }
 
-/// Suggests a file whose path is near. If the folder of the script does not exist, it suggests the only file of the
-/// same name in another one.
+/// Suggests a file with a similar path. If the folder of the script does not exist, it suggests the file of
+/// the same name in another folder, if only one such file exists.
 fn near(said: Diagnostic, path: &str, files: &(impl ScriptFiles + ?Sized)) -> Diagnostic {
     let paths = files.paths();
     let said = did_you_mean(said, path, paths.iter().map(String::as_str));

@@ -1,4 +1,4 @@
-//! The services that a manifest needs, and what its application offers to others as a service.
+//! The services that a manifest needs, and the pins that its application offers as a service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub struct Source {
     pub pin: PinId,
 }
 
-/// The services that a manifest needs, and its pins as those of a service.
+/// The services that a manifest needs, and the pins that its application offers as a service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Services {
     /// The pins that the application exposes, by their outer ids.

@@ -1,4 +1,4 @@
-//! The values that a manifest gives to pins, and which of several counts.
+//! The values that a manifest gives to pins, and their precedence.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,12 @@ use crate::report::{Report, choose};
 use crate::value;
 use crate::visible::{LeafPin, Visible, unknown_pin};
 
-/// The value of each pin that has one. Of several values, that of the outermost composition counts.
+/// The value of each pin to which the manifest gives one. Of several values, that in the outermost composite
+/// applies.
 pub type Settings<'m> = HashMap<LeafPin, &'m Setting>;
 
-/// Collects the values of an application, and reports those that fit no pin or not its type.
+/// Collects the values of an application. Reports values without a pin, and values that do not fit their
+/// pin's type.
 pub(crate) fn collect<'m>(
     report: &mut Report<'_>,
     application: &'m Composite,
@@ -97,7 +99,8 @@ fn configuration<'m>(
     }
 }
 
-/// Returns the present id of a pin of discovery that old manifests of factories have in `factory`.
+/// Returns the current id of a discovery pin that an old manifest of a factory sets in the interface
+/// `factory`.
 fn current_id(leaf: &Leaf, given: &PinId) -> Option<PinId> {
     let is_old = leaf.kind.value == ComponentType::Factory
         && given.interface.as_str() == builtin::FACTORY
@@ -106,7 +109,7 @@ fn current_id(leaf: &Leaf, given: &PinId) -> Option<PinId> {
     is_old.then(|| PinId { interface, pin: given.pin.clone() })
 }
 
-/// Reports a value for a pin that is not there. The nearest ids of configuration pins are suggested.
+/// Reports a value for a pin that does not exist. The nearest ids of configuration pins are suggested.
 fn missing(report: &mut Report<'_>, (visible, path): (&Visible, &ComponentPath), id: &PinId, span: Span) {
     if visible.lacks(&id.interface) != Some(Severity::Error) {
         return unknown_pin(report, visible, path, (&id.interface, Some(&id.pin)), span);

@@ -3,10 +3,11 @@
 use windlass_model::AssemblyName;
 use windlass_model::name::MAX_NAME;
 
-/// Returns the short name of a title: its letters and digits in lower case, with `-` for all between them. Assemblies
-/// and records are named by it.
+/// Returns the short name of a title: its letters and digits in lower case, with one `-` for the characters
+/// between them. Assemblies and records use it as their name.
 ///
-/// Returns `None` if the title has no ASCII letter to begin with.
+/// Returns `None` if the result is not a valid assembly name: it is empty, begins with a digit, or is
+/// reserved.
 ///
 /// ```
 /// use windlass_manifest::short_name;

@@ -12,7 +12,7 @@ pub fn read(kind: &ValueType, node: &Node) -> Result<Value, Misfit> {
     kind.fit(&spelled(kind, node))
 }
 
-/// Returns the data of a node, with the spelling of the scalars that the type takes as text.
+/// Returns the data of a node. Scalars that the type reads as text keep their spelling.
 fn spelled(kind: &ValueType, node: &Node) -> Value {
     match (kind, node.kind()) {
         (ValueType::String | ValueType::Bytes, Kind::Scalar(scalar)) if !node.is_null() => {

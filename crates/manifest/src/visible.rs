@@ -34,7 +34,7 @@ pub struct VisiblePin {
     /// Its type; none for a pin that could not be read, and for an undeclared pin of a component type that
     /// windlass does not know.
     pub kind: Option<PinType>,
-    /// The pins of components with a type that it stands for. A pin of such a component stands for itself.
+    /// The pins of components with a type that it represents. A pin of such a component represents itself.
     pub targets: Vec<LeafPin>,
     /// Whether its value is a secret.
     pub sensitive: bool,
@@ -75,7 +75,7 @@ impl Visible {
         })
     }
 
-    /// Finds the component at a path. Returns the name that is missing, and the component that lacks it.
+    /// Finds the component at a path.
     ///
     /// # Errors
     /// The first name that is missing, and the component that has no child of this name.
@@ -83,7 +83,7 @@ impl Visible {
         path.0.iter().try_fold(self, |at, name| at.children.get(name).ok_or((name, at)))
     }
 
-    /// Returns the severity of a reference to a pin that is not there. `None` if the pin may exist.
+    /// Returns the severity of a reference to a missing pin; `None` if the pin may exist.
     pub(crate) fn lacks(&self, interface: &Name) -> Option<Severity> {
         match self.interfaces.get(interface) {
             Some(known) if known.is_open => None,
@@ -95,7 +95,7 @@ impl Visible {
     }
 }
 
-/// Resolves the pins of an application, and reports what its exposed pins get wrong.
+/// Resolves the pins of an application, and reports problems of its exposed pins.
 pub(crate) fn resolve(report: &mut Report<'_>, application: &Composite) -> Visible {
     let mut resolver = Resolver { report, left: MAX_PINS, is_cut: false };
     resolver.composite(application, &ComponentPath::default())
@@ -142,7 +142,7 @@ pub(crate) fn unknown_pin(
     });
 }
 
-/// Returns a pin that is there, and of which nothing else is known.
+/// Returns a pin that exists, but of which nothing else is known.
 fn unread(span: Span) -> VisiblePin {
     VisiblePin { span, kind: None, targets: Vec::new(), sensitive: false }
 }
@@ -300,7 +300,7 @@ impl Resolver<'_, '_> {
         made.targets.extend(found.targets);
     }
 
-    /// Takes a number of pins from what is left, and reports the first that is too much.
+    /// Subtracts a number of pins from the remaining limit, and reports when the limit is first exceeded.
     fn takes(&mut self, pins: usize, span: Span) -> bool {
         let left = self.left.checked_sub(pins.max(1));
         self.left = left.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The engine's half: the desired assembly, as a flat list of elements and relationships.
+//! The desired assembly, as a flat list of elements and relationships. Only the engine writes it.
 //!
 //! A [`Topology`] is the result of checking, composing and binding descriptors. Every element has its full
 //! name, every reference names an element, and every relationship lists its ends. It is pure data, is stored
@@ -24,7 +24,7 @@ pub use self::update::{
 use crate::name::{CommandName, OperationName};
 use crate::state::Transition;
 
-/// One of the two versions of an assembly that an upgrade has.
+/// One of the two versions of an assembly that an upgrade involves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {

@@ -37,10 +37,10 @@ const MAX_NAME: usize = 50;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DocumentNameError {
-    /// The kind is empty, too long, or has another character than lower-case letters and `-`.
+    /// The kind is empty, too long, or contains a character other than lower-case letters and `-`.
     #[error("`{0}` is not a kind of document: it has 1 to {MAX_KIND} lower-case letters and `-`")]
     Kind(String),
-    /// The name is empty, too long, or has a forbidden character.
+    /// The name is empty, too long, or contains a forbidden character.
     #[error("`{0}` is not the name of a document: it has 1 to {MAX_NAME} letters, digits, `.`, `_` and `-`")]
     Name(String),
 }
@@ -66,7 +66,7 @@ checked_text! {
 pub enum DocumentScope {
     /// The project: the document stays until it is dropped.
     Project,
-    /// An assembly: the document goes with it.
+    /// An assembly: the document is removed with it.
     Assembly(AssemblyName),
 }
 
@@ -106,8 +106,8 @@ impl fmt::Display for DocumentKey {
     }
 }
 
-/// The number of a change of a document. Numbers grow over all documents of a store, so no two changes have the
-/// same, also after a document was dropped and created again.
+/// The number of a change of a document. All documents of a store share one increasing sequence of numbers.
+/// So no two changes have the same number, even if a document was dropped and created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Revision(pub u64);
@@ -121,7 +121,7 @@ impl fmt::Display for Revision {
 /// A condition for a change of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// None: for documents that only the holder of a lease changes.
+    /// No condition: for documents that only the holder of a lease changes.
     Any,
     /// The document does not exist.
     Absent,
@@ -155,7 +155,7 @@ pub struct DocumentDraft {
     pub version: u32,
     /// Its data, without secrets.
     pub body: Value,
-    /// The secret part of its data. The store seals it, and returns it only when it is asked for.
+    /// The secret part of its data. The store seals it, and returns it only on request.
     pub secrets: Option<Sensitive<Vec<u8>>>,
     /// The packages that it keeps in the store. They must exist.
     pub packages: BTreeSet<PackageDigest>,

@@ -38,7 +38,7 @@ checked_text! {
     /// conflict.
     StoreId: IdError = |text| opaque(text, 16, "a store id: a letter, then letters and digits, at most 16");
 
-    /// The engine's id of an instance, unique over all stores. A new one has 24 lower-case letters and
+    /// The engine's id of an instance, unique over all stores. A new id consists of 24 lower-case letters and
     /// digits.
     ///
     /// It starts with a letter, so that no YAML reader parses it as a number.
@@ -50,8 +50,8 @@ checked_text! {
     /// The id of a driver call. Repeated attempts of a call keep it.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 
-    /// The id of a command that an operator called. It has only letters and digits, because scripts write it into
-    /// dotted paths.
+    /// The id of a command that an operator called. It contains only letters and digits, because scripts
+    /// write it into dotted paths.
     CommandId: IdError = |text| {
         let fits = (1..=48).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The drivers' half: the instance document, its shape, and a view of it.
+//! The instance document, which drivers change: its shape, and a view of it.
 //!
 //! A driver never writes the document. It answers with update commands, which are checked against [`shape`]:
 //!
@@ -103,8 +103,8 @@ pub fn shape() -> &'static Shape {
     &SHAPE
 }
 
-/// Returns the shape of the instance document of an application: with the interfaces of its pins, and the signals
-/// that it publishes, each with its type. Null is no value, and fits every type.
+/// Returns the shape of the instance document of an application. It contains the interfaces of the pins, and
+/// the published signals, each with its type. Null means no value, and fits every type.
 pub fn shape_of(pins: &Pins) -> Shape {
     let of_interface = |(name, pins): (&Name, &BTreeMap<Name, Pin>)| {
         let signal = |(name, pin): (&Name, &Pin)| match &pin.kind {
@@ -247,7 +247,7 @@ fn log_entry(entry: &Value) -> LogEntry {
     }
 }
 
-/// Clears the flags `failed` and `converging` in a document, with their message. A call begins with such a document.
+/// Clears the flags `failed` and `converging` in a document, and their message. This prepares it for a call.
 pub fn clear_complaint(document: &mut Value) {
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
     let flags = status.get_mut("flags").and_then(Value::as_object_mut);
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    /// The flags that an update has: those of `active`, `converging` and `failed`.
+    /// The values of the flags `active`, `converging` and `failed` in an update.
     type Flags = [Option<bool>; 3];
 
     /// An update of the status.
@@ -346,8 +346,9 @@ mod tests {
     }
 
     proptest! {
-        /// A plain status replaces all, a path changes itself alone, and a flag that nobody wrote is false. The same
-        /// holds for the status of an interface, and neither of the two changes the other.
+        /// A plain status replaces the whole status. A path changes only its own field. A flag that was never
+        /// written is false. The same holds for the status of an interface, which is independent of the
+        /// status of the instance.
         #[test]
         fn a_status_is_what_updates_have_written(writes in writes(), others in writes()) {
             let (mut document, mut status) = (json!({}), Status::default());

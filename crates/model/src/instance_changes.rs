@@ -8,7 +8,7 @@ use windlass_secret::SecretRef;
 use crate::instance::{InstanceView, LogEntry, METRICS, OUTPUTS, Status};
 use crate::record::Severity;
 
-/// Longer values are shown without their ends.
+/// Maximum number of characters of a value in a message. Longer values are truncated.
 const SHOWN: usize = 200;
 
 /// Returns an entry for each change of the status, of a signal and of a reference. Readings of metrics are not listed.
@@ -89,7 +89,7 @@ fn changes(
     new.chain(gone).map(|message| LogEntry::new(Severity::Info, message)).collect()
 }
 
-/// Tells whether a value has the marker of a secret.
+/// Tells whether a value contains the marker of a secret.
 fn has_secret(value: &Value) -> bool {
     SecretRef::from_value(value).is_some()
         || match value {

@@ -23,7 +23,8 @@ pub struct Accepted {
 /// `is_open` tells whether a command awaits results.
 ///
 /// # Errors
-/// A failure if the update does not fit the document, or publishes too much. The document may be half changed then.
+/// A failure if the update does not fit the document, or publishes too much. The document may then be partly
+/// changed.
 ///
 /// ```
 /// use serde_json::json;

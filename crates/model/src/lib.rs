@@ -1,7 +1,7 @@
 //! The shared types of windlass: names, versions, ids, states, instances, assemblies and their records.
 //!
-//! This crate is pure data. It reads no text, plans nothing and executes nothing. It has two halves with two
-//! writers.
+//! This crate is pure data. It reads no text, plans nothing and executes nothing. It has two halves, each
+//! with its own writer.
 //!
 //! * [`instance`] is the document that *drivers* change, only through update commands: natural id, status,
 //!   interfaces and their signals, references, activity log, command results.
@@ -24,7 +24,7 @@
 //! | [`policy`] | metrics of elements, and the policies that read them |
 //! | [`resolve`] | the values of properties, or the outputs that they await |
 //! | [`instance`] | the document that drivers change |
-//! | [`instance_report`], [`instance_changes`] | the update that changes such a document, and the differences of two |
+//! | [`instance_report`], [`instance_changes`] | updates of an instance document, and changes between two |
 //! | [`pins`] | the pins of applications, and their types |
 //! | [`links`] | adjacency lists of graphs and trees |
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |

@@ -1,7 +1,7 @@
 //! Adjacency lists of graphs and trees, in compressed sparse rows.
 //!
 //! A list of lists needs one allocation a node, and scatters a large graph over the memory. Here, one list
-//! has the items of all nodes, node after node. A second list has the start of each node's items.
+//! contains the items of all nodes, node after node. A second list contains the start of each node's items.
 
 /// A list of items for each node. Nodes are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,9 +89,9 @@ impl<T: Copy> Links<T> {
         let Some((_, first)) = pairs.clone().next() else {
             return Self { starts: vec![0; nodes + 1], items: Vec::new() };
         };
-        // The items of node n are counted at n + 2. After the prefix sums, n + 1 has the position of n's next
-        // item. Each placed item increments it, so in the end it is the end of n's items, and the start of
-        // those of n + 1.
+        // The items of node n are counted at n + 2. After the prefix sums, n + 1 holds the position of n's
+        // next item. Each placed item increments it. In the end, it is the end of n's items and the start of
+        // the items of n + 1.
         let mut starts = vec![0_u32; nodes + 2];
         for (node, _) in pairs.clone() {
             starts[node as usize + 2] += 1;

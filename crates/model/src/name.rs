@@ -1,8 +1,8 @@
 //! Validated names, with one newtype for each kind of name.
 //!
 //! The rules combine those of TNC-O's pages on assembly and resource descriptors. A name starts with a
-//! letter, and ends with a letter or a digit. Between these it has letters, digits, `_` and `-`. It has no
-//! `__`, which separates the parts of an element's name.
+//! letter, and ends with a letter or a digit. Between these it contains letters, digits, `_` and `-`. It does
+//! not contain `__`, which separates the parts of an element's name.
 
 use std::fmt;
 use std::ops::Deref;
@@ -60,7 +60,7 @@ pub enum NameError {
         /// Its length in characters.
         length: usize,
     },
-    /// The name has a forbidden character, or a forbidden first or last character.
+    /// The name contains a forbidden character, or begins or ends with one that is forbidden there.
     #[error(
         "the {kind} name `{}` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`",
         beginning(name)
@@ -156,8 +156,8 @@ checked_text! {
         check_reserved("assembly", name)
     };
 
-    /// The name of an entry of a composition or of `references`, as `balancer`. It has any length and no dot,
-    /// and is not reserved.
+    /// The name of an entry of a composition or of `references`, as `balancer`. It can have any length, but
+    /// contains no dot and is not a reserved word.
     ComponentName: NameError = |name| {
         check_word("component", name)?;
         check_reserved("component", name)
@@ -194,7 +194,8 @@ checked_text! {
 /// The full name of an element: the path from the assembly to it, joined by `__`.
 ///
 /// `h_bta` is the assembly, `h_bta__B` a component or the group of a cluster, `h_bta__B__2` its second node.
-/// In a group whose nodes have keys, a node has its key in place of the number: `h_bta__web__rack1`.
+/// In a group whose nodes have keys, a node's name ends with the key instead of a number:
+/// `h_bta__web__rack1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ElementName(SmolStr);
@@ -249,7 +250,7 @@ impl ElementName {
 
     /// Returns the position of the first separator.
     ///
-    /// Names are short: a search for text prepares for longer than this takes.
+    /// Names are short, so this loop takes less time than the preparation of a search for text.
     fn separator(&self) -> Option<usize> {
         let separator = SEPARATOR.as_bytes();
         self.0.as_bytes().windows(separator.len()).position(|bytes| bytes == separator)

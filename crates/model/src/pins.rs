@@ -36,7 +36,7 @@ pub use value::Misfit;
 /// these.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Pins(
-    /// By interface and name.
+    /// The pins, by interface and name.
     pub BTreeMap<Name, BTreeMap<Name, Pin>>,
 );
 
@@ -52,7 +52,7 @@ pub struct Pin {
     /// Whether the value of a configuration pin is a secret.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sensitive: bool,
-    /// The values of a command's arguments that count if none are given. They have the types of the arguments.
+    /// The default values of a command's arguments, in the types of the arguments.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub defaults: BTreeMap<Name, Value>,
     /// The ids under which the application exposes the pin. People and other services know only these.
@@ -85,8 +85,9 @@ impl Pins {
         })
     }
 
-    /// Returns the values of configuration pins by their ids, each with the type of its pin. `values` are the properties
-    /// of the component, which have the texts of numbers and flags. Null is no value.
+    /// Returns the values of configuration pins by their ids, each converted to the type of its pin. `values`
+    /// are the properties of the component. Numbers and flags in `values` may be text, and null means no
+    /// value.
     pub fn configuration(&self, values: &BTreeMap<PropertyName, Resolved>) -> BTreeMap<String, Resolved> {
         let value = |(id, pin): (PinId, &Pin)| {
             let (kind, name) = (pin.kind.as_configuration()?, id.to_string());

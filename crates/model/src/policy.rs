@@ -5,7 +5,7 @@
 //! integrity is broken or missing. `policy::scale` of an assembly compares a load with thresholds, and
 //! changes the size of a cluster.
 //!
-//! This module has only the declarations, bound to elements. The engine evaluates them.
+//! This module contains only the declarations, bound to elements. The engine evaluates them.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -56,8 +56,8 @@ pub struct AssemblyRecord {
     /// The clusters whose size differs from the descriptor's.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,
-    /// The numbers of additional nodes that groups have while their nodes change. They are the nodes with the
-    /// highest numbers in `topology`, and are removed after the change.
+    /// The numbers of additional nodes that groups have while their nodes change. The additional nodes have
+    /// the highest numbers in `topology`, and are removed after the change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub surge: BTreeMap<ElementName, u32>,
     /// The assemblies that it references, including those that an unfinished change no longer references.
@@ -91,11 +91,12 @@ pub struct LaunchedFrom {
 pub struct Scaled {
     /// The number of nodes in the descriptor at the time of scaling.
     pub described: u32,
-    /// The number of nodes after scaling. It applies as long as the descriptor has the same number as then.
+    /// The number of nodes after scaling. It applies as long as the number in the descriptor is
+    /// [`described`](Self::described).
     pub nodes: u32,
 }
 
-/// A version of an assembly: the form that one process was requested to give it.
+/// A version of an assembly: the desired assembly of one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VersionRecord {
     /// The process.
@@ -111,7 +112,8 @@ pub struct ElementRecord {
     pub name: ElementName,
     /// The engine's id of its instance.
     pub id: InstanceId,
-    /// The lifecycle state. Only resources have their own; that of other elements follows from their parts.
+    /// The lifecycle state. Only resources have their own; the state of other elements follows from their
+    /// parts.
     pub state: State,
     /// The time of the last change of the state.
     pub since: Timestamp,
@@ -126,15 +128,15 @@ pub struct ElementRecord {
     /// next attempt or `down` undoes these effects first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
-    /// Whether a Reconfigure failed or was interrupted after it may have had effects. The values in effect are
-    /// unknown until it is reconfigured successfully or installed again.
+    /// Whether a Reconfigure failed or was interrupted after it may have had effects. The values in effect
+    /// are unknown until the element is reconfigured successfully or installed again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
     /// The package and the processes that created it; none if nothing of it exists.
     #[serde(default)]
     pub made: Option<Made>,
     /// The outdated inputs: properties whose values changed because another part published new outputs. Each
-    /// has its applied value, which is none if it is secret or unknown.
+    /// is stored with its applied value, which is none if it is secret or unknown.
     #[serde(rename = "stale", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
     /// The number of heals by policies since it last recovered, or since a person changed its assembly.

@@ -1,7 +1,7 @@
 //! The references of a topology's values, by position.
 //!
-//! Each name is looked up once, when the topology is created. Consecutive look-ups overlap their accesses to
-//! memory. A look-up in the middle of resolving has to wait for its access.
+//! Each name is looked up once, when the topology is created. There, the memory accesses of consecutive
+//! look-ups overlap. A look-up during resolving would have to wait for its access.
 
 use indexmap::IndexMap;
 
@@ -22,7 +22,8 @@ pub(crate) struct Key {
 pub(crate) struct References {
     /// The number of properties before those of each element, followed by the number of all properties.
     firsts: Vec<u32>,
-    /// By the number of the reading property, in the order of its template; none for an undeclared property.
+    /// The properties that each property reads, by its number, in the order of its template; none for an
+    /// undeclared property.
     read: Links<Option<Key>>,
 }
 

@@ -1,7 +1,7 @@
 //! Records with another name of their assembly.
 //!
 //! Names of assemblies, elements and secrets serialize under the names of their types. So a [`Renaming`]
-//! finds all of them in any record, and no record type has to list where it has names.
+//! finds all of them in any record, and no record type has to list its names.
 //!
 //! ```
 //! use windlass_model::record::Intent;
@@ -24,7 +24,7 @@ use self::serializer::Renamed;
 use crate::record::AssemblyRecord;
 
 impl Renaming {
-    /// Returns a record with the name afterwards. Names in text for people stay as they are.
+    /// Returns a record with the new name. Names in text for people stay unchanged.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.
@@ -32,7 +32,7 @@ impl Renaming {
         serde_json::from_str(&self.json(record)?)
     }
 
-    /// Returns a record with the name afterwards, as JSON.
+    /// Returns a record with the new name, as JSON.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.
@@ -40,8 +40,8 @@ impl Renaming {
         serde_json::to_string(&Renamed::new(record, self))
     }
 
-    /// Returns the record of an assembly, or of one of its versions, with the name afterwards. `${instance.name}`
-    /// keeps its values, because instances exist that were made with them.
+    /// Returns the record of an assembly, or of one of its versions, with the new name. `${instance.name}`
+    /// keeps its values, because instances were created with them.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.

@@ -11,8 +11,8 @@ use crate::record::Intent;
 
 /// A queued intent. The next holder of its assembly's lease executes it.
 ///
-/// The full request, with its packages and secrets, is stored beside this record. It is sealed, and kept
-/// until a process begins.
+/// The full request, with its packages and secrets, is stored sealed beside this record until a process
+/// begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
     /// Its id. Requests and processes share a counter.

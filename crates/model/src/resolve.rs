@@ -223,7 +223,7 @@ impl<'a> Resolver<'a> {
         Answer::Waiting(Missing::Output { element, property: name.clone(), place }.into())
     }
 
-    /// Computes the value of a template. `read` has the properties that it reads, which are evaluated
+    /// Computes the value of a template. `read` contains the properties that it reads, which are evaluated
     /// already.
     fn fill(&self, template: &Template, read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         match template {
@@ -242,8 +242,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Collects the answers of a list or map. The result lists everything that is missing, or is the
-    /// collection, sensitive if one of the values is.
+    /// Collects the answers of a list or map. The result is either the list of all missing outputs and ids,
+    /// or the collection. The collection is sensitive if one of its values is.
     fn gather(
         &self,
         answers: Vec<Answer>,

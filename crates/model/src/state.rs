@@ -150,7 +150,7 @@ pub enum Transition {
     Configure,
     /// Inactive → Active.
     Start,
-    /// The check after Start. Both together are one edge, Inactive → Active.
+    /// The check after Start. Start and Integrity together lead from Inactive to Active.
     Integrity,
     /// Active → Active with new values of volatile properties.
     Reconfigure,

@@ -1,7 +1,7 @@
 //! Property values with references, bound to the elements that they read.
 //!
-//! In a descriptor, `${balancer.publicIp}` is text. A template has the element and the property instead, so
-//! no scope is searched again. Templates are part of the stored topology and hold no secret: a sensitive
+//! In a descriptor, `${balancer.publicIp}` is text. A template contains the element and the property instead,
+//! so no scope is searched again. Templates are part of the stored topology and hold no secret: a sensitive
 //! literal is a [`SecretRef`].
 
 use std::collections::BTreeMap;
@@ -51,8 +51,8 @@ pub enum Part {
     End {
         /// The end.
         end: End,
-        /// The property. If the end does not declare `name`, `id` or `index`, they name the fields of its
-        /// instance.
+        /// The property. `name`, `id` and `index` name fields of the end's instance, unless the end declares
+        /// a property of that name.
         property: PropertyName,
     },
     /// A sensitive literal, stored sealed.

@@ -1,8 +1,8 @@
 //! Versions of one or more numbers, and ranges of them.
 //!
-//! A descriptor's version has 1 to n numeric parts and keeps its spelling: `1.0` and `1.0.0` are equal but
-//! print differently. The crate `semver` compares versions and ranges of up to three parts. It has no others, so
-//! that `Bounds` compares the rest. A test shows that both give the same answers.
+//! A descriptor's version consists of one or more numbers and keeps its spelling: `1.0` and `1.0.0` are equal
+//! but print differently. The crate `semver` compares versions and ranges of up to three parts. `Bounds`
+//! compares longer ones. A test shows that both give the same answers.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -30,7 +30,7 @@ pub enum Work {
     },
     /// Creates or ceases a relationship.
     Relate(Box<Relate>),
-    /// Makes one resource use the desired package of its type from now on. Calls nothing.
+    /// Makes one resource use the desired package of its type from now on. Calls no driver.
     Package {
         /// The resource.
         element: ElementName,
@@ -70,7 +70,7 @@ impl fmt::Display for Batch {
     }
 }
 
-/// A relationship that is created or ceased at one node of one end, with every node of the other end.
+/// The creation or cessation of a relationship between one node of one end and every node of the other end.
 ///
 /// A plan lists endpoints, not N × M pairs. The executor of the step expands the pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,9 +81,9 @@ pub struct Relate {
     pub assembly: ElementName,
     /// The relationship.
     pub relationship: RelationshipName,
-    /// The node of the end that the step stands for: usually a target node.
+    /// The one node for which the step creates or ceases the relationship: usually a target node.
     pub target: ElementName,
-    /// The sources: an endpoint with an unexpanded group for all of its nodes, else single nodes.
+    /// The sources: either an endpoint, in which a group stands for all of its nodes, or single nodes.
     pub sources: Vec<ElementName>,
     /// The number of pairs.
     pub pairs: u64,
@@ -199,7 +199,7 @@ impl fmt::Display for Direction {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Reason {
-    /// An element takes its states in order.
+    /// An element passes through its states in order.
     Order {
         /// The element.
         element: ElementName,

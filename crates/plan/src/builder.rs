@@ -76,11 +76,11 @@ impl<W, R> PlanBuilder<W, R> {
         &self.steps[step.node()]
     }
 
-    /// Returns the minimum for each step: of its own number and those of all its direct and indirect
+    /// Returns, for each step, the minimum of its own number and the numbers of all its direct and indirect
     /// dependents.
     ///
-    /// `numbers` has one entry for each step, in the order of addition. Returns none if the waits
-    /// form a cycle.
+    /// `numbers` contains one number for each step, in the order of addition. Returns none if the waits form
+    /// a cycle.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {
@@ -105,7 +105,7 @@ impl<W, R> PlanBuilder<W, R> {
     }
 
     /// Builds the plan like [`build`](Self::build). The working steps that `is_listed` selects get the lowest
-    /// numbers, so a list of only these has no gaps.
+    /// numbers, so that their numbers have no gaps.
     ///
     /// # Errors
     ///

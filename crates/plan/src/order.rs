@@ -1,9 +1,9 @@
 //! The order of the steps, by Kahn's algorithm. Among the free steps, the earliest added comes first.
 //!
-//! [`petgraph::algo::toposort`] is depth first: there, the number of a step depends on unrelated steps.
-//! People read these numbers. It also visits each step three times, in an order in which few neighbours share
-//! a cache line: planning 100 000 parts took 1.4 times as
-//! long with it (`scripts/bench-plan`).
+//! [`petgraph::algo::toposort`] is depth first, so the number of a step would depend on unrelated steps. That
+//! would confuse people, who read these numbers. The function also visits each step three times, in an order
+//! in which few neighbours share a cache line: planning 100 000 parts took 1.4 times as long with it
+//! (`scripts/bench-plan`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,8 +36,8 @@ pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
     (order.len() == open.len()).then_some(order)
 }
 
-/// Creates the plan. Listed working steps get the lowest numbers, in this order; the other ones and then barriers
-/// follow.
+/// Creates the plan. Listed working steps get the lowest numbers, in this order. The other working steps
+/// follow, and then the barriers.
 pub(crate) fn plan<W, R>(
     steps: Steps<W>,
     reasons: Vec<R>,

@@ -1,7 +1,7 @@
 //! A plan, its steps and their waits.
 //!
-//! One list has the waits of all steps, and another has the reasons. A large plan has several waits for each
-//! step, and many waits share a reason. [`Step`] and [`Wait`] are views into these lists.
+//! One list contains the waits of all steps, and another contains the reasons. A large plan has several waits
+//! for each step, and many waits share a reason. [`Step`] and [`Wait`] are views into these lists.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 
 /// A complete, acyclic order of steps.
 ///
-/// `W` is the work of a step, `R` the reason of a wait. Working steps have the lowest numbers, in a
-/// topological order. Barriers follow.
+/// `W` is the work of a step, `R` the reason of a wait. Working steps have the lowest numbers, and barriers
+/// follow. The numbers of working steps are a topological order, unless [`PlanBuilder::build_listed`]
+/// assigned them.
+///
+/// [`PlanBuilder::build_listed`]: crate::PlanBuilder::build_listed
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Plan<W, R> {
@@ -67,8 +70,8 @@ impl fmt::Display for StepNumber {
 /// The task of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task<W> {
-    /// No work. Many steps wait for the barrier instead of for many other steps. The label states the
-    /// condition that holds after it.
+    /// No work. A barrier reduces the number of waits: many steps wait for it instead of for each of many
+    /// other steps. The label states the condition that holds after it.
     Barrier(String),
     /// Work that the executor of the plan does.
     Work(W),

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use crate::plan::{Plan, StepNumber};
 
 impl<W, R> Plan<W, R> {
-    /// Returns the longest chain of working steps that wait for each other. No execution is shorter.
+    /// Returns the longest chain of working steps in which each waits for the previous one, directly or
+    /// through barriers. No execution takes less time than this chain.
     pub fn critical_path(&self) -> Vec<StepNumber> {
         let depths = self.depths();
         let depth = |step: StepNumber| (depths[index(step)], Reverse(step));

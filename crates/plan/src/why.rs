@@ -20,8 +20,7 @@ pub struct Because<'a, W, R> {
 }
 
 impl<W, R> Plan<W, R> {
-    /// Explains a step by its waits. Each is followed by the waits of the step that it waits for, down to
-    /// `depth`.
+    /// Explains a step by its waits. Each wait is followed by the waits of its awaited step, down to `depth`.
     ///
     /// Each step is explained once. A barrier does not count as a level. Returns none if the plan has no step
     /// with this number.

@@ -12,8 +12,9 @@
 //! The `Contains/` of another assembly is private to it. Its packages become visible once a component has
 //! that assembly as its type. So two assemblies side by side may each contain a package of the same name.
 //!
-//! Two files with one name are an error at the place where the name is used; the error names both. No file
-//! takes precedence, because the meaning of an assembly must not depend on the distance of a file.
+//! If two files contain descriptors of the same name, each use of that name is an error that names both
+//! files. No file takes precedence, because the meaning of an assembly must not depend on the distance of a
+//! file.
 //!
 //! The search skips `_lmctl`, `target`, `node_modules`, folders whose name begins with a dot, and links to a
 //! folder that was already visited. It opens only files in the layout of a package. Among those it ignores
@@ -51,8 +52,8 @@ struct Found {
 }
 
 impl DiskCatalog {
-    /// Finds all descriptors in and below some folders. Two files with one name are an error, even if the
-    /// name is not used.
+    /// Finds all descriptors in and below some folders. Two files with descriptors of the same name are an
+    /// error, even if the name is not used.
     ///
     /// An unreadable file or folder is a warning, because it may not be needed.
     pub fn scan(roots: &[PathBuf]) -> (Self, Diagnostics) {
@@ -115,8 +116,8 @@ impl DiskCatalog {
     /// Reads the package of a resource: its files and its driver bindings.
     ///
     /// # Errors
-    /// If the name is in no file or in several, the descriptor has errors, or a file can't be read or belong
-    /// to a package. All problems of all files are reported.
+    /// If the name is in no file or in several, the descriptor has errors, a file can't be read, or a file is
+    /// not allowed in a package. All problems of all files are reported.
     pub fn package(&self, name: &DescriptorName) -> Result<Package, Diagnostics> {
         let Some(found) = self.first(name) else { return Err(vec![self.missing(name)].into()) };
         if let Some(conflict) = self.conflict(name) {

@@ -41,7 +41,7 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
     write().or_else(|error: io::Error| refuse(&in_words(&error), "make its folder writable"))
 }
 
-/// Reads the text of a file. Its source is named as by [`shown`].
+/// Reads the text of a file. The name of the source is the path as [`shown`] formats it.
 ///
 /// # Errors
 /// If the file does not exist, is not a regular file, can't be read, has more than [`MAX_SIZE`] bytes or is

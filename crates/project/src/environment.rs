@@ -43,7 +43,7 @@ pub(crate) fn inherited(reader: &mut Reader<'_>, node: &Node) -> BTreeSet<String
     names
 }
 
-/// Tells whether a variable may have the name. Reports any other.
+/// Tells whether a name is allowed for a variable. Reports a name that is not.
 fn is_name(reader: &mut Reader<'_>, name: &str, span: Span) -> bool {
     let is_word = !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

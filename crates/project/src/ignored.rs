@@ -1,7 +1,7 @@
-//! The files in a package folder that are no part of the package: READMEs, backups of editors, and the files
-//! that `.windlassignore` lists in the form of a `.gitignore`.
+//! The files in a package folder that do not belong to the package: READMEs, backups of editors, and the
+//! files that `.windlassignore` lists in the form of a `.gitignore`.
 //!
-//! A change of such a file changes no digest, so it touches no running instance.
+//! A change of such a file does not change the package's digest, so no running instance is affected.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::disk;
 /// The name of the list in a package folder.
 const FILE: &str = ".windlassignore";
 
-/// The patterns of all packages. A line of the list may except a file from them: `!README.md`.
+/// The patterns of all packages. A line `!README.md` in the list of a package adds that file to the package.
 const ALWAYS: &str = r"
 .windlassignore
 README
@@ -32,7 +32,7 @@ readme.*
 .DS_Store
 ";
 
-/// A pattern never matches across a `/`, except by `**`.
+/// Only `**` matches across a `/`.
 const OPTIONS: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,

@@ -1,6 +1,6 @@
 //! The keys of `windlass.yaml`, by section, with their forms and descriptions.
 //!
-//! The reader and the JSON Schema read these tables, so a new key has one place.
+//! The reader and the JSON Schema both read these tables, so a new key is added in one place.
 
 use windlass_driver::location::SCRIPTING;
 use windlass_source::section;

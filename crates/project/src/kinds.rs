@@ -26,14 +26,15 @@ pub trait RuntimeKind: Send + Sync {
     /// Returns whether its jobs run in an image.
     fn image(&self) -> ImageUse;
 
-    /// Returns the keys of a location that only some kinds have. Their values are text. The default has none.
+    /// Returns the keys of a location that this kind accepts in addition to the common ones. Their values are
+    /// text. By default there are none.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
 
-    /// Checks a location of this kind, and takes over settings that are fields of the location. Its
-    /// [`settings`](Location::settings) has keys of [`settings`](Self::settings) only. The default accepts
-    /// every location.
+    /// Checks a location of this kind, and copies settings into the fields of the location that they set. Its
+    /// [`settings`](Location::settings) contains only keys of [`settings`](Self::settings). By default every
+    /// location is accepted.
     fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
         let _ = location;
         Vec::new()
@@ -61,7 +62,7 @@ pub struct SettingProblem {
 }
 
 impl SettingProblem {
-    /// Creates an error about the value of a key, with the code of such errors.
+    /// Creates an error about the value of a key, with the code [`codes::BAD_SETTING`].
     pub fn error(key: &'static str, message: impl Into<String>) -> Self {
         Self { key: Some(key), diagnostic: Diagnostic::error(codes::BAD_SETTING, message) }
     }
@@ -98,7 +99,7 @@ pub enum Misfit {
     Setting(SettingProblem),
 }
 
-/// The known kinds of runtimes, in the order of registration. The default has none.
+/// The known kinds of runtimes, in the order of registration. The default is empty.
 #[derive(Clone, Default)]
 pub struct RuntimeKinds(Vec<Arc<dyn RuntimeKind>>);
 
@@ -141,10 +142,10 @@ impl RuntimeKinds {
         all
     }
 
-    /// Gives a location its kind and settings, and returns all reasons why they do not match.
+    /// Sets the kind and the settings of a location, and returns all reasons why they do not match.
     ///
-    /// Without `wanted` the location gets the first kind that has the most of its keys. Settings of other
-    /// kinds are left out.
+    /// Without `wanted`, chooses the kind that accepts the most of the location's keys; of several, the
+    /// first. Settings that the kind does not accept are left out.
     pub fn fit(
         &self,
         location: &mut Location,
@@ -183,7 +184,7 @@ impl RuntimeKinds {
         misfits
     }
 
-    /// Returns the first kind that has the most of some keys.
+    /// Returns the kind that accepts the most of some keys; of several, the first.
     fn usual(&self, keys: &[&str]) -> Option<&dyn RuntimeKind> {
         self.iter().min_by_key(|kind| keys.iter().filter(|key| !has(*kind, key)).count())
     }
@@ -198,7 +199,7 @@ impl RuntimeKinds {
     }
 }
 
-/// Tells whether a kind has a key that not all kinds have.
+/// Tells whether a kind accepts a key: `image`, or one of its own settings.
 fn has(kind: &dyn RuntimeKind, key: &str) -> bool {
     if key == IMAGE {
         return kind.image() != ImageUse::None;

@@ -1,10 +1,11 @@
 //! Reads a package folder into a [`Package`]: its files with executable bits, and the driver bindings of its
 //! descriptor.
 //!
-//! All files of the folder belong to the package, except those that programs leave behind or that belong to
-//! others. Excluded are folders whose name begins with a dot, `_lmctl`, `__pycache__`, a top-level `Contains`,
-//! which has packages of its own, and a top-level `tests`; READMEs, backups of editors, and the files that
-//! `.windlassignore` lists. A link may point to a file of the same package; it is stored as a file.
+//! All files of the folder belong to the package, except files that programs leave behind and files of other
+//! packages. These folders are excluded: all whose names begin with a dot, `_lmctl`, `__pycache__`, a
+//! top-level `Contains`, which contains other packages, and a top-level `tests`. These files are excluded:
+//! READMEs, backups of editors, and the files that `.windlassignore` lists. A link may point to a file of the
+//! same package; it is stored as a file.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
@@ -48,7 +49,7 @@ pub(crate) fn read(
 /// folder has no resource descriptor.
 ///
 /// # Errors
-/// If the descriptor has errors, or a file can't be read or belong to a package.
+/// If the descriptor has errors, a file can't be read, or a file is not allowed in a package.
 pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
     let Some(file) = descriptors_in(folder, &RESOURCE).into_iter().next() else { return Ok(None) };
     let loaded = load(&file);
@@ -61,10 +62,10 @@ pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
     }
 }
 
-/// Reads the files of a folder, as those of a package, sorted by path.
+/// Reads the files of a folder with the rules for packages, sorted by path.
 ///
 /// # Errors
-/// If a file can't be read or belong to a package.
+/// If a file can't be read, or is not allowed in a package.
 pub fn files_in(folder: &Path) -> Result<Vec<PackageFile>, Diagnostics> {
     let (ignored, diagnostics) = Ignored::of(folder);
     let mut reader = Reader { root: folder, ignored, files: Vec::new(), bytes: 0, full: false, diagnostics };

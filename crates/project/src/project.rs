@@ -40,9 +40,9 @@ pub struct Project {
 }
 
 impl Project {
-    /// Opens the project of `start`, a file or a folder: that of the nearest `windlass.yaml` at or above it.
-    /// Without such a file the root of the project is `fallback`. The file may declare locations of no
-    /// runtime, and no drivers; [`open_with`](Self::open_with) knows them.
+    /// Opens the project of `start`, a file or a folder: the project of the nearest `windlass.yaml` at or
+    /// above it. Without such a file the root of the project is `fallback`. The file may neither name a
+    /// runtime nor configure a driver, because none is registered here; see [`open_with`](Self::open_with).
     ///
     /// # Errors
     /// If `start` or `fallback` does not exist, or the file can't be read or has errors; all of them are
@@ -167,9 +167,9 @@ impl Project {
 
     /// Finds the location of a component.
     ///
-    /// Without declared locations every name stands for the local process runtime. A component that names no
-    /// location is placed at the only declared one; if there are several, it gets the local process runtime.
-    /// A component without a resource manager matches any.
+    /// Without declared locations, every name stands for the local process runtime. A component that names no
+    /// location is placed at the only declared location; if there are several, it gets the local process
+    /// runtime. A component without a resource manager matches any location.
     ///
     /// # Errors
     /// If the location is not declared, or belongs to another resource manager.

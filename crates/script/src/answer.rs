@@ -19,7 +19,8 @@ use crate::status::{StatusSaid, said_of, text_at};
 /// The answer of a script for the instance of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// The changes. The [verdict](crate::verdict) decides whether the instance has settled.
+    /// The changes that the script reported. The [verdict](crate::verdict) decides whether the instance has
+    /// settled.
     pub(crate) report: Report,
     /// The status that the script reported, if any.
     pub(crate) status: Option<StatusSaid>,
@@ -32,9 +33,10 @@ pub(crate) struct Printed<'a> {
     pub(crate) role: &'a Role,
     /// The call.
     pub(crate) call: &'a Call,
-    /// The natural ids of all instances of the document, except for a launch.
+    /// The natural ids of all instances in the input document; a launch ignores them.
     pub(crate) asked: &'a BTreeSet<&'a str>,
-    /// Whether its notes include those about instances that were not asked for. One call of a batch has them.
+    /// Whether the answer notes instances in the output that were not requested. Only one call of a batch
+    /// does so.
     pub(crate) notes_others: bool,
 }
 
@@ -45,7 +47,7 @@ impl Printed<'_> {
     /// Reads the answer for the instance of the call.
     ///
     /// # Errors
-    /// All violations of the protocol; then all data of the instance are discarded.
+    /// All violations of the protocol. With any violation, all data of the instance is discarded.
     pub(crate) fn read(self, output: &Output) -> Result<Answer, Vec<Diagnostic>> {
         let (wanted, others) = match self.role {
             Role::Launch => self.launched(output)?,
@@ -62,14 +64,15 @@ impl Printed<'_> {
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
-    /// Returns the natural id. Only a launch chooses one. An instance that no script launched keeps its
-    /// instance id, which is not a natural one.
+    /// Returns the natural id, or `None` if the instance has none. A launch chooses it. An instance that no
+    /// script launched is known by its instance id, which is not a natural id.
     fn natural(&self, said: &Said) -> Option<String> {
         let known = *self.role == Role::Launch || self.call.natural.is_some();
         known.then(|| said.id.clone())
     }
 
-    /// Finds the instance of any script other than a launch: the one with the natural id of the call.
+    /// Finds the instance in the output of any script but a launch: the instance with the natural id of the
+    /// call.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
         let wanted = output.find(input::natural(self.call));
         // Only one call of a batch looks at all instances.
@@ -77,7 +80,7 @@ impl Printed<'_> {
         (wanted, all.filter(|said| !self.asked.contains(said.id.as_str())).collect())
     }
 
-    /// Finds the instance of a launch: the one whose `instanceId` is that of the request.
+    /// Finds the instance in the output of a launch: the instance whose `instanceId` was requested.
     fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
         let requested = self.call.instance.as_str();
         let (answers, others): (Vec<_>, Vec<_>) =
@@ -111,8 +114,8 @@ impl Printed<'_> {
         vec![Diagnostic::error(code, message).at(output.source.place(said.span)).help(help)]
     }
 
-    /// Returns the update, unless it assigns the instance to another request. Only a launch has to name a
-    /// request.
+    /// Returns the update. Fails if the update assigns the instance to another request. Only a launch has to
+    /// name its request.
     fn checked_id(&self, said: &Said, place: &Place) -> Result<Update, Vec<Diagnostic>> {
         let own = self.call.instance.as_str();
         match said.instance_id() {
@@ -126,8 +129,8 @@ impl Printed<'_> {
         }
     }
 
-    /// Warns if a plain field replaces all output properties. A script that reports a metric this way deletes
-    /// values that others read.
+    /// Warns if a plain field replaces all output properties. A script that reports a metric with a plain
+    /// field deletes output properties that other instances read.
     fn lost_outputs(&self, said: &Said, update: &Update, place: &Place) -> Option<Diagnostic> {
         if *self.role == Role::Launch {
             return None;
@@ -153,7 +156,7 @@ impl Printed<'_> {
         Some(Diagnostic::warning(codes::NOTICE, message).at(place.clone()))
     }
 
-    /// Removes results of commands that do not belong to this call.
+    /// Removes command results that no command of this call or of the instance awaits.
     fn without_strange_commands(
         &self,
         said: &Said,
@@ -180,7 +183,8 @@ impl Printed<'_> {
     }
 }
 
-/// Returns the answer that an update contains. Its log entries become those of the report, after the notes.
+/// Returns the answer that an update contains. The log of its report lists the notes, then the log entries of
+/// the update.
 pub(crate) fn answer(natural: Option<String>, update: Update, notes: &[Diagnostic], call: &Call) -> Answer {
     let status = said_of(&update, &call.document);
     let (rest, log) = take_log(update);
@@ -190,7 +194,7 @@ pub(crate) fn answer(natural: Option<String>, update: Update, notes: &[Diagnosti
 }
 
 impl Answer {
-    /// Adds a warning about processes that the script left running. They were stopped with it.
+    /// Adds a warning about processes that the script left running. They were stopped when it ended.
     pub(crate) fn with_left_behind(mut self, script: &str, names: &[String]) -> Self {
         if !names.is_empty() {
             let message = format!(

@@ -14,9 +14,10 @@ use crate::scripts::{FOLDER, SCRIPT};
 
 /// Returns the package of an application or a factory.
 ///
-/// `files` have paths relative to the folder of the scripts. A script of the manifest is the file with its path, or
-/// else a program of the image. Launch is Install, destroy is Uninstall, and a health check is Integrity. A command
-/// has the id of its pin as name. A factory has only a search.
+/// `files` have paths relative to the folder of the scripts. The manifest names a script by a path: that of
+/// one of `files`, or else that of a program of the image. The package maps launch to Install, destroy to
+/// Uninstall, and the health check to Integrity. A command is named by the id of its pin. The only script of
+/// a factory is its discovery.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "the parsed text is a constant of the right form")]
 pub fn application_package(

@@ -14,7 +14,7 @@ use crate::settings::{SettingError, Settings, Timeouts};
 
 /// Returns all problems of a package that concern this driver.
 ///
-/// Places are in the package's files, by their path in the package. Problems of the descriptor have no place.
+/// A place names a file by its path in the package. Problems of the descriptor have no place.
 pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     let mut served = Vec::new();

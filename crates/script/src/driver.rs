@@ -79,7 +79,8 @@ impl Driver for Script {
         Some(Nature { effect: settings.effect, observable, batch, timeout: settings.timeout, names })
     }
 
-    /// Returns the time of an application whose command has results, and whose health check may report them.
+    /// Returns how long a health check may report the results of an application's command. `None` if the
+    /// command has no results, or the package no health check.
     fn late_results(&self, package: &Package, command: &CommandName) -> Option<Duration> {
         let (interface, pin) = command.as_str().split_once('.')?;
         let pins = package.pins()?.0.iter().find(|(name, _)| name.as_str() == interface)?.1;
@@ -186,7 +187,8 @@ impl Script {
         observed
     }
 
-    /// Returns the settings of the health check. It has its own timeout, even when it observes another action.
+    /// Returns the settings of the health check. It uses its own timeout, even when it observes another
+    /// action.
     fn integrity_settings(&self, package: &Package) -> Settings {
         let (role, timeouts) = (Role::HealthCheck, self.timeouts);
         let integrity = binding(package, &Action::Transition(Transition::Integrity));
@@ -194,7 +196,7 @@ impl Script {
     }
 }
 
-/// Returns the observation of a call for which no script can run.
+/// Returns the observation of a call if no health check can run for it.
 fn why_unseen(call: &Call) -> Option<Observation> {
     if scripts::health_check(&call.package).is_none() {
         return Some(observe::unchanged(call, "the package has no health check script"));
@@ -207,8 +209,8 @@ fn why_unseen(call: &Call) -> Option<Observation> {
     None
 }
 
-/// Tells whether a script launches the instances of a package. An instance without a natural id is then one whose
-/// launch has failed before it reported the id, and a health check can't find it.
+/// Tells whether a script launches the instances of a package. If so, the launch of an instance without a
+/// natural id failed before it reported the id. A health check can't find such an instance.
 fn launches(package: &Package) -> bool {
     let launch = [Transition::Create, Transition::Install].map(Action::Transition);
     launch.iter().any(|action| binding(package, action).is_some())
@@ -281,7 +283,7 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    /// Runs a health check for all calls at once. A failure of the script is the answer to each of them.
+    /// Runs a health check for all calls at once. If the script fails, each call gets this failure.
     async fn observe_all(
         &mut self,
         context: &dyn Context,

@@ -65,7 +65,8 @@ impl Reporter {
         Err(self.failed(kind, &outcome.end.under(limits), &self.tail(&outcome.stderr)))
     }
 
-    /// Returns the failure of the script. `what` continues a sentence that begins with its name.
+    /// Returns the failure of the script. `what` continues a sentence that begins with the name of the
+    /// script.
     pub(crate) fn failed(&self, kind: FailureKind, what: &str, detail: &str) -> Failure {
         self.failure(kind, &format!("`{}` {what}", self.script), detail)
     }

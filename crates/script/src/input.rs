@@ -30,8 +30,9 @@ use crate::style::{Adapter, Notation};
 /// | step | `instances: {<id>: {configuration}}`, `transition: <name>` |
 /// | command | `instances: {<id>: {configuration, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
 ///
-/// This is the document of a resource. That of an application is exactly the protocol's: `null` for an instance
-/// that is destroyed or checked, no configuration beside commands, and bare ids of pins. A command is there
+/// The table describes the documents of a resource. The documents of an application are exactly those of the
+/// protocol. The value of an instance is `null` for destroy and health check. A command has no configuration
+/// beside it. Pins have their bare ids, without `properties.`. A command is written
 /// `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
 pub(crate) fn document(role: &Role, call: &Call) -> Value {
     let mut document = Map::new();
@@ -63,7 +64,7 @@ pub(crate) fn discovery(query: &Query) -> Value {
     json!({ CONFIGURATION: values(&query.configuration, "") })
 }
 
-/// Returns the document that the program of a job reads: that of the script, or the request to an adapter.
+/// Returns the document that the program of a job reads: the script's document, or the request to an adapter.
 pub(crate) fn adapted(mut document: Value, script: ScriptFile<'_>, settings: Settings) -> Value {
     if settings.both_launch_keys
         && let Some(requests) = document.get(LAUNCH).cloned()
@@ -89,13 +90,14 @@ pub(crate) fn natural(call: &Call) -> &str {
     call.natural.as_deref().unwrap_or(call.instance.as_str())
 }
 
-/// Returns the command id of a call, which is part of the dotted path `commands.<id>`. The same call has the same
-/// id.
+/// Returns the command id of a call, which is part of the dotted path `commands.<id>`. A repeated call has
+/// the same id.
 pub(crate) fn command_id(call: &Call) -> CommandId {
     CommandId::of(&call.id)
 }
 
-/// Returns the configuration of an instance. An application has the values of its configuration pins, by their ids.
+/// Returns the configuration of an instance: for an application, the values of its configuration pins by
+/// their ids.
 fn configured(call: &Call) -> Value {
     let configuration = match call.package.pins() {
         Some(pins) => pinned(pins, &call.properties),
@@ -117,7 +119,7 @@ fn pinned(pins: &Pins, properties: &BTreeMap<PropertyName, Input>) -> Value {
     configuration.collect()
 }
 
-/// Returns what a script gets about an instance that it knows: the properties of a resource, and null for an
+/// Returns the value of an existing instance in a document: the properties of a resource, and null for an
 /// application or a resource without properties.
 fn known(call: &Call) -> Value {
     if call.properties.is_empty() || call.package.pins().is_some() { Value::Null } else { configured(call) }

@@ -123,8 +123,8 @@ fn with_volumes(mut job: Job, location: &Location) -> Result<Job, JobRefusal> {
     Ok(job)
 }
 
-/// Returns the network of a location. Without one the runtime decides: none in a container, the host's for a
-/// process.
+/// Returns the network of a location. If the location names no network, the runtime decides: a container gets
+/// none, a process uses that of the host.
 fn network(location: &Location) -> Network {
     match location.network.as_deref() {
         None => Network::Default,

@@ -2,7 +2,7 @@
 //!
 //! A script is any program: shell, Python, a binary. It reads its input document on stdin, performs the
 //! action, and prints the changes on stdout. Its stderr is for messages. So anyone who can write a script can
-//! manage a resource for which no operator exists. That is the full [style](Style); the plain one has files
+//! manage a resource for which no operator exists. That is the full [style](Style). Plain scripts use files
 //! instead of documents.
 //!
 //! # A package
@@ -43,7 +43,7 @@
 //!
 //! # Plain scripts
 //!
-//! The driver property `style: plain` selects them.
+//! The driver property `style: plain` selects this style.
 //!
 //! | variable | path |
 //! |---|---|
@@ -54,9 +54,9 @@
 //! | `WINDLASS_OUT` | a folder for output properties: `address` with a text, `address.json` with JSON |
 //! | `WINDLASS_METRICS` | the same for metrics |
 //!
-//! Exit code 0 is success, and 75 means that the instance is still converging. Any other exit code of a health
-//! check means that the instance is not active, and of another script a failure. `discover` prints one JSON
-//! object on each line, with `id` and properties.
+//! Exit code 0 is success, and 75 means that the instance is still converging. Exit code 104 of a health
+//! check means that the instance no longer exists, and any other code up to 125 that it is not active. Any
+//! other exit code is a failure. `discover` prints one JSON object on each line, with `id` and properties.
 //!
 //! # An example
 //!
@@ -135,7 +135,7 @@
 //! | `role`, `style` | the role and the style of a script: [`Role`], [`Style`] |
 //! | `scripts` | the mapping from actions to script files |
 //! | `binding` | the bindings of a package to this driver: [`KIND`] |
-//! | `settings` | the driver properties `effect`, `timeout`, `limits` and `style` |
+//! | `settings` | the driver properties, such as `timeout` and `style`; default timeouts |
 //! | `check` | checks of a package |
 //! | `keys`, `input` | the keys of documents; the input document of a script |
 //! | `request` | the reading of an input document: [`Request`] |

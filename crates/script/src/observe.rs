@@ -18,7 +18,8 @@ use crate::role::Role;
 /// | active | reached | differs | differs | reached | can't tell |
 /// | not active | differs | reached | differs | reached | can't tell |
 ///
-/// An active instance does not show whether it was configured, or whether an operation was performed.
+/// "As before" means converging if the instance was converging, and else can't tell. An active instance does
+/// not show whether it was configured, or whether an operation was performed.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script says so.
     let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
@@ -55,8 +56,8 @@ pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
     Observed { observation, report: answer.report }
 }
 
-/// Returns the observation for an instance without a status: it is still converging if it was, until its
-/// timeout. Otherwise its state is unknown.
+/// Returns the observation for an instance without a reported status. If the instance was converging, it
+/// still is, until its timeout. Otherwise its state is unknown.
 pub(crate) fn unchanged(call: &Call, why: &str) -> Observation {
     if InstanceView::new(&call.document).status().converging {
         Observation::Converging

@@ -65,7 +65,8 @@ impl Output {
         Self::read_as(name, stdout, shape(), Adapter::Direct)
     }
 
-    /// Parses the output of a job whose instances have documents of a shape. An adapter has it under `results`.
+    /// Parses the output of a job whose instances have documents of the given shape. An adapter prints the
+    /// output under `results`.
     pub(crate) fn read_as(
         name: &str,
         stdout: &Captured,
@@ -200,7 +201,7 @@ fn said(source: &Arc<Source>, entry: &Entry, shape: &Shape) -> Said {
     Said { id: id.to_owned(), span: entry.key.span(), update, notices }
 }
 
-/// Tells whether the value is wrong, as opposed to its path.
+/// Tells whether a problem is about the value rather than its path.
 fn is_about_value(problem: &Problem) -> bool {
     matches!(problem, Problem::WrongSort { .. } | Problem::TooDeep | Problem::Missing)
 }

@@ -11,7 +11,7 @@ use windlass_executor::Captured;
 use windlass_model::PropertyName;
 use windlass_source::{Kind, LoadOptions, Node, Reading, Source, load_one};
 
-/// Returns the texts of all values below one of these names, or below a path that ends with one.
+/// Returns the texts of all values below one of these names, or below a path that ends with such a name.
 pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let mut found = Vec::new();
     if sensitive.is_empty() || stdout.total() == 0 {

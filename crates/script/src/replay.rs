@@ -1,4 +1,5 @@
-//! Reads outputs without their jobs: the kept output of a script, and the update that a health check would print.
+//! Interprets outputs without running jobs: the stored output of a script, and the update that a health check
+//! would print.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +16,14 @@ use crate::role::Role;
 use crate::settings::{Settings, Timeouts};
 use crate::{input, observe, scripts};
 
-/// Reads the output of a script for calls again, as after its job, and returns the report for each. Nothing runs.
+/// Interprets the stored output of a script again, as after its job, and returns a report for each call.
+/// Nothing runs.
 ///
-/// The calls share package and location. Those of a health check have the action Integrity.
+/// The calls share package and location. Calls of a health check have the action Integrity.
 ///
 /// # Errors
-/// For each call the failure that the output means. [`FailureKind::Refused`] if there is no such script.
+/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no such
+/// script.
 #[must_use]
 pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>> {
     let each = |failure: Failure| calls.iter().map(|_| Err(failure.clone())).collect();
@@ -43,10 +46,12 @@ pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>
     }
 }
 
-/// Reads the output of a health check that has succeeded, and returns the observation for each call. Nothing runs.
+/// Interprets the output of a health check that has succeeded, and returns an observation for each call.
+/// Nothing runs.
 ///
 /// # Errors
-/// For each call the failure that the output means. [`FailureKind::Refused`] if there is no such script.
+/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no such
+/// script.
 #[must_use]
 pub fn observed_all(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, Failure>> {
     let Some(first) = calls.first() else { return Vec::new() };
@@ -59,10 +64,11 @@ pub fn observed_all(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, 
     Run::new(role, script, settings, calls).observations(calls, outcome)
 }
 
-/// Reads the update that a health check would print for the instance of a call. No text is read, and nothing runs.
+/// Interprets the update that a health check would print for the instance of a call. No text is read, and
+/// nothing runs.
 ///
 /// # Errors
-/// The failure that such an output means.
+/// The failure that such an output would cause.
 pub fn observed(call: &Call, update: Update) -> Result<Observed, Failure> {
     let natural = input::natural(call);
     let output = Output::of_update("the answer", natural, update);

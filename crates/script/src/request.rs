@@ -42,18 +42,18 @@ pub enum Requested {
     Launch(LaunchKey, BTreeMap<String, RequestedInstance>),
     /// Existing instances, by their natural ids.
     Existing(BTreeMap<String, RequestedInstance>),
-    /// None: the script searches for instances.
+    /// No instances: the script searches for them.
     Discover,
 }
 
-/// The name of the key that has the requests of a launch.
+/// The key under which the document contains the requests of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaunchKey {
-    /// The one of the protocol: `launch`.
+    /// The key of the protocol: `launch`.
     Launch,
-    /// The one of old scripts: `launch-instances`.
+    /// The key of old scripts: `launch-instances`.
     LaunchInstances,
-    /// Both, with the same requests.
+    /// Both keys, with the same requests.
     Both,
 }
 
@@ -80,7 +80,7 @@ pub struct RequestedCommand {
 }
 
 impl Request {
-    /// Tells whether a document is meant as the input of a script, by its keys.
+    /// Tells by the keys of a document whether it is meant as the input of a script.
     pub fn is_request(root: &Node) -> bool {
         let has = |key: &&str| root.get(key).is_some();
         INPUT.iter().any(has) || [SCRIPT, ARGUMENTS].iter().all(has)

@@ -1,7 +1,7 @@
 //! JSON Schemas of the documents that scripts read and print, for editors and for tests of scripts.
 //!
-//! The schema of the output follows from the shape of instance documents. That of the input has the keys that the
-//! driver writes.
+//! The schema of the output follows from the shape of instance documents. The schema of the input contains
+//! the keys that the driver writes.
 
 use serde_json::{Value, json};
 use windlass_model::Transition;

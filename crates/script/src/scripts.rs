@@ -16,8 +16,7 @@ pub(crate) const SCRIPTS: &str = "scripts";
 /// A script of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScriptFile<'p> {
-    /// The path relative to [`FOLDER`]: `scripts/Start.sh`. The path in the image, if it is not a file of the
-    /// package.
+    /// The path relative to [`FOLDER`]: `scripts/Start.sh`. For a script of the image: its path in the image.
     pub path: &'p str,
     /// The file; `None` for a script of the image.
     pub file: Option<&'p PackageFile>,
@@ -90,9 +89,9 @@ pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
     only(&named(package, Role::Discover.names()))
 }
 
-/// Returns the declared actions that use a file of a package; `None` if any action may use it. A script serves
-/// its own actions. Other files in [`FOLDER`] are in the working folder of every script, and files outside of it
-/// are in none.
+/// Returns the declared actions that use a file of a package; `None` if any action may use it. A script is
+/// used by the actions that it serves. Any other file in [`FOLDER`] may be used by all actions, because it is
+/// copied into every working folder. Files outside of [`FOLDER`] are used by no action.
 pub(crate) fn users(package: &Package, path: &str) -> Option<Vec<Action>> {
     let Some(within) = path.strip_prefix(FOLDER).and_then(|path| path.strip_prefix('/')) else {
         return Some(Vec::new());

@@ -30,7 +30,7 @@ pub(crate) struct Settings {
     pub input: Notation,
     /// The program that the job runs for the script.
     pub adapter: Adapter,
-    /// Whether a launch has its requests under `launch-instances` too.
+    /// Whether a launch document contains its requests under `launch-instances` too.
     pub both_launch_keys: bool,
 }
 
@@ -61,11 +61,11 @@ pub(crate) fn described() -> Vec<Setting> {
 /// The entry of the driver in `windlass.yaml` sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeouts {
-    /// That of scripts which change something: one hour, as in the original system.
+    /// The timeout of scripts that change something: one hour, as in the original system.
     change: Duration,
-    /// That of health checks: one minute.
+    /// The timeout of health checks: one minute.
     health_check: Duration,
-    /// The time after the begin of a command in which a health check may report its results: one hour.
+    /// The time after the start of a command in which a health check may report its results: one hour.
     pub(crate) results: Duration,
 }
 
@@ -106,10 +106,10 @@ impl Timeouts {
         ]
     }
 
-    /// Returns the timeouts with the given ones.
+    /// Returns the timeouts, of which those in `given` are replaced.
     ///
     /// # Errors
-    /// All values that are no duration.
+    /// All values that are not durations.
     pub(crate) fn with(
         mut self,
         given: &BTreeMap<String, Value>,
@@ -143,7 +143,7 @@ const fn minutes(minutes: u64) -> Duration {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(crate) enum SettingError {
-    /// A property that all drivers have can't be read.
+    /// A property that all drivers support can't be read.
     #[error(transparent)]
     Common(#[from] CallSettingError),
     /// The style is not a valid word.
@@ -219,7 +219,7 @@ impl Settings {
         (settings, errors)
     }
 
-    /// Returns the settings with those of a location, which holds for all scripts there.
+    /// Returns the settings, overridden by those of a location, which apply to all scripts there.
     pub(crate) fn at(mut self, location: &Location) -> Self {
         let word = |key: &str| location.scripting.get(key).map(String::as_str);
         self.adapter = word(ADAPTER).and_then(|word| word.parse().ok()).unwrap_or(self.adapter);

@@ -12,10 +12,11 @@ use crate::binding::KIND;
 use crate::role::Role;
 use crate::scripts::{FOLDER, SCRIPTS, stem};
 
-/// Returns a package whose only action is served by a script. `script` has its file name as path.
+/// Returns a package whose only action is served by a script. The path of `script` is its file name.
 ///
-/// `others` are further files, by their paths in their own package; other scripts for the action are left out.
-/// `properties` are the driver properties. The script is renamed if its name is not one for the action.
+/// `others` are further files, with their paths in their own package. Other scripts for the same action are
+/// left out. `properties` are the driver properties. If the name of the script does not fit the action, the
+/// script is renamed.
 ///
 /// ```
 /// use windlass_driver::{Driver, case::CaseAction};

@@ -6,7 +6,8 @@ use crate::answer::Answer;
 use crate::failure::Reporter;
 use crate::role::Role;
 
-/// Returns whether the instance has settled. An application is destroyed only when a script says so.
+/// Returns whether the instance has settled. An application counts as destroyed only when a script reports
+/// it.
 pub(crate) fn settled(role: &Role, call: &Call, answer: &Answer) -> Settled {
     let is_application = call.package.pins().is_some();
     match &answer.status {
@@ -27,7 +28,7 @@ pub(crate) fn settled(role: &Role, call: &Call, answer: &Answer) -> Settled {
 /// | health check | all flags false | not found |
 /// | health check | neither active nor converging | not active |
 ///
-/// A script that reports no status does not fail.
+/// A call whose script reports no status does not fail.
 pub(crate) fn shortfall(role: &Role, answer: &Answer, reporter: &Reporter) -> Option<Failure> {
     let said = answer.status.as_ref()?;
     let (kind, what) = match role {
@@ -42,8 +43,8 @@ pub(crate) fn shortfall(role: &Role, answer: &Answer, reporter: &Reporter) -> Op
     Some(failure(kind, what, said.status.message.as_deref(), reporter))
 }
 
-/// Creates a failure. Its message contains the first line of the status message; a longer one goes into the
-/// details, too.
+/// Creates a failure. Its message contains the first line of the status message. A status message of several
+/// lines also goes into the details.
 fn failure(kind: FailureKind, what: &str, said: Option<&str>, reporter: &Reporter) -> Failure {
     match said.map(|text| (text.lines().next().unwrap_or_default(), text)) {
         None => reporter.failed(kind, what, ""),

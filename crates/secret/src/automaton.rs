@@ -20,7 +20,7 @@ struct State {
     /// Next states by byte, sorted by byte.
     edges: Vec<(u8, u32)>,
     suffix: u32,
-    /// Number of bytes that lead here.
+    /// Number of bytes on the path from the start to this state.
     depth: u32,
     /// Length of the longest pattern that ends here; 0 if none does.
     longest: u32,
@@ -54,7 +54,7 @@ impl Automaton {
     }
 
     fn grow(&mut self, at: u32, byte: u8, place: usize) -> u32 {
-        // Patterns of 4 GiB would not fit into memory several times.
+        // Patterns of 4 GiB would not fit into memory, since the automaton takes several times their size.
         let new = u32::try_from(self.states.len()).expect("fewer than 2^32 bytes of patterns");
         let depth = self.states[at as usize].depth + 1;
         self.states[at as usize].edges.insert(place, (byte, new));

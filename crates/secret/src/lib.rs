@@ -1,9 +1,9 @@
 //! Values that must not leak: masked in memory, sealed in storage, and redacted from streams.
 //!
-//! A secret occurs in three places, and each has its type:
+//! A secret occurs in three places, with a type for each:
 //!
 //! - **In memory** it is a [`Sensitive`]: shown as `***`, never serialised, wiped when dropped. Only
-//!   [`expose`](Sensitive::expose) returns the value, which is easy to search for.
+//!   [`expose`](Sensitive::expose) returns the value, so its calls are easy to search for.
 //! - **In records** there is only a [`SecretRef`], a name. The value is stored separately as [`Sealed`]
 //!   bytes, which a [`SealingKey`] opens under that name only (feature `seal`, on by default).
 //! - **In the output of programs** a [`Redactor`] masks it, in any escape or encoding and across any chunk

@@ -63,7 +63,8 @@ impl Redactor {
         out
     }
 
-    /// Masks text. A value that is not UTF-8 may split a character; its remaining bytes become U+FFFD.
+    /// Masks text. The mask of a value that is not UTF-8 may split a character; the rest of the character
+    /// becomes U+FFFD.
     pub fn mask_str(&self, text: &str) -> String {
         match String::from_utf8(self.mask(text.as_bytes())) {
             Ok(masked) => masked,
@@ -71,7 +72,8 @@ impl Redactor {
         }
     }
 
-    /// Masks all texts of JSON data, the names in it, and numbers that are a value. [Markers](SecretRef) stay.
+    /// Masks all texts of JSON data, all names in it, and the numbers that equal a value.
+    /// [Markers](SecretRef) stay.
     ///
     /// ```
     /// use serde_json::json;
@@ -101,9 +103,9 @@ impl Redactor {
 
     /// Masks the two ends of a stream whose middle was not kept.
     ///
-    /// A value that spans the cut is in neither end completely. So the bytes before the cut that may start a
-    /// value are masked, and the bytes after it that may end one. Every byte that [`mask`](Self::mask) would
-    /// mask in the uncut stream is masked here too.
+    /// A value that spans the cut is not complete in either end. So the bytes before the cut that may start a
+    /// value are masked, and so are the bytes after the cut that may end one. Every byte that
+    /// [`mask`](Self::mask) would mask in the uncut stream is masked here too.
     ///
     /// ```
     /// let redactor = windlass_secret::Redactor::new(["hunter22"]);
@@ -148,7 +150,7 @@ impl fmt::Debug for Redactor {
 /// A stream under redaction: takes chunks of any size, and returns masked bytes.
 ///
 /// The output does not depend on the chunk boundaries. Only bytes that may be the start of a secret are held
-/// back, so a log stays live. Call [`finish`](Self::finish) for the last of them.
+/// back, so a log is not delayed. Call [`finish`](Self::finish) to get the last of these bytes.
 ///
 /// ```
 /// use windlass_secret::Redactor;

@@ -160,7 +160,8 @@ impl fmt::Debug for SealingKey {
 }
 
 /// A sealed value: one byte for the version (1), 24 bytes of nonce, then the value encrypted by
-/// XChaCha20-Poly1305 with its tag of 16 bytes. The id is authenticated, but not contained.
+/// XChaCha20-Poly1305 with its tag of 16 bytes. The bytes do not contain the id, but the tag authenticates
+/// it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed(Vec<u8>);
 
@@ -168,7 +169,7 @@ impl Sealed {
     /// Creates a sealed value from stored bytes.
     ///
     /// # Errors
-    /// When they are too few, or have an unknown version.
+    /// When the bytes are too few, or have an unknown version.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, SealError> {
         match bytes.first() {
             Some(&version) if version != VERSION => Err(SealError::Version(version)),

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use zeroize::Zeroizing;
 
-/// Minimum length of masked values in bytes: `1` or `no` would be masked everywhere, and the masks would
-/// reveal them.
+/// Minimum length of masked values in bytes. A shorter value, such as `1` or `no`, would be masked
+/// everywhere, and the masks would reveal it.
 pub(crate) const SHORTEST: usize = 4;
 
 /// Minimum length in bytes from which a single line of a multi-line value is masked. Shorter ones, such as

@@ -9,14 +9,15 @@ impl Source {
     /// Creates a source from the bytes of a file.
     ///
     /// # Errors
-    /// [`codes::NOT_UTF8`] for bytes that are not UTF-8. It names the offset of the first invalid byte, and
-    /// detects UTF-16 by its byte-order mark. The diagnostic's place is in a copy of the text where invalid
-    /// bytes are shown as `U+FFFD`. A known binary format, such as an image, is named without a place.
+    /// [`codes::NOT_UTF8`] for bytes that are not UTF-8. The diagnostic states the offset of the first
+    /// invalid byte, and recognises the byte-order mark of UTF-16. Its place is in a copy of the text where
+    /// invalid bytes are shown as `U+FFFD`. For a known binary format, such as an image, it names the format
+    /// and has no place.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
         Self::from_bytes_with_limit(name, bytes, MAX_SIZE)
     }
 
-    /// Creates a source as [`from_bytes`](Self::from_bytes) does, of up to `limit` bytes.
+    /// Creates a source as [`from_bytes`](Self::from_bytes) does, for loading up to `limit` bytes.
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes).

@@ -83,8 +83,8 @@ impl Diagnostics {
         self.list.len() - usize::from(self.noted != SeverityCounts::default())
     }
 
-    /// Updates the note about omitted diagnostics. It is costlier than counting, so it is not updated for
-    /// each.
+    /// Updates the note about omitted diagnostics. An update costs more than a count, so most additions only
+    /// count.
     fn settle(&mut self) {
         if self.noted != self.rest {
             self.list.truncate(self.end());

@@ -15,10 +15,11 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Default maximum size of a document in bytes: 16 MiB.
 pub const MAX_SIZE: usize = 16 << 20;
 
-/// Returns the value that a file with a single value has: its text, without the line break after a single line.
+/// Returns the value of a file that contains only this value: its text, without the line break after a single
+/// line.
 ///
-/// Editors and `echo` end a line with a line break that is no part of a password. A text of several lines, such as a key or
-/// a certificate, is a value as it is: programs refuse a key without its last line break.
+/// Editors and `echo` end a line with a line break that is no part of a password. A text of several lines,
+/// such as a key or a certificate, is returned unchanged: programs refuse a key without its last line break.
 ///
 /// ```
 /// use windlass_source::files::value;

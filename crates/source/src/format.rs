@@ -60,7 +60,8 @@ struct Layout<'s> {
     starts: BTreeMap<usize, (usize, usize)>,
     /// First and last lines of block scalars, whose blanks are data.
     blocks: Vec<(usize, usize)>,
-    /// Lines of other values after their first, up to the last. A `#` there begins no comment of its own.
+    /// Lines of other multi-line values, except the first. A `#` there moves with the value, not as a
+    /// comment.
     inside: Vec<(usize, usize)>,
 }
 
@@ -93,7 +94,8 @@ impl Layout<'_> {
                 for entry in mapping {
                     let (line, old) = self.at(entry.key.span().start);
                     self.entry(line, old, column);
-                    // A value that begins in the line of its key has no entries, unless it is in a flow collection.
+                    // No block entry begins in the line of its key, so the entries of this value are
+                    // indented.
                     self.node(&entry.value, column + STEP);
                 }
             }
@@ -102,8 +104,8 @@ impl Layout<'_> {
         }
     }
 
-    /// Returns the place of the first `-` of a block sequence. If its `-` are in the column of its key, the place that the
-    /// parser gives it is that of its first item.
+    /// Returns the place of the first `-` of a block sequence. If the `-` are in the column of the key, the
+    /// parser reports the place of the first item instead.
     fn dash(&self, first: (usize, usize)) -> (usize, usize) {
         let is_dash = |line: usize, column: usize| {
             let rest = self.line(line).as_bytes().get(column..).unwrap_or_default();
@@ -124,7 +126,7 @@ impl Layout<'_> {
         let has_dash = |line: &usize| self.line(*line).as_bytes().get(old) == Some(&b'-');
         let line = (from..=start).rev().find(has_dash).unwrap_or(start);
         self.entry(line, old, column);
-        // Entries behind a `-` keep their distance from it.
+        // Entries after a `-` in its line keep their distance from it.
         let inner = if start == line { column + within.saturating_sub(old) } else { column + STEP };
         self.node(item, inner);
         line
@@ -133,7 +135,7 @@ impl Layout<'_> {
     /// Records a line if the entry is the first thing in it.
     fn entry(&mut self, line: usize, old: usize, new: usize) {
         if self.indentation(line) == Some(old) {
-            // An alias has the places of its anchor, which comes first.
+            // A copy by an alias has the places of its anchor, which comes first.
             self.starts.entry(line).or_insert((old, new));
         }
     }
@@ -149,7 +151,7 @@ impl Layout<'_> {
         self.inside.sort_unstable();
         let lines = self.source.text().lines().count();
         let mut out = String::with_capacity(self.source.text().len());
-        // The old and the new column of the entry before.
+        // The old and the new column of the previous entry.
         let mut moved = (0, 0);
         for number in 1..=lines {
             let line = self.line(number);
@@ -178,7 +180,7 @@ impl Layout<'_> {
         out
     }
 
-    /// Returns the columns of the entry that a comment is aligned with: the next one, or one before.
+    /// Returns the columns of the entry that a comment is aligned with: the next entry, or an earlier one.
     fn comment(&self, line: usize, column: usize) -> Option<(usize, usize)> {
         let next = self.starts.range(line..).next().map(|(_, columns)| *columns);
         let is_same = |columns: &(usize, usize)| columns.0 == column;

@@ -1,7 +1,7 @@
 //! Maps offsets of a scalar's text to offsets of the source.
 //!
-//! Escapes, folding and indentation make the two differ. Both are walked in parallel: each notation defines
-//! which source bytes produce the next character of the text.
+//! Escapes, folding and indentation make the text differ from its source. Both are walked in parallel: each
+//! notation defines which source bytes produce the next character of the text.
 
 use std::ops::Range;
 
@@ -32,12 +32,12 @@ pub struct Inside {
 struct Part {
     text: Range<usize>,
     source: Range<usize>,
-    /// Whether both are equal byte for byte; else the part is one unit, such as an escape.
+    /// Whether text and source are equal byte for byte; else the part is one unit, such as an escape.
     same: bool,
 }
 
 impl Inside {
-    /// Returns the span of a byte range of the text; the whole scalar if it is unknown.
+    /// Returns the span of a byte range of the text, or of the whole scalar if the range can't be located.
     pub fn span(&self, range: Range<usize>) -> Span {
         let Some(start) = self.part(range.start) else {
             // Line breaks at the end of a block scalar are not part of its span.

@@ -1,7 +1,7 @@
 //! Tables of the keys of a document language, by section, from which its JSON Schema is made.
 //!
 //! A crate declares its language once, with [`section!`](crate::section!). Its reader takes the names of the
-//! keys from the tables, and [`schema`] makes the schema of the same tables. So a new key has one place.
+//! keys from the tables, and [`schema`] generates the schema from them. So a new key is added in one place.
 //!
 //! ```
 //! use serde_json::{Value, json};
@@ -87,7 +87,8 @@ pub struct Key<F> {
 }
 
 /// Declares a [`Section`](crate::keys::Section): its type, its name in the schema, its accepted values, its
-/// description, and its keys. A key has a form, the word `required` where it applies, and a description.
+/// description, and its keys. For each key, it lists the form, the word `required` where it applies, and a
+/// description.
 #[macro_export]
 macro_rules! section {
     (
@@ -112,12 +113,12 @@ macro_rules! section {
     (@is_required) => { false };
 }
 
-/// The forms of a language's values, as far as a schema can tell them.
+/// The forms of a language's values, and their schemas.
 pub trait Forms {
     /// A form.
     type Form: Copy + 'static;
 
-    /// Returns the schema of a form. A reference also accepts null where its key is not required.
+    /// Returns the schema of a form. If it is a `$ref`, the schema of an optional key also accepts null.
     fn form(&self, form: Self::Form, definitions: &mut Definitions) -> Value;
 }
 
@@ -139,7 +140,7 @@ impl Definitions {
     /// Returns a reference to a definition, which `make` creates on first use.
     pub fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.0.contains_key(name) {
-            // The entry ends the recursion of sections that contain themselves.
+            // This entry ends the recursion into sections that contain themselves.
             self.0.insert(name.to_owned(), Value::Null);
             let definition = make(self);
             self.0.insert(name.to_owned(), definition);

@@ -57,7 +57,7 @@
 //! | load a document | [`load_one`], [`load()`], [`LoadOptions`], [`Limits`] |
 //! | traverse it | [`Node`], [`Mapping`], [`Scalar`] |
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
-//! | data with infinities and bytes, as spiff has it | [`SpiffScalar`] |
+//! | data with infinities and bytes, for spiff | [`SpiffScalar`] |
 //! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
 //! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`], [`did_you_mean`] |
 //! | fix, format | [`Fix`], [`apply_fixes`], [`formatted`] |

@@ -17,7 +17,7 @@ pub(crate) struct Misfit {
 pub(crate) struct Unknown {
     pub(crate) name: String,
     pub(crate) known: &'static [&'static str],
-    /// Whether it is a key, else it is a value.
+    /// Whether the name is a key; otherwise it is a value.
     pub(crate) is_key: bool,
 }
 

@@ -49,8 +49,8 @@ impl Node {
         &self.kind
     }
 
-    /// Returns the explicit tag: `!!binary` for those of YAML itself, else as resolved by the document's
-    /// directives (`!Ref`).
+    /// Returns the explicit tag. A tag of YAML itself has the form `!!binary`. Other tags are resolved by the
+    /// document's directives (`!Ref`).
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().map(AsRef::as_ref)
     }

@@ -1,7 +1,8 @@
 //! A serde deserialiser of a [`Node`].
 //!
-//! Unlike untyped data, it refuses a list in place of a struct. serde's derive would take the items of a list
-//! as fields in their order, and an error in a document would go unnoticed.
+//! Unlike the deserialiser of [`serde_json::Value`], it refuses a list in place of a struct. serde's derived
+//! code would take the items of a list as fields in their order, and an error in a document would go
+//! unnoticed.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};

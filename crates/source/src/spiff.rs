@@ -4,7 +4,7 @@ use crate::{Scalar, Style};
 
 /// The value of a scalar in a spiff document.
 ///
-/// It is finer than JSON: it has infinities and bytes, and distinguishes integers from floats.
+/// It distinguishes more than JSON: infinities, bytes, and integers from floats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpiffScalar {
     /// Null.
@@ -24,8 +24,8 @@ pub enum SpiffScalar {
 impl SpiffScalar {
     /// Reads a scalar with its explicit tag, if any.
     ///
-    /// Plain scalars are typed. So is every scalar with a tag, even if it is quoted, and for any tag: `!!str
-    /// 5` is an integer. Only `!!binary` and `!binary` have a meaning of their own.
+    /// Plain scalars are typed. A scalar with any tag is typed too, even if it is quoted: `!!str 5` is an
+    /// integer. Only `!!binary` and `!binary` have a meaning of their own.
     ///
     /// ```
     /// use windlass_source::{Scalar, SpiffScalar, Style};
@@ -107,8 +107,8 @@ fn float(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// Formats a date or time as the original does. Its layout has a different example date than its library
-/// requires, so the result is text with digits in a strange order.
+/// Formats a date or time as the original spiff does. Its layout does not use the reference date that its
+/// library requires, so the digits of the result are in a strange order.
 fn date(text: &str) -> Option<String> {
     let (year, rest) = digits(text, 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;

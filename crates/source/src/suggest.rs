@@ -17,8 +17,8 @@ pub fn suggest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest(name, candidates).map(|(candidate, _)| candidate)
 }
 
-/// As [`suggest`], but `None` when two candidates are equally near. For fixes that are applied without a
-/// question.
+/// As [`suggest`], but returns `None` when two candidates are equally near. Use it for fixes that are applied
+/// without a question.
 ///
 /// ```
 /// use windlass_source::suggest_unique;
@@ -107,8 +107,8 @@ fn nearest_within<'a>(
     best.map(|(_, candidate, unique)| (candidate, unique))
 }
 
-/// Lists names for a message, in backticks; of many only the first 8 and the number of the others. No names
-/// are `nothing`.
+/// Lists names for a message, in backticks. Of many names, only the first 8 and the number of the others are
+/// listed. An empty list is written as `nothing`.
 ///
 /// ```
 /// use windlass_source::listed;

@@ -19,14 +19,14 @@ pub struct Source {
     text: String,
     /// Byte offset at which each line starts; computed on first use.
     lines: OnceLock<Vec<u32>>,
-    /// Line of the last lookup: the next lookup is mostly near.
+    /// Line of the last lookup, because the next lookup is mostly near.
     near: AtomicUsize,
     /// Number of characters before every [`BLOCK`] of bytes; computed when a position in a long line is first
     /// needed.
     characters: OnceLock<Vec<u32>>,
     /// Maximum bytes that the loader accepts.
     limit: usize,
-    /// Whether `text` has only the shape of the document.
+    /// Whether the characters of `text` are masked; see [`without_text`](Self::without_text).
     is_hidden: bool,
 }
 
@@ -191,7 +191,7 @@ fn characters(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().filter(|&c| c != '\u{feff}').count() }
 }
 
-/// Converts a byte offset to its stored form. The loader refuses texts that are too long for it, so it never
+/// Converts a byte offset to its stored form. The loader refuses texts that are too long, so the offset never
 /// saturates.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)

@@ -255,8 +255,8 @@ impl Engine {
     }
 
     /// Creates a session for a document and its stubs. If the engine has neither bindings nor tags nor
-    /// features, nothing is shared between the documents, as in the original's command. Global tags are then
-    /// not visible at the next level, and `___` is the document.
+    /// features, the documents share nothing, as in the original's command. Global tags are then not visible
+    /// at the next level, and `___` is the document.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })
@@ -278,7 +278,7 @@ impl Engine {
             trace,
         ));
         for (name, node) in &self.tags {
-            // Tag names are distinct; of duplicates the caller's last one wins.
+            // Tagging can't fail here: all these tags have the same path, so the last of equal names wins.
             let _ = state.tag(&format!("*{}", name.trim_start_matches('*')), node, &Steps::default());
         }
         state.next_document();

@@ -2,7 +2,8 @@
 //!
 //! A template and stubs are processed into one document. An expression between `((` and `))` refers to other
 //! nodes, calls functions, or merges values from the stubs. Templates have no access outside of the documents
-//! unless an [`Outside`] grants it, and no template exceeds its [`Limits`].
+//! unless an [`Outside`] grants it, and no template exceeds its [`Limits`]. In this crate, *the original* is
+//! the implementation of spiff++ in Go, version v1.7.0-beta-8.
 //!
 //! ```
 //! use windlass_source::Source;

@@ -95,7 +95,7 @@ impl Output {
         }
     }
 
-    /// Formats documents. A missing document is printed as its first line only.
+    /// Formats documents. In YAML, a missing document is printed as the line `---`; in JSON, it is omitted.
     ///
     /// # Errors
     /// When a value has no JSON form.

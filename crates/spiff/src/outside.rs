@@ -172,7 +172,8 @@ impl Outside {
         self
     }
 
-    /// Tells whether a template has no input from outside that can change.
+    /// Tells whether templates can't read files, run commands or fetch URLs, so that their input never
+    /// changes.
     pub fn is_closed(&self) -> bool {
         self.read.is_empty() && !self.exec && self.fetch.is_none()
     }

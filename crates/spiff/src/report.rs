@@ -72,7 +72,7 @@ impl Unresolved {
         (any(Reason::Error), any(Reason::Depends))
     }
 
-    /// Returns the nodes as problems of the node that needed the document.
+    /// Returns the nodes as problems, for the node whose value required the document.
     pub(crate) fn issues(&self) -> Vec<Issue> {
         self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
     }

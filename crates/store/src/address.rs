@@ -1,4 +1,4 @@
-//! The password of an address, which no message contains.
+//! Removal of the password from the address of a store, for messages.
 
 /// Removes the password of a store's address: the text between the user's `:` and the host's `@`, and
 /// `password=…`.

@@ -21,8 +21,8 @@ pub enum Change {
     /// Puts an assembly and pins its packages, which must exist.
     PutAssembly(Box<AssemblyRecord>),
     /// Drops an assembly with its elements, instances, pairs, secrets and pins. Packages that are no longer
-    /// pinned are dropped, and its open calls are marked as closed. Processes with their versions, steps,
-    /// calls and jobs stay, and so do events.
+    /// pinned are dropped, and the open calls of the assembly are marked as closed. Its processes with their
+    /// versions, steps, calls and jobs stay, and so do its events.
     DropAssembly(AssemblyName),
     /// Stores the version of an assembly that an existing process was asked to make, and pins its packages,
     /// which must exist.
@@ -31,9 +31,9 @@ pub enum Change {
     PutElement(Box<ElementRecord>),
     /// Drops an element and its instance.
     DropElement(ElementName),
-    /// Gives an existing assembly the name of the lease, in all of its records, and seals its secrets again. No
-    /// assembly may have that name. Its old name, and the other assemblies, need leases
-    /// [beside](Batch::beside).
+    /// Renames an existing assembly to the name of the lease, in all of its records, and seals its secrets
+    /// again. No assembly may already have that name. The old name and the other changed assemblies need
+    /// leases added with [`beside`](Batch::beside).
     Rename(Box<Rename>),
     /// Gives the lease's assembly its natural id, as [`claim`](crate::Store::claim) does. The batch is refused if
     /// another assembly of its owner has the id, or if the assembly has no owner.
@@ -74,8 +74,8 @@ pub enum Change {
     /// Puts a package, unless one with the same digest exists. A package stays while an assembly pins it, so
     /// the assembly that pins it must follow in the same batch.
     PutPackage(Box<PackageRecord>),
-    /// Puts a document of the lease's assembly or of the project. A document of the assembly goes with it. The
-    /// batch is refused if the document is not as expected, or if one of its packages is missing.
+    /// Puts a document of the lease's assembly or of the project. A document of the assembly is dropped with
+    /// it. The batch is refused if the document is not as expected, or if one of its packages is missing.
     PutDocument(Box<DocumentDraft>),
     /// Drops a document of the lease's assembly or of the project, if it exists. The batch is refused if the
     /// document is not as expected.

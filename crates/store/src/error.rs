@@ -13,11 +13,12 @@ use crate::codes;
 use crate::holder::Holder;
 use crate::key::KeyError;
 
-/// The reason why a store rejected a request. In every case nothing of the request was applied.
+/// The reason why a store rejected a request. No part of the request was applied, unless the message says
+/// that the outcome is unknown.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another holder has the lease, or the caller itself.
+    /// Another holder, or the caller itself, holds the lease.
     #[error("`{scope}` is held by {by} since {since}; wait until it ends, or stop it, and try again")]
     Held {
         /// The assembly.

@@ -19,8 +19,8 @@ pub struct Holder {
     pub started: u64,
     /// The command that the process runs, for display: `windlass up h_bta`.
     pub command: String,
-    /// Whether the process executes requests that others submit for the assemblies that it holds. The daemon
-    /// does.
+    /// Whether the process executes requests that other processes submit for the assemblies whose leases it
+    /// holds. The daemon does so.
     #[serde(default)]
     pub serves: bool,
 }
@@ -39,7 +39,8 @@ impl Holder {
         }
     }
 
-    /// Sets whether the holder executes requests that others submit for the assemblies that it holds.
+    /// Sets whether the holder executes requests that other processes submit for the assemblies whose leases
+    /// it holds.
     #[must_use]
     pub fn serving(self, serves: bool) -> Self {
         Self { serves, ..self }

@@ -1,8 +1,8 @@
 //! The key that seals a store's secrets, and the file that holds it.
 //!
-//! The file holds one line of 64 hexadecimal digits and is readable by its owner only. It is created together
-//! with the store and never again: a store without its key does not continue with a new one. Its records can be
-//! read then, and its secrets can't.
+//! The file contains one line of 64 hexadecimal digits and is readable by its owner only. It is created only
+//! together with the store. If the key file of an existing store is missing, no new key is created: the
+//! records can still be read, but the secrets can't.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -104,7 +104,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// Tells whether the user has given no key or another one, as opposed to a failure.
+    /// Tells whether the key that the user provides is missing or unusable, as opposed to another failure.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::TooOpen { .. } | Self::Malformed { .. } | Self::Wrong { .. } => true,
@@ -233,8 +233,8 @@ fn sweep(path: &Path) {
             continue;
         }
         let Ok(draft) = File::open(entry.path()) else { continue };
-        // The lock is held until the draft is gone: its writer waits for the lock, and then creates it again.
-        // If another process swept the draft first, the path may name the new one.
+        // The lock is held until the draft is removed. A writer that waits for the lock then creates its
+        // draft again. If another process swept the draft first, the path may name a new draft.
         let is_left = draft.try_lock().is_ok() && draft.metadata().is_ok_and(|found| found.nlink() > 0);
         if is_left {
             let _stays = std::fs::remove_file(entry.path());

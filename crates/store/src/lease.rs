@@ -76,7 +76,7 @@ pub(crate) struct Hold {
 
 /// The inputs of lease decisions beside the stored state.
 pub(crate) struct LeasePolicy<'a> {
-    /// The time by the store's own clock, never that of one of several machines.
+    /// The time on the store's own clock, which is never the clock of one of several machines.
     pub(crate) now: Moment,
     pub(crate) terms: LeaseTerms,
     pub(crate) processes: &'a dyn Processes,

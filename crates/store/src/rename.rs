@@ -1,4 +1,4 @@
-//! Another name for an assembly: the new texts of all its rows, for all stores.
+//! Renaming of an assembly: the new texts of all its rows, for all stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,23 @@ use windlass_model::record::{PlanText, ProcessRecord};
 use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId};
 
-/// Another name for an assembly, in all of its records.
+/// The renaming of an assembly, in all of its records.
 ///
-/// The records of other assemblies that name it follow, if their leases are beside that of the new name.
+/// The batch also changes the records of other assemblies that name it. Their leases must be beside that of
+/// the new name.
 #[derive(Debug, Clone)]
 pub struct Rename {
-    /// The name before and after.
+    /// The old and the new name.
     pub renaming: Renaming,
     /// The other assemblies whose records name it.
     pub others: BTreeSet<AssemblyName>,
-    /// The plans of processes with the new name. A store can't read plans, so it leaves all others as they are.
+    /// The plans of processes with the new name. A store can't read plans, so it leaves the plans of all
+    /// other processes unchanged.
     pub plans: BTreeMap<ProcessId, PlanText>,
 }
 
 impl Rename {
-    /// Returns the assemblies whose records change, by their names before.
+    /// Returns the assemblies whose records change, by their old names.
     pub(crate) fn scopes(&self) -> impl Iterator<Item = &AssemblyName> {
         std::iter::once(&self.renaming.from).chain(&self.others)
     }
@@ -38,7 +40,7 @@ impl Rename {
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use self::rows::{ROWS, Rows};
 
-/// The rows that have names only in their records, and in columns that follow from them.
+/// The rows that contain names only in their records, and in columns derived from the records.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod rows {
     use serde::Serialize;
@@ -55,7 +57,7 @@ mod rows {
     /// The rows of a table that belong to an assembly.
     pub(crate) struct Rows {
         pub(crate) table: &'static str,
-        /// Selects them. The parameter 1 is the name of the assembly.
+        /// The query that selects the rows. Its parameter 1 is the name of the assembly.
         pub(crate) of_assembly: &'static str,
         /// Returns the new text of a record.
         pub(crate) renamed: fn(&Rename, &str) -> Text,

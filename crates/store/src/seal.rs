@@ -17,7 +17,7 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Obtains the key of a new store, which the store needs.
+    /// Obtains the key of a new store. A new store can't be created without a key.
     pub(crate) fn of_new(key: &KeySource, entropy: &Arc<dyn Entropy>) -> Result<Self, KeyError> {
         Ok(Self { key: Ok(key.obtain(true, &**entropy)?), entropy: entropy.clone() })
     }
@@ -73,7 +73,7 @@ impl Seal {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
-    /// Gives up the key unless `check` was sealed with it; `wrong` is the reason then.
+    /// Discards the key if `check` was not sealed with it. `wrong` creates the reason.
     pub(crate) fn verify(&mut self, check: &[u8], wrong: impl FnOnce() -> KeyError) {
         if self.key.is_ok() && self.open(&check_name(), check).is_err() {
             self.key = Err(wrong());

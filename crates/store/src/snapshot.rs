@@ -74,7 +74,7 @@ fn by_call(jobs: &[JobRecord]) -> BTreeMap<&CallId, Vec<&JobRecord>> {
     found
 }
 
-/// An assembly that belongs to another one, its owner.
+/// An assembly that belongs to another assembly, its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owned {
     /// The assembly.

@@ -169,9 +169,9 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Owned>, StoreError>;
 
-    /// Gives an assembly its natural id, which no other assembly of the same owner has. Claiming it again changes
-    /// nothing. The claim goes with the assembly, and does not need a batch: it can be refused without closing
-    /// the lease.
+    /// Gives an assembly its natural id, which must be unique among the assemblies of its owner. Claiming the
+    /// same id again changes nothing. The id is dropped with the assembly. A claim needs no batch, so that a
+    /// refused claim does not block later batches of the lease.
     ///
     /// # Errors
     /// [`StoreError::Claimed`] if another assembly of the owner has the id. [`StoreError::Refused`] if the

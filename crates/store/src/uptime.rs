@@ -78,8 +78,8 @@ impl Moment {
     /// Returns the milliseconds since an earlier moment.
     ///
     /// After a reboot only the wall clock can be compared. A clock that ran ahead and was corrected since
-    /// would show no elapsed time for as long as it was ahead. So a step backwards counts as much as one
-    /// forwards.
+    /// then would show no elapsed time for as long as it was ahead. So a step backwards counts as elapsed
+    /// time, like a step forwards.
     pub(crate) fn millis_since(&self, earlier: &Self) -> u64 {
         match (&self.tick, &earlier.tick) {
             (Some(now), Some(then)) if now.boot == then.boot => {

@@ -18,8 +18,8 @@ impl Update {
     /// Each operation of `later` is combined with the operations of `self` around its path:
     ///
     /// - A replacement or removal makes everything at or below its path obsolete.
-    /// - Below a replacement, it is performed inside the new value.
-    /// - Below a removal, a value becomes the replacement of the removed value.
+    /// - An operation below a replacement is performed inside the new value.
+    /// - A value written below a removal becomes the replacement of the removed value.
     /// - An append extends an append or a replaced list.
     ///
     /// # Errors

@@ -15,10 +15,11 @@ impl Update {
     ///
     /// It touches only the deepest paths that differ: a changed leaf, or an entry that exists on one side
     /// only. A list that has grown at its end is appended to; any other changed list is replaced. Both
-    /// documents are taken in their [canonical form](Shape::canonical); one that is no map counts as empty.
+    /// documents are compared in their [canonical form](Shape::canonical). A document that is no map counts
+    /// as empty.
     ///
-    /// It follows the sorts of the shape, but not its permissions: the update may remove values that an
-    /// author may not.
+    /// The update follows the sorts of the shape, but not its permissions: it may remove values that an
+    /// author may not remove.
     pub fn diff(from: &Value, to: &Value, shape: &Shape) -> Update {
         let mut difference = Difference { keys: vec![], ops: BTreeMap::new() };
         let (from, to) = (shape.canonical(from.clone()), shape.canonical(to.clone()));

@@ -199,7 +199,7 @@ fn lists(node: Option<&Node>, depth: usize) -> bool {
     depth > 0 && node.is_some_and(Node::takes_appends)
 }
 
-/// Tells whether a key is an entry, under a node whose values may be lists.
+/// Tells whether a key addresses a list entry, below a node whose values may be lists.
 fn is_entry(node: Option<&Node>, token: &str) -> bool {
     let is_list = node.is_some_and(|node| matches!(node.sort, Sort::List));
     is_list || token == "-" || (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit()))

@@ -16,8 +16,8 @@ use crate::update::{Op, Update};
 /// value replaces.
 ///
 /// The update has the same effect on each document of the shape, modulo empty containers. Under an
-/// [untyped](Shape::untyped) shape that holds for documents without a value in place of a map of the
-/// patch: the patch overwrites such a value, and an update does not.
+/// [untyped](Shape::untyped) shape the effects differ if the patch merges a map into another value of the
+/// document: the patch overwrites that value, and the update does not.
 ///
 /// As in [`Update::from_ops`], sorts are checked, and permissions are not.
 ///
@@ -57,8 +57,8 @@ pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<Patc
 /// Returns the JSON Merge Patch (RFC 7396) with the effect of an update on a document. It is empty if
 /// the update changes nothing.
 ///
-/// A patch depends on the document: it replaces a map by naming each field that goes, and a list with all
-/// of its entries.
+/// A patch depends on the document. To replace a map, it names each field to remove. To change a list, it
+/// contains all entries.
 ///
 /// # Errors
 /// When the update writes a `null`, or can't be applied to the document.

@@ -145,8 +145,8 @@ impl Node {
         self.deny(Operator::Unset, "it is required")
     }
 
-    /// Sets a default: a new value of the enclosing record without this field gets it. The field can't be
-    /// removed on its own.
+    /// Sets a default, which a new value of the enclosing record gets if it lacks this field. The field can't
+    /// be removed on its own.
     pub fn defaults_to(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
         self.deny(Operator::Unset, "it always has a value: `$set` it")
@@ -209,7 +209,8 @@ impl Node {
         }
     }
 
-    /// Returns the node that this one repeats: that of a placeholder, or of a node that contains itself.
+    /// Returns the recursive node that this node is or stands for. `None` if it is neither recursive nor a
+    /// placeholder.
     pub(crate) fn recursion(&self) -> Option<Arc<Self>> {
         match &self.sort {
             Sort::Again(target) => target.upgrade(),

@@ -79,8 +79,8 @@ impl Path {
         self.0.starts_with(&ancestor.0)
     }
 
-    /// Tells whether one of the two is the other or below it. Only then can the order of two operations
-    /// matter.
+    /// Tells whether the two paths are equal, or one is below the other. Only then can the order of two
+    /// operations matter.
     pub fn is_comparable(&self, other: &Path) -> bool {
         self.starts_with(other) || other.starts_with(self)
     }

@@ -15,8 +15,8 @@ const KEY: &str = r"(?:[^.\\]|\\[.\\])+";
 /// The JSON Schema of updates of one shape, in draft 2020-12.
 ///
 /// It permits the paths, the operators and the sorts of values that [`Update::parse`](crate::Update::parse)
-/// permits. It knows neither conflicts between two paths nor tests of values, so some updates that it permits are
-/// refused.
+/// permits. It checks neither conflicts between two paths nor tests of values, so parsing refuses some
+/// updates that the schema permits.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WireSchema {
@@ -101,7 +101,8 @@ impl Writer {
         json!({ "$ref": format!("#/$defs/{name}") })
     }
 
-    /// Adds the definition of a node that contains itself, and returns its name: that of its field, if it is free.
+    /// Adds the definition of a node that contains itself, and returns its name: the name of its field, if
+    /// that is free.
     fn define(&mut self, node: &Arc<Node>, field: &str) -> String {
         let is_taken = self.definitions.contains_key(field);
         let name = if is_taken { format!("{field}{}", self.names.len() + 1) } else { field.to_owned() };
@@ -232,7 +233,7 @@ fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>)
     }
 }
 
-/// Returns the pattern of one key, as a path has it.
+/// Returns the pattern of one key, as it is written in a path.
 fn literal(key: &str) -> String {
     let mut pattern = String::new();
     for c in key.chars() {

@@ -42,7 +42,7 @@ pub enum Op {
 /// | commutation | `V(U(D)) = U(V(D))` where `U.commutes_with(V)` |
 /// | difference | `diff(A, B)(A) = B` |
 /// | inverse | `U.inverse(D)(U(D)) = D` where `U` appends nothing |
-/// | locality | what is at a path that is comparable with no path of `U` is the same in `D` and in `U(D)` |
+/// | locality | a path that is comparable with no path of `U` has the same value in `D` and in `U(D)` |
 /// | round trip | `parse(U.to_value()) = U` under the trusting shape |
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]

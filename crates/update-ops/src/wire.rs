@@ -34,8 +34,8 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// `null` and `{}`, for the whole or for an operator, change nothing. A single map under `$pushAll` is
-    /// appended as one entry.
+    /// `null` and `{}` change nothing, whether they replace the whole update or the operand of an operator. A
+    /// single map under `$pushAll` is appended as one entry.
     ///
     /// # Errors
     /// All errors: not a map, unknown operators and paths, operators that the shape forbids, values of a
@@ -195,7 +195,7 @@ impl<'s> Wire<'s> {
 
     /// Reports each operation at or below the path of another one.
     ///
-    /// Sorted by path, all descendants of a path follow it directly. So one pass with a stack of the
+    /// In the order of paths, all descendants of a path directly follow it. So one pass with a stack of the
     /// ancestors finds all conflicts.
     fn conflicts(&mut self) {
         self.found.sort_by(|a, b| a.path.cmp(&b.path));

@@ -23,8 +23,9 @@ impl<'w> Changes<'w> {
         Self { windlass, watch: None }
     }
 
-    /// Waits for a change. The first call returns at once if there is a store, since changes before it are unknown.
-    /// Without a store it waits until there is one. The future may be dropped while it waits; no change is missed.
+    /// Waits for a change. The first call returns at once if there is a store, because earlier changes are
+    /// unknown. Without a store, it waits until one exists. The future may be dropped while it waits; no
+    /// change is missed.
     ///
     /// # Errors
     ///

@@ -114,7 +114,7 @@ pub struct CheckInput<'a> {
     pub runtimes: &'a RuntimeRegistry,
     /// The drivers that check packages, and that may have settings.
     pub drivers: &'a Registry,
-    /// The scripts of the manifests, which are not checked without them.
+    /// The files among which scripts of manifests are looked up; `None` skips that check.
     pub scripts: Option<&'a ScriptFiles>,
 }
 
@@ -150,8 +150,8 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
     Ok(CheckView::new(diagnostics))
 }
 
-/// Checks a text that is not in a file, with the descriptors below the given folders, or with the scripts of a
-/// manifest. Files may be as large as the text.
+/// Checks a text that is not in a file. A descriptor is checked with the descriptors below `folders`, a
+/// manifest with `scripts`. If the text is larger than the usual limit, files may be as large as the text.
 pub fn check_text(
     name: &str,
     text: Vec<u8>,
@@ -209,7 +209,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
     }
 }
 
-/// Checks a descriptor, and the lists of nodes that it has itself.
+/// Checks a descriptor, including the lists that it gives to `each` itself.
 fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
     let mut found = check(descriptor, catalog, Missing::Tolerated);
     if let Descriptor::Assembly(assembly) = descriptor {
@@ -224,8 +224,8 @@ fn manifest_of(project: &Project, path: &Path) -> Option<Arc<Source>> {
     is_manifest(source.text()).then_some(source)
 }
 
-/// Reads a file as a resource, if it is one. A document of a kind that this program does not use is not an
-/// error either.
+/// Reads a file as a resource, if it is one. For a document of a kind that this program does not use, returns
+/// only the warnings. Returns `None` for any other file.
 fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diagnostics)> {
     let read = path.is_file().then(|| project.overlay().load(path))?;
     match &read.descriptor {

@@ -41,7 +41,7 @@ pub(crate) struct Opened {
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// Reads an assembly descriptor, and scans its surroundings for the descriptors of its parts.
+/// Reads an assembly descriptor, and searches its surroundings for the descriptors of its parts.
 pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Result<Opened, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
     let (assembly, mut diagnostics) = read_assembly(project.overlay(), &file)?;
@@ -244,7 +244,7 @@ pub(crate) fn packages<'a>(
     packages
 }
 
-/// Returns the driver properties of a descriptor that their drivers do not have.
+/// Reports the driver properties in a descriptor that its drivers do not know.
 fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for declared in descriptor.drivers() {

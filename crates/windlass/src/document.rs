@@ -80,11 +80,11 @@ struct Head {
     version: Option<u64>,
 }
 
-/// Maximum ratio of the memory that a document needs to the size of its text.
+/// Maximum memory size of a document, as a multiple of the size of its text.
 const MOST_WEIGHT: usize = 12;
 
-/// Estimates the memory in bytes that JSON text takes as parsed data. A map with one entry takes a hundred
-/// times its text.
+/// Estimates the memory in bytes that JSON text needs as parsed data. A map with one entry needs a hundred
+/// times the size of its text.
 fn weight(text: &str) -> usize {
     const MAP: usize = 640;
     const VALUE: usize = 32;

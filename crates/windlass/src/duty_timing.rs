@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_cron::{CronExpression, Zone};
 use windlass_engine::schedule::Timing;
 
-/// Returns the times of health checks. Those of many assemblies are spread over the interval.
+/// Returns the times of health checks. The checks of many assemblies are spread over the interval.
 pub(crate) fn of_checks(period: Duration) -> Timing {
     Timing::Every { period, jitter: period }
 }

@@ -52,7 +52,7 @@ pub enum Error {
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// No runtime serves a location, or it can't be opened. The text gives the reason.
+    /// No runtime serves a location, or its runtime can't be opened. The text gives the reason.
     #[error("{0}")]
     NoRuntime(String),
     /// No process ever worked on the component.

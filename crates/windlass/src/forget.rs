@@ -54,13 +54,13 @@ impl ForgetView {
 }
 
 impl Upkeep<'_> {
-    /// Removes the records of an assembly, or of one of its parts, and calls no driver. The next `up` creates
-    /// a forgotten part anew.
+    /// Removes the records of an assembly, or of one of its parts, and calls no driver. The next `up`
+    /// re-creates a forgotten part.
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, another process holds it, other assemblies reference it, or it was
-    /// interrupted. Nothing has been changed then.
+    /// If there is no such assembly, another process holds it, other assemblies reference it, or its last
+    /// process was interrupted. Nothing has been changed then.
     pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
         let store = self.windlass.store_of(name).await?;
         let removal = self.forgotten(&store, name, part).await?;
@@ -76,7 +76,7 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// The reason why it would be refused.
+    /// The reasons for which [`forget`](Self::forget) would fail.
     pub async fn can_forget(
         &self,
         name: &AssemblyName,
@@ -88,7 +88,8 @@ impl Upkeep<'_> {
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
     }
 
-    /// Refuses to forget an application that others refer to. Returns the removal of a whole assembly.
+    /// Refuses to forget an application that others refer to. Returns the removal if a whole assembly is
+    /// forgotten.
     async fn forgotten(
         &self,
         store: &Arc<dyn Store>,

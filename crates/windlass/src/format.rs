@@ -25,8 +25,8 @@ pub struct FormatView {
     pub diagnostics: Diagnostics,
 }
 
-/// Formats files, and the files below folders that end in `.yaml` or `.yml`. Hidden files and folders and links
-/// are left out, unless they are named. See [`formatted`] for the layout.
+/// Formats files, and all `.yaml` and `.yml` files below folders. Below a folder, hidden files, hidden
+/// folders and links are left out. See [`formatted`] for the layout.
 pub fn format_paths(paths: &[PathBuf], overlay: &Overlay, repair: Repair) -> FormatView {
     let mut view = FormatView { version: 1, changed: Vec::new(), diagnostics: Diagnostics::new() };
     let mut files = BTreeSet::new();
@@ -47,11 +47,12 @@ pub fn format_paths(paths: &[PathBuf], overlay: &Overlay, repair: Repair) -> For
     view
 }
 
-/// Formats a file. Returns whether its layout is, or would be, another one.
+/// Formats a file. Tells whether its layout was changed, or would be.
 fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagnostics> {
     let one = |problem: Box<_>| Diagnostics::from(vec![*problem]);
     let source = overlay.source(path).map_err(one)?;
-    // A folder yields only YAML; a file that is named may be anything, and many scripts are a YAML text.
+    // Below a folder only YAML files are found. A named file may be anything, and many scripts are valid
+    // YAML.
     if !is_yaml(path) && (source.text().starts_with("#!") || is_text(&source)) {
         let message = format!("`{}` is not YAML, and windlass formats nothing else", shown(path));
         let problem = Diagnostic::error(codes::NOT_YAML, message).at(source.place(Span::empty(0)));
@@ -67,7 +68,7 @@ fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagno
     Ok(true)
 }
 
-/// Tells whether the name of a file is one of a YAML file.
+/// Tells whether the extension of a file is that of YAML.
 fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "yaml" || end == "yml")
 }

@@ -84,7 +84,8 @@ impl Views<'_> {
     }
 }
 
-/// Adds the states of the components. A node that stands for several counts them.
+/// Adds the states of the components. A node that stands for several components shows the lowest state and
+/// how many of them have it.
 fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     let mut states: BTreeMap<String, Vec<State>> = BTreeMap::new();
     let topology = &snapshot.assembly.topology;

@@ -196,8 +196,8 @@ impl Images {
         Ok(ImagesView::of(self.store.import(path, name.as_ref())?))
     }
 
-    /// Lists the files of an image: of a file or folder, of a stored image, or else of an image of an engine of this
-    /// machine. It is not run, and not imported.
+    /// Lists the files of an image, without running or importing it. `image` names a file or folder, a stored
+    /// image, or else an image of an engine of this machine.
     ///
     /// # Errors
     /// [`ImagesError::Nowhere`], and all errors of reading an image.
@@ -208,7 +208,7 @@ impl Images {
         }
     }
 
-    /// Lists the files of an image of an engine, which saves it to a file for this.
+    /// Lists the files of an image of an engine. The engine saves the image to a temporary file.
     async fn files_of_engine(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
         let path = self.store.path().join(format!("saved-{}.tar", std::process::id()));
         let failed = |source| ImagesError::Write { path: path.clone(), source };

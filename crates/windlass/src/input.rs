@@ -87,7 +87,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the fields that the entries of a parameter, a list, don't have because they were left out, for messages.
+    /// Sets the fields that were left out of the entries of a list parameter, for messages.
     pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
         self.places.left_out.insert(name.into(), fields);
         self
@@ -186,15 +186,15 @@ impl AssemblyInput {
         self
     }
 
-    /// Leaves parts as they are. Names are relative to the assembly: `B__1`. A part that changes and needs a missing
-    /// one of them can't be planned.
+    /// Leaves parts as they are. Names are relative to the assembly: `B__1`. Planning fails if a part that
+    /// changes needs an excluded part that does not exist.
     pub fn except(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.except.extend(parts);
         self
     }
 
-    /// Protects all parts from removal and replacement, also by later intents, until an input without this
-    /// brings the assembly up.
+    /// Protects all parts from removal and replacement, also by later intents. The protection ends when an
+    /// input without this setting brings the assembly up.
     pub fn protect(mut self, protect: bool) -> Self {
         self.protect = protect;
         self
@@ -206,8 +206,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the maximum time for the health checks before the plan is made, which repairs what they find gone or
-    /// broken. `None` checks nothing. Default: [`REFRESH_TIMEOUT`].
+    /// Sets the maximum time for the health checks before planning. The plan repairs the parts that the
+    /// checks find gone or broken. `None` disables the checks. Default: [`REFRESH_TIMEOUT`].
     pub fn refresh(mut self, within: Option<Duration>) -> Self {
         self.refresh = within;
         self

@@ -122,7 +122,8 @@ impl Windlass {
         }
     }
 
-    /// Refuses the removal of an application that others refer to. With `notes`, notes the targets of these references.
+    /// Refuses the removal of an application that others refer to. With `notes`, records the targets of their
+    /// references.
     pub(crate) async fn removed(
         &self,
         store: &Arc<dyn Store>,
@@ -288,8 +289,8 @@ impl Windlass {
     /// unknown if it is neither part of the answer nor on record. For a part that was installed again,
     /// recorded outputs belong to the previous instance and do not count.
     ///
-    /// A call whose report may still be found is included, because that is known only when the call is
-    /// settled. The result is empty if the answer contains an output that no part publishes, because such an
+    /// A call whose report may still be found is included, because only settling the call shows whether it is
+    /// found. The result is empty if the answer contains an output that no part publishes, because such an
     /// answer is refused.
     ///
     /// # Errors
@@ -375,7 +376,8 @@ impl Windlass {
     }
 }
 
-/// Returns the error for an assembly that another holder has. It names the holder's process, if that has begun.
+/// Returns the error for an assembly that another holder has. It names the holder's process, if it has begun
+/// one.
 async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since: Timestamp) -> Error {
     match store.processes_of(&assembly, None, 1).await.map(|mut newest| newest.pop()) {
         Ok(Some(process)) if !process.status.is_final() => Error::InUse {
@@ -389,8 +391,8 @@ async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since:
     }
 }
 
-/// Finds a part in the new or in the current topology of an assembly, or among its records: a part that is no longer
-/// desired may exist.
+/// Finds a part in the new or the current topology of an assembly, or among its records. The records may
+/// contain a part that is no longer desired.
 fn part_of(topology: &Topology, before: Option<&Snapshot>, part: &str) -> Result<ElementName, Error> {
     let is_named = |name: &ElementName| name.local() == part || name.as_str() == part;
     let find = |topology: &Topology| {

@@ -36,7 +36,7 @@ impl Windlass {
 
     /// Returns the store; `None` if there is no store and `create` is not set.
     ///
-    /// The store is opened once. A caller that finds it being opened waits for it.
+    /// The store is opened once. If another caller is opening it, this call waits for the result.
     pub(crate) async fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
         // Boxed because opening is large and done once.
         let opened = self.store.get_or_try_init(|| Box::pin(self.open_store(create))).await;
@@ -86,7 +86,7 @@ impl Windlass {
     }
 }
 
-/// The reasons for which there is no open store. None of them is remembered.
+/// The reasons why there is no open store. None of them is kept: the next call tries to open it again.
 enum Unopened {
     /// There is no store, and none was to be created.
     NoStore,

@@ -31,8 +31,8 @@
 //! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
 //! | [`error`], [`codes`] | the errors of this crate, and their codes |
 //!
-//! The parts that it combines are re-exported under their own names: [`descriptor`], [`plan`], [`engine`],
-//! [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
+//! The crates that this crate combines are re-exported under their own names: [`descriptor`], [`plan`],
+//! [`engine`], [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
 
 pub mod applications;
 mod blocking;

@@ -1,8 +1,8 @@
 //! The output of running jobs: followed on this machine, masked, and cut into lines.
 //!
-//! A job's stderr is followed as the runtime keeps it, whichever process submitted the job. Its secrets are known
-//! from the records. A job whose output may contain other secrets is not followed: its output is shown when its
-//! end is recorded, masked.
+//! A job's stderr is read from its runtime, whichever process submitted the job. It is masked with the
+//! secrets on record. Output that may contain other secrets is not followed: it is shown, masked, when the
+//! job's end is recorded.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::open::Windlass;
 /// Maximum number of lines that wait for the reader. A slow reader delays only the delivery.
 const QUEUE: usize = 256;
 
-/// Length of an unfinished line, in bytes, from which on it is cut.
+/// Maximum length of an unfinished line in bytes. A longer line is split.
 const LONGEST: usize = 8 * 1024;
 
 /// Number of attempts to find a job. Its record may be durable before its submission.
@@ -59,7 +59,7 @@ pub(crate) struct LiveOutput<'w> {
 
 /// The state of following one job.
 enum Sight {
-    /// It was not found so many times.
+    /// The number of attempts that did not find the job.
     Missing(u32),
     Hidden,
     Followed {
@@ -99,7 +99,8 @@ impl<'w> LiveOutput<'w> {
         }
     }
 
-    /// Follows the running jobs of a process. Returns the jobs that are not shown before their end, each once.
+    /// Follows the running jobs of a process. Returns the jobs whose output is not shown before their end,
+    /// each only once.
     ///
     /// # Errors
     /// If the store can't be read.
@@ -182,8 +183,8 @@ impl<'w> LiveOutput<'w> {
         None
     }
 
-    /// Ends following a job, and returns the lines of its stderr that were not returned before. `recorded` is the end
-    /// of its stderr as it was recorded, masked.
+    /// Ends following a job, and returns the lines of its stderr that were not returned before. `recorded` is
+    /// the recorded, masked end of its stderr.
     pub(crate) fn finish(&mut self, job: &str, recorded: &str) -> Vec<String> {
         let mut others = VecDeque::new();
         let mut rest = Vec::new();
@@ -219,8 +220,8 @@ impl Drop for LiveOutput<'_> {
     }
 }
 
-/// Returns the recorded lines after those that were shown. Of a long output only the end is recorded: then the lines
-/// after the last shown one are returned.
+/// Returns the recorded lines after the first `shown` ones. If only the end of a long output is recorded,
+/// returns the lines after `last`, the line that was shown last.
 fn after<'r>(recorded: &'r str, shown: usize, last: &str) -> std::vec::IntoIter<&'r str> {
     let lines: Vec<&str> = recorded.lines().collect();
     let is_whole = recorded.len() < LONGEST;

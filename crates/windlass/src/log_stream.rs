@@ -62,7 +62,7 @@ pub enum LogContent {
         element: ElementName,
         /// The action of its call.
         action: String,
-        /// Whether it is of stdout, which is shown when the job has ended.
+        /// Whether the line is from stdout, which is shown when the job has ended.
         stdout: bool,
         /// The line, masked.
         line: String,
@@ -73,7 +73,7 @@ pub enum LogContent {
         element: ElementName,
         /// The action of its call.
         action: String,
-        /// The reason, with the place where it runs if that is not here.
+        /// The reason, and the place of the job if it runs elsewhere.
         why: String,
     },
 }
@@ -98,11 +98,11 @@ pub struct LogStream<'w> {
 }
 
 impl<'w> LogStream<'w> {
-    /// Follows the log of an assembly, or of all. Begins with the entries since the time of the filter. Without such a
-    /// time it begins with the steps that run now, and with the output of their jobs.
+    /// Follows the log of an assembly, or of all assemblies. Begins with the entries since the time of the
+    /// filter. Without such a time, begins with the steps that run now, and with the output of their jobs.
     ///
-    /// Output is shown as soon as a job on this machine writes it, whichever process submitted the job. That of other
-    /// jobs is shown when their end is recorded.
+    /// The output of a job on this machine is shown as soon as the job writes it, whichever process submitted
+    /// the job. The output of other jobs is shown when their end is recorded.
     ///
     /// # Errors
     ///

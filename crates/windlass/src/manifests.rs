@@ -1,4 +1,5 @@
-//! Checks of application manifests: each by itself, with its scripts, and all of one check as pairs.
+//! Checks of application manifests: each by itself and with its scripts, then all of one check as pairs of an
+//! application and a factory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::script_files::ScriptFiles;
 #[derive(Debug)]
 pub(crate) struct Manifests<'a> {
     scripts: Option<&'a ScriptFiles>,
-    /// Each with the name of its file, without the extension.
+    /// The manifests, each with the name of its file without the extension.
     read: Vec<(String, Manifest)>,
     found: Diagnostics,
 }
@@ -49,8 +50,9 @@ impl<'a> Manifests<'a> {
     }
 }
 
-/// Checks that manifests pair up. Their titles are known only when they are published. So a title is the one by
-/// which another manifest names the file, and each problem is a warning.
+/// Checks that applications and factories name each other. A manifest gets its title only when it is
+/// published. So this check uses the title by which another manifest names the file, or the file's name, and
+/// only warns.
 fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
     let roles: Vec<_> = manifests.iter().map(|(_, manifest)| check(manifest).role).collect();
     let named: Vec<&str> = roles.iter().flatten().filter_map(counterpart).collect();

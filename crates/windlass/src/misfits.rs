@@ -1,7 +1,7 @@
 //! Compares given parameters with the types that the assembly declares.
 //!
-//! jsonschema validates them against [`parameters`]. Its own messages quote values, which may be secrets, so
-//! only paths and expectations are taken from it.
+//! jsonschema validates the parameters against [`parameters`]. Its own messages quote values, which may be
+//! secrets, so only their paths and expectations are used.
 
 use std::collections::BTreeMap;
 

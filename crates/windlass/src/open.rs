@@ -66,8 +66,8 @@ impl Settings {
         }
     }
 
-    /// Sets the environment: secrets of locations are read from it, and runtimes find their engines by it, with
-    /// the meaning that the Docker client gives its variables. The default has no variables.
+    /// Sets the environment. Locations read secrets from it, and runtimes find their engines by it, with the
+    /// variables of the Docker client. The default has no variables.
     #[must_use]
     pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(variables);
@@ -152,7 +152,7 @@ impl Settings {
         self
     }
 
-    /// Sets the command line by which other processes see this lease holder.
+    /// Sets the command line that other processes see while this one holds a lease.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = command.into();
@@ -166,8 +166,8 @@ impl Settings {
         self
     }
 
-    /// Declares that this process executes requests of other processes for the assemblies that it holds, by
-    /// `daemon::watch` (feature `daemon`).
+    /// Declares that this process executes requests of other processes for the assemblies that it holds.
+    /// `daemon::watch` (feature `daemon`) executes them.
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -191,10 +191,10 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the start path does not exist, or its `windlass.yaml` has errors; all of them are reported. If this
-    /// process was started to [supervise](crate::supervise()) jobs.
+    /// If the start path does not exist, or its `windlass.yaml` has errors; all of them are reported. Also if
+    /// this process was started to [supervise](crate::supervise()) jobs.
     pub fn open(settings: Settings) -> Result<Self, Error> {
-        // It would start supervisors without end.
+        // The running program would start itself as a supervisor without end.
         if supervise::is_supervisor() {
             return Err(Error::IsSupervisor);
         }
@@ -291,7 +291,7 @@ impl Windlass {
         Engine { store, env: self.engine_env(), options: self.settings.options }
     }
 
-    /// Tells whether intents are carried out although others refer to what they remove.
+    /// Tells whether intents are executed even if other assemblies refer to what they remove.
     pub(crate) fn is_forced(&self) -> bool {
         self.settings.options.force
     }

@@ -22,8 +22,9 @@ impl ProjectPlaces {
         Self { project, variables, runtimes }
     }
 
-    /// Returns the secrets of a location, for masking. Returns `None` if they can't be read, or if they come from a
-    /// variable or a file, which another process may have read differently, and `own` is not set.
+    /// Returns the secrets of a location, for masking. Returns `None` if they can't be read. Also returns
+    /// `None` without `own`, if a secret comes from a variable or a file: another process may have read
+    /// another value.
     pub(crate) fn secrets(&self, location: &str, own: bool) -> Option<Vec<String>> {
         let Some(declared) = self.project.locations().find(|declared| declared.name == location) else {
             return Some(Vec::new());

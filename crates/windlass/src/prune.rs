@@ -49,8 +49,8 @@ pub struct HeldView {
 }
 
 impl Upkeep<'_> {
-    /// Removes the records of an assembly, or of all, that are neither among the newest nor young enough.
-    /// With `dry_run` it only lists them.
+    /// Removes old records of an assembly, or of all assemblies: those that are neither among the newest
+    /// `keep.keep` nor younger than `keep.older`. With `dry_run`, only lists them.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! Compares a `windlass.yaml` with its published schema.
 //!
-//! The reader checks all keys that it knows. Runtimes and drivers check the values of their own settings, and may
-//! leave that to the schemas that they declare: jsonschema validates the document against them.
+//! The reader checks all keys that it knows. Runtimes and drivers check the values of their own settings, or
+//! only declare schemas for them. jsonschema validates the document against the published schema, which
+//! contains theirs.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ use crate::misfits::{at, steps};
 use crate::runtimes::RuntimeRegistry;
 use crate::schema::{Document, schema};
 
-/// Returns an error for each value of a `windlass.yaml` that the schema refuses. The reader has accepted the file.
+/// Returns an error for each value of a `windlass.yaml` that the schema refuses, although the reader has
+/// accepted the file.
 pub(crate) fn refused(
     file: &Path,
     overlay: &Overlay,

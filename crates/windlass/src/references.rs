@@ -26,7 +26,7 @@ pub(crate) struct Neighbours {
     record: Option<AssemblyRecord>,
 }
 
-/// The referenced assemblies of each assembly that references any.
+/// The assemblies that each assembly references. Assemblies without references are omitted.
 type References = BTreeMap<AssemblyName, BTreeSet<AssemblyName>>;
 
 impl Neighbours {
@@ -177,8 +177,8 @@ pub(crate) async fn look_for(
     Ok(found.into_iter().map(|thing| discovered(thing, resource, &asked, &sensitive)).collect())
 }
 
-/// Converts an instance that a driver found. Its location properties default to the searched place, and its
-/// id becomes a property.
+/// Converts an instance that a driver found. If the driver does not report its location and resource manager,
+/// the searched ones are used. Its id becomes a property.
 fn discovered(
     found: Found,
     resource: &DescriptorName,

@@ -20,9 +20,9 @@ pub struct RenameView {
     pub from: AssemblyName,
     /// The title of the application that it was launched from; none for an assembly with a descriptor.
     pub application: Option<String>,
-    /// The assemblies that reference it or belong to it. Their records have the new name.
+    /// The assemblies that reference it or belong to it. Their records contain the new name.
     pub followed: Vec<AssemblyName>,
-    /// The environments that have it as a service. They have the new name.
+    /// The environments that have it as a service. They contain the new name.
     pub environments: Vec<String>,
 }
 
@@ -32,8 +32,8 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, the new name is in use or has a history, another process holds one of the
-    /// assemblies, or one was interrupted. Nothing has been changed then.
+    /// If there is no such assembly, the new name is in use or has a history, another process holds one of
+    /// the assemblies, or the last process of one was interrupted. Nothing has been changed then.
     pub async fn rename(
         &self,
         from: &AssemblyName,

@@ -19,7 +19,7 @@ pub struct ResolveView {
     pub assembly: AssemblyName,
     /// The descriptor as data. Every scalar is text, spelled as in the descriptor.
     pub descriptor: DescriptorData,
-    /// The unresolved references, in the input of the canonical form.
+    /// The unresolved references, in the order of the canonical form.
     pub left: Vec<LeftView>,
 }
 

@@ -109,7 +109,7 @@ struct CaseFile {
 ///
 /// # Errors
 ///
-/// If the file can't be read, or has other content.
+/// If the file can't be read, or its content is invalid.
 pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
     let source = disk::source(file).map_err(|found| problem(*found))?;
     match read_root(&source)? {
@@ -122,8 +122,8 @@ pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
     }
 }
 
-/// Parses what a script is run for: `launch`, `destroy`, `health-check`, `reconfigure`, `discover`, `command`, or the
-/// name of a transition. A command has the name of its script.
+/// Parses the purpose of a script run: `launch`, `destroy`, `health-check`, `reconfigure`, `discover`,
+/// `command`, or the name of a transition. The name of a command is the name of its script file.
 ///
 /// # Errors
 ///
@@ -154,8 +154,8 @@ pub fn parse_kind(kind: &str, script: &Path) -> Result<CaseAction, Error> {
     }
 }
 
-/// Reads a script as a package of its own. The files and driver properties of the package that it belongs to, if
-/// any, come along. `style` overrides that of the package.
+/// Reads a script as a package of its own. If the script belongs to a package, adds the files and driver
+/// properties of that package. `style` overrides the package's style.
 ///
 /// # Errors
 ///
@@ -199,17 +199,17 @@ pub struct ScriptRunner<'w> {
 }
 
 impl<'w> ScriptRunner<'w> {
-    /// Creates a runner of the drivers and runtimes of a project. `stop` ends a running script.
+    /// Creates a runner with the drivers and runtimes of a project. `stop` ends a running script.
     pub fn new(windlass: &'w Windlass, stop: &'w Stop) -> Self {
         Self { windlass, stop }
     }
 
-    /// Runs the script of a package for an action. Nothing is recorded.
+    /// Runs the script of a package for an action. Nothing is recorded. A failure of the script is a result,
+    /// not an error.
     ///
     /// # Errors
     ///
-    /// If the package has problems or does not declare the action, or the location has no runtime. A script that
-    /// fails is a result.
+    /// If the package has problems or does not declare the action, or the location has no runtime.
     pub async fn run(
         &self,
         package: Arc<Package>,
@@ -251,12 +251,13 @@ impl<'w> ScriptRunner<'w> {
         Ok(ScriptView { version: 1, stderr: context.shown(), result })
     }
 
-    /// Runs the test cases of a package: the `.yaml` files in its folder `tests`, in the order of their names. With
-    /// `update`, the `expect` of each is replaced by the result.
+    /// Runs the test cases of a package: the `.yaml` files in its folder `tests`, in the order of their
+    /// names. With `update`, replaces the `expect` of each failed case by its result. A failed case is a
+    /// result, not an error.
     ///
     /// # Errors
     ///
-    /// If the folder has no package or no cases, or a case can't be read or run. A case that fails is a result.
+    /// If the folder has no package or no cases, or a case can't be read or run.
     pub async fn test(&self, folder: &Path, update: bool) -> Result<CasesView, Error> {
         let package = package_in(folder).map_err(Error::Input)?;
         let package = Arc::new(package.ok_or_else(|| {

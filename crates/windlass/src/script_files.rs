@@ -1,4 +1,4 @@
-//! The files among which a check finds the scripts of manifests: those of a folder, or of an image.
+//! The files in which a check looks up the scripts of manifests: those of a folder, or of an image.
 //!
 //! Nothing is run: an image is listed from its layers or its unpacked files.
 
@@ -36,7 +36,7 @@ impl ScriptFiles {
         Self(Kind::Image(files))
     }
 
-    /// Checks that each script of a manifest is an executable file.
+    /// Checks that each script of a manifest is among the files, and executable.
     pub(crate) fn check(&self, checked: &Checked<'_>) -> Diagnostics {
         match &self.0 {
             Kind::Folder(files) => check_scripts(checked, &listed(files)[..], ScriptPlace::Folder),

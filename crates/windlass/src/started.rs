@@ -109,8 +109,9 @@ impl Started {
 
     /// Runs the process to its end. For a process of another orchestrator, waits for its end.
     ///
-    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in the
-    /// background, and the same intent resumes. `stop` ends the process in order.
+    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in
+    /// the background, and the same intent resumes the process. `stop` ends the process: nothing new starts,
+    /// and running jobs may end or are cancelled.
     ///
     /// Outputs may change while the process runs. [`Ended::continued`] updates their readers afterwards.
     ///

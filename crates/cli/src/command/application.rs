@@ -102,7 +102,8 @@ async fn show(args: AppShowArgs) -> Result<ExitCode, Error> {
     Ok(exit::DONE)
 }
 
-/// Returns the notes behind a pin: that it is secret, and the ids that expose it under other names.
+/// Returns the notes shown after a pin: whether it is secret or not exposed, and its exposed ids under other
+/// names.
 fn notes(pin: &PinView) -> String {
     let mut notes = Vec::new();
     if pin.sensitive {

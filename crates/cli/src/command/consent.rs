@@ -1,4 +1,5 @@
-//! Questions on the terminal, such as that before a plan which removes or replaces parts that are well.
+//! Questions on the terminal, for example before a plan that removes or replaces parts which are recorded
+//! well.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use crate::args::Format;
 use crate::exit;
 use crate::output::{STRONG, print_prompt, styled, tell};
 
-/// Asks a person on the terminal whether the plan is to run. Elsewhere it is refused.
+/// Asks on the terminal whether to run a plan. Where nobody can be asked, refuses the plan.
 pub(crate) async fn ask(
     destructive: Box<DestructivePlan>,
     format: Format,
@@ -31,7 +32,7 @@ pub(crate) fn can_ask(format: Format) -> bool {
     format == Format::Human && stdin().is_terminal() && stdout().is_terminal()
 }
 
-/// Asks a question on the terminal. Every answer but a yes is an error with the exit code.
+/// Asks a question on the terminal. Every answer except yes is an error, with the exit code to return.
 pub(crate) async fn confirm(question: &str, stop: &Stop) -> Result<(), ExitCode> {
     print_prompt(&format!("{question} [y/N] "));
     let answer = tokio::task::spawn_blocking(|| {

@@ -66,7 +66,8 @@ fn location(args: &ExecArgs) -> Result<Location, String> {
     fitted(location, args.runtime.as_deref(), settings)
 }
 
-/// Returns a location with its runtime: the wanted one, or the usual one for its settings.
+/// Sets the runtime and the settings of a location. Without `runtime`, chooses the usual runtime for the
+/// settings.
 pub(super) fn fitted(
     mut location: Location,
     runtime: Option<&str>,
@@ -80,7 +81,7 @@ pub(super) fn fitted(
     }
 }
 
-/// Describes a mismatch by arguments.
+/// Describes a mismatch in terms of the command's options.
 fn words(misfit: Misfit) -> String {
     match misfit {
         Misfit::Key { key, runtime, others } if others.is_empty() => {

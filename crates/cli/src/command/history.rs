@@ -63,7 +63,7 @@ impl Entry<'_> {
         self.version.map(|version| version.at).or(self.process.map(|process| process.started))
     }
 
-    /// Prints it. `has_failed` tells whether the process before has failed.
+    /// Prints the entry. `has_failed` tells whether the previous process failed.
     fn print(&self, id: ProcessId, has_failed: bool) {
         let resumed = |process: &ProcessEndView| {
             process.continues.map(|before| format!(" (resumes {before})")).unwrap_or_default()
@@ -85,7 +85,7 @@ impl Entry<'_> {
             say!("  {name}: {}", super::process::text(value).trim_end().replace('\n', "\n    "));
         }
         if !version.changes.is_empty() {
-            // A process that failed has not made all of them, so a rollback after it need not undo all.
+            // A failed process has not made all of its changes, so a rollback after it need not undo all.
             let is_rollback = self.process.is_some_and(|process| process.intent.starts_with("rollback"));
             let kept =
                 if has_failed && is_rollback { "; parts that had not changed stay as they are" } else { "" };

@@ -220,8 +220,8 @@ fn print_json(view: &impl Serialize) -> ExitCode {
     }
 }
 
-/// Time that a job has to end after a stop request, before it is killed. It has already had its `--grace`, or
-/// the user has interrupted twice.
+/// Time between the request to end and the kill of a job. Before that request, the job has had the time of
+/// `--grace`, or the user has interrupted twice.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The address of the state, the same for all commands. Set once, before any of them runs.
@@ -244,8 +244,9 @@ fn environment_all() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Opens the project of a file; without one, that of the working folder. `command` is shown to other
-/// processes when this one holds an assembly. It contains no parameters, because their values may be secrets.
+/// Opens the project of a file, or of the working folder if no file is given. `command` is shown to other
+/// processes while this process holds an assembly. `command` contains no parameters, because their values may
+/// be secrets.
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
     open_against(start, run, command, false)
 }
@@ -324,7 +325,7 @@ fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     with_parameters(input, &args.parameters, &files, &args.inventory)
 }
 
-/// Tells whether a part is both the target of a plan and left out of it, and reports it.
+/// Reports a part that is both a target of the plan and excluded from it, and tells whether there is one.
 fn contradict(target: &[String], except: &[String]) -> bool {
     let Some(both) = target.iter().find(|part| except.contains(part)) else { return false };
     let message = "contradict each other; remove one of them";

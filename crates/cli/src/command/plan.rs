@@ -198,7 +198,7 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
             continue;
         }
         let names = alike::named(alike.iter().map(|change| &change.element));
-        // The first mention is the name of the part; later ones belong to the description.
+        // The first mention is the name of the part; later mentions belong to the description.
         let line = text(first).replacen(&alike::pattern(first.element.local()), &names, 1);
         lines.push((first.effect(), line));
     }

@@ -60,14 +60,15 @@ struct QueuedView {
 pub(crate) struct Execution {
     /// Whether the intent is only submitted, as a request.
     pub(crate) queue: bool,
-    /// The plans that may remove or replace parts which are well.
+    /// The plans that may remove or replace parts which are recorded well.
     pub(crate) consent: Consent,
     pub(crate) format: Format,
 }
 
 impl Execution {
-    /// Executes an intent here by `own`. If a daemon holds the assembly, submits a request to it by `theirs`,
-    /// and prints the process as if it ran here. If the plan needs consent, asks for it on a terminal.
+    /// Prepares an intent with `own`, and executes it in this process. If a daemon holds the assembly,
+    /// submits a request with `theirs` instead, and prints the daemon's process as if it ran here. If the
+    /// plan needs consent, asks for it on a terminal.
     pub(crate) async fn carry_out<'w>(
         self,
         windlass: &'w Windlass,
@@ -79,10 +80,10 @@ impl Execution {
         self.carry_out_with(windlass, own, theirs, stop, end).await.unwrap_or_else(|code| code)
     }
 
-    /// Executes an intent as [`carry_out`](Self::carry_out) does, and states what is printed as JSON at its end.
+    /// Executes an intent as [`carry_out`](Self::carry_out) does. `end` selects the JSON output at its end.
     ///
     /// # Errors
-    /// The exit code, if no process was executed to its end. The reason is printed then.
+    /// The exit code, if no process was executed to its end. The reason has been printed then.
     pub(crate) async fn carry_out_with<'w>(
         mut self,
         windlass: &'w Windlass,
@@ -180,7 +181,7 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 /// The reason why a process is not continued.
 enum Halt {
     Failed(windlass::Error),
-    /// The plan of the next process needs a consent that nobody gives.
+    /// The plan of the next process needs a consent that was not given.
     NotAgreed(Box<Ended>),
 }
 
@@ -193,7 +194,7 @@ async fn run(
     end: JsonEnd,
 ) -> Result<ExitCode, ExitCode> {
     let undone = started.plan_view().undone;
-    // The nodes after the last process that failed.
+    // The results of the nodes after the last process that did not complete.
     let rolling = &RefCell::new(Vec::new());
     let next = |before: Ended, request: Request| async move {
         match &before.failed_group {
@@ -247,7 +248,8 @@ async fn run(
     Ok(close(windlass, if is_agreed { code } else { exit::FAILED }).await)
 }
 
-/// Prepares a process that continues another one. Returns `None` if its plan needs a consent that nobody gives.
+/// Prepares a process that continues another one. Returns `None` if its plan needs a consent that was not
+/// given.
 async fn resume(
     windlass: &Windlass,
     before: &Ended,
@@ -360,8 +362,8 @@ async fn run_one(
     ended
 }
 
-/// Reports a store that does not answer while a process is followed. If the process fails because of it, the
-/// process reports that itself.
+/// Reports a store that does not answer while a process is followed. If the process fails because of the
+/// store, the process itself reports that.
 struct Trouble {
     store: &'static str,
     is_reported: bool,
@@ -545,7 +547,7 @@ fn hint(ended: &Ended) -> String {
     }
     let is_app = std::env::args_os().nth(1).is_some_and(|first| first == "app");
     let next = match process.intent {
-        // An `up` may have begun it, and begins a new attempt then.
+        // If an `up` began the rollback, the same command would begin a new attempt.
         Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),
         ref intent if intent.repeats() => "the same command calls it again".to_owned(),
         // Another `app launch` launches another application.

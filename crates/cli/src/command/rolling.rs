@@ -46,7 +46,8 @@ impl<'p> Batches<'p> {
         }
     }
 
-    /// Returns the nodes of a batch by its steps. The changes of a process of another orchestrator are unknown.
+    /// Returns the nodes of a batch according to its steps. This serves a process of another orchestrator,
+    /// whose changes are unknown.
     fn nodes(&self, batch: &Batch) -> Vec<ElementName> {
         let inside = format!("{}__", batch.group);
         let node = |name: &ElementName| {
@@ -58,7 +59,8 @@ impl<'p> Batches<'p> {
         nodes.into_iter().collect()
     }
 
-    /// Tells whether an event is the normal end of a pause. The next batch is announced then.
+    /// Tells whether an event is the normal end of a pause. Such an end is not printed, because the next
+    /// batch is announced.
     pub(super) fn ends_pause(&self, event: &EventRecord) -> bool {
         let Event::StepEnded { step, end: StepEnd::Succeeded, .. } = &event.draft.body else { return false };
         let own = event.draft.process == Some(self.process);
@@ -66,12 +68,12 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Prints which nodes have changed, and which have not, with their versions.
+/// Prints which nodes have changed and which have not, each with its version, values or package.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [
             (changed, styled(GOOD, "changed  "), Some(Age::New)),
-            // A failed node may have either.
+            // The version of a failed node may be the old or the new one.
             (failed, styled(BAD, "failed   "), None),
             (unchanged, styled(DIM, "unchanged"), Some(Age::Old)),
         ];
@@ -84,7 +86,8 @@ pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     }
 }
 
-/// Returns the change of a node, or of the first part in it.
+/// Returns the change of a node. If the node itself does not change, returns the first change of a part in
+/// it.
 fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementChange> {
     let within = |change: &&ElementChange| {
         let rest = change.element.as_str().strip_prefix(node.as_str());
@@ -93,7 +96,7 @@ fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementCh
     plan.changes.elements.iter().find(within)
 }
 
-/// The version, the values and the package of a part: those before its change, or those after it.
+/// The side of a change whose version, values or package are described: before the change, or after it.
 #[derive(Clone, Copy)]
 enum Age {
     Old,

@@ -112,7 +112,7 @@ fn new(args: &ScriptNewArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Opens the project of a folder, does some work that a signal stops, and closes the project.
+/// Opens the project of a folder, executes `work`, and closes the project. A signal stops `work`.
 async fn with_project(
     folder: &Path,
     work: impl AsyncFnOnce(&Windlass, &Stop) -> Result<ExitCode, Error>,

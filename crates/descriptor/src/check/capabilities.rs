@@ -8,7 +8,7 @@ use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
 
-/// Reports the ends whose name their descriptor doesn't declare, although it declares others.
+/// Reports the ends with a name that their descriptor doesn't declare, if it declares other names.
 pub(super) fn capabilities(check: &mut Check<'_, '_>, relationship: &RelationshipDecl) {
     for endpoint in &relationship.sources {
         declared(check, endpoint, End::Source);

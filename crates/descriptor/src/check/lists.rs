@@ -1,4 +1,4 @@
-//! Checks the lists of nodes that a descriptor has itself: literal ones, and the values of its properties.
+//! Checks the lists of nodes that a descriptor itself contains: literal lists, and values of its properties.
 //!
 //! A composition reports the same mistakes in the list that is in effect.
 

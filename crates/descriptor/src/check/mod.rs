@@ -113,7 +113,7 @@ impl<'a> Check<'a, '_> {
         values::types(&component.properties, &self.assembly.data_types, self.said);
     }
 
-    /// Checks that an entry of `depends-on` is a component.
+    /// Checks that an entry of `depends-on` names a component.
     fn dependency(&mut self, on: &Spanned<ComponentName>) {
         let name = &on.value;
         if self.assembly.composition.contains_key(name) {

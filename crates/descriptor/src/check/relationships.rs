@@ -111,8 +111,8 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Groups the components that are created from one descriptor. Those whose descriptor is unavailable can't be
-/// checked.
+/// Groups the components that are created from one descriptor. Components with an unavailable descriptor
+/// can't be checked.
 fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<Vec<&'a ComponentName>> {
     let mut groups: IndexMap<(bool, DescriptorName), Vec<&ComponentName>> = IndexMap::new();
     for endpoint in ends {

@@ -46,7 +46,7 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     said.diagnostics.extend(cycle::problems_of_resource(resource));
 }
 
-/// Reports a changed package that shall reconfigure instances which can't be reconfigured.
+/// Reports `on-package-change: reconfigure` in a resource that declares no Reconfigure.
 fn reconfigured_without_transition(resource: &ResourceDescriptor, said: &mut Said<'_>) {
     let Some(change) = &resource.on_package_change else { return };
     if change.value != OnPackageChange::Reconfigure

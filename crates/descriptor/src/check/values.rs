@@ -51,7 +51,7 @@ impl<'a> Check<'a, '_> {
     }
 
     /// Warns if a single value is read from a component that is declared with several nodes. Composition
-    /// gives the same warning, also where the number comes from elsewhere.
+    /// gives the same warning, even if the number comes from elsewhere.
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };
@@ -185,8 +185,8 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// Returns the warning for a single value that is read from a group, of its node with the lowest number or
-/// key.
+/// Returns the warning for a single value that is read from a group. The value comes from the node with the
+/// lowest number or key.
 pub(crate) fn many_nodes(name: &str, lowest: &str) -> Diagnostic {
     let message =
         format!("`{name}` has several nodes; the value of the lowest one, `{name}__{lowest}`, is taken");

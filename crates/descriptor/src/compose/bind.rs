@@ -18,7 +18,7 @@ use crate::reader::origin;
 use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
 
-/// The secrets and readings that binding values has found.
+/// The secrets, reads of groups and problems that are found while values are bound.
 pub(super) struct Values<'a> {
     /// Name of the assembly instance, from which the ids of secrets are made.
     name: &'a AssemblyName,
@@ -96,7 +96,7 @@ impl<'a> Values<'a> {
         self.text(parts, sensitive)
     }
 
-    /// Returns a field of an entry. Reports a missing one.
+    /// Returns a field of an entry. Reports a missing field.
     fn field(&mut self, entry: &Entry, field: &str, binder: Binder<'_>, span: Span) -> Template {
         entry.field(field, binder, span).unwrap_or_else(|problem| {
             self.diagnostics.push(*problem);
@@ -117,12 +117,13 @@ impl<'a> Values<'a> {
             }
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
-            // The check has already reported it. A field of an entry was bound before.
+            // The check has already reported a reference without a meaning. A field of an entry was bound
+            // before.
             Some(Meaning::Each(_)) | None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
 
-    /// Returns the element whose property is read: of a component with several nodes, the lowest one.
+    /// Returns the element whose property is read. For a component with several nodes, it is the lowest node.
     fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
         let element = binder.owner.child(component);
         let Some(part) = binder.scope.assembly.and_then(|a| a.composition.get(component)) else {

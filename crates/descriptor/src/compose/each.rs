@@ -20,7 +20,7 @@ use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
 
-/// The field of an inventory's host with its name up to the first dot.
+/// The field of an inventory's host that contains its name up to the first dot.
 const SHORT_NAME: &str = "inventory_hostname_short";
 
 /// A list, as far as it is known, with the places of its entries.
@@ -32,7 +32,7 @@ struct List {
     places: Vec<Place>,
     /// Places of the entries that were searched for, because they are needed and not known.
     found: OnceCell<Vec<Place>>,
-    /// Name of the property that has it; `each` if the list is literal.
+    /// Name of the property that contains the list; `each` if the list is literal.
     name: String,
     /// Fields of the entries that are left out.
     left_out: Arc<BTreeSet<String>>,
@@ -56,7 +56,8 @@ impl List {
         self.known_place(at).unwrap_or_else(|| self.place.clone())
     }
 
-    /// Returns the place of an entry. That of a list which another assembly has is searched for in its text.
+    /// Returns the place of an entry. If another assembly contains the list, the place is searched for in its
+    /// text.
     fn known_place(&self, at: usize) -> Option<Place> {
         self.places.get(at).or_else(|| self.found.get_or_init(|| places_in(&self.place)).get(at)).cloned()
     }
@@ -187,7 +188,7 @@ impl Composer<'_> {
         let is_given = self.is_given(&element, &property);
         let place = self.place_of_value(&element, &property).unwrap_or(place);
         if self.is_secret(&element, &property) {
-            // The list's own words are masked in messages, such as the names of its fields.
+            // Words of the list are masked in messages, such as the names of its fields.
             let message = format!("`{property}` is a secret, so its entries can't be nodes");
             let help = "declare it without `sensitive`, and give each secret as a property of its own";
             self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place).help(help));
@@ -337,7 +338,7 @@ impl Whole<'_> {
     }
 }
 
-/// Returns a text without references. It may be longer than one that is evaluated.
+/// Returns a text without references. It may be longer than the limit for evaluated texts.
 fn as_given(value: &Template) -> Option<Known> {
     match value {
         Template::Text(parts) => match &parts[..] {

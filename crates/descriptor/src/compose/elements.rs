@@ -31,7 +31,7 @@ impl Elements {
         self.keyed.insert(group, lowest);
     }
 
-    /// Returns the node of a group whose value is read where one value is meant.
+    /// Returns the node of a group whose value is read if a single value is needed.
     pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }

@@ -7,7 +7,7 @@ use windlass_model::name::DescriptorKind;
 
 use super::request::Existing;
 
-/// An index of the instances by the criteria that references have.
+/// An index of the instances by the search criteria of references.
 #[derive(Default)]
 pub(super) struct Index<'r> {
     pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,

@@ -203,7 +203,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Binds each promoted operation to the resource that has it.
+    /// Binds each promoted operation to the resource on which it is called.
     fn promote(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, promotion) in &assembly.operations {
             let Some(source) = &promotion.source else { continue };

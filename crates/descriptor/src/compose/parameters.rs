@@ -117,7 +117,8 @@ pub(crate) fn refused(
 fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> Diagnostic {
     let settable = assembly.properties.iter().filter(|(_, decl)| !decl.read_only && decl.value.is_none());
     let names: Vec<&str> = settable.map(|(name, _)| PropertyName::as_str(name)).collect();
-    // An unknown name in a file may be a misplaced secret. Only one that looks like a name is reported.
+    // An unknown name in a file may be a misplaced secret. So the message contains it only if it looks like a
+    // name.
     let is_told = place.is_none() || is_word(name) || nearest(name, names.iter().copied()).is_some();
     let message = if is_told {
         format!("the assembly has no property `{name}`")
@@ -136,7 +137,7 @@ fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> 
     did_you_mean(diagnostic, name, names)
 }
 
-/// Tells whether a text has only letters, `_` and `-`, as names mostly have and secrets mostly don't.
+/// Tells whether a text contains only letters, `_` and `-`. Most names do, and most secrets don't.
 fn is_word(text: &str) -> bool {
     text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte))
 }

@@ -173,7 +173,7 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations of an instance, with the element on which each runs in the end. If that is the
+    /// Returns the operations of an instance, with the element on which each finally runs. If that is the
     /// reference itself, the assembly needs the package of the instance.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {

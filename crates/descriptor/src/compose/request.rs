@@ -59,7 +59,7 @@ impl Existing {
 pub enum Offered {
     /// No operations.
     Nothing,
-    /// The operations that another assembly promotes, each with the resource that has it.
+    /// The operations that another assembly promotes, each with the resource on which it is called.
     Promoted(IndexMap<OperationName, Operation>),
     /// The operations of its descriptor in the catalog: the package runs on the instance itself.
     OfDescriptor,
@@ -72,7 +72,7 @@ pub struct GivenPlaces {
     pub names: BTreeMap<String, Place>,
     /// Places of the entries of lists.
     pub entries: BTreeMap<String, Vec<Place>>,
-    /// Fields of the entries that are left out, as an inventory's values with Jinja expressions.
+    /// Fields of the entries that are left out, such as an inventory's values with Jinja expressions.
     pub left_out: BTreeMap<String, BTreeSet<String>>,
     /// Names of the files whose whole texts are values.
     pub files: BTreeMap<String, String>,
@@ -91,7 +91,7 @@ pub struct ReferenceRequest {
     pub queries: Option<DescriptorName>,
     /// The matching instance, if there is exactly one.
     pub found: Option<Existing>,
-    /// Whether nothing matches, and a promised search is still to come.
+    /// Whether nothing matches, and a [search](Search::Later) follows.
     pub pending: bool,
     /// Place of the type.
     pub place: Place,
@@ -148,7 +148,7 @@ impl<'a> Request<'a> {
 pub enum Search<'a> {
     /// No search: a reference without a match is an error.
     Never,
-    /// A search follows, also in other assemblies: a reference without a match is
+    /// A search follows, possibly in other assemblies: a reference without a match is
     /// [pending](ReferenceRequest::pending).
     Later,
     /// The search is complete: the results for each reference, or the reason why the search failed.

@@ -12,7 +12,7 @@ const COPIED: usize = 64 << 20;
 /// Further allowance, in bytes, for each multiplied element.
 const COPIED_EACH: usize = 4096;
 
-/// The excess of a limit.
+/// An exceeded limit.
 pub(super) struct Excess {
     pub(super) message: String,
     pub(super) help: String,
@@ -54,13 +54,13 @@ impl Room {
         self.full
     }
 
-    /// Enters a node of a group; only the first one is no repetition. Returns the argument of `leave`.
+    /// Enters a node of a group; all nodes except the first are repetitions. Returns the argument of `leave`.
     pub(super) fn enter_node(&mut self, index: u32) -> usize {
         self.enter(index > 1)
     }
 
-    /// Enters a nested assembly; only the first of a descriptor is no repetition. Returns the argument of
-    /// `leave`.
+    /// Enters a nested assembly; all assemblies of a descriptor except the first are repetitions. Returns the
+    /// argument of `leave`.
     pub(super) fn enter_assembly(&mut self, descriptor: &DescriptorName) -> usize {
         let again = !self.nested.insert(descriptor.clone());
         self.enter(again)

@@ -76,7 +76,7 @@ struct Part<'a> {
 #[derive(Clone)]
 enum Subject<'a> {
     Described(Descriptor),
-    /// An existing instance; `None` when it is unknown which.
+    /// An existing instance; `None` if the instance is unknown.
     Existing(Option<&'a Existing>),
     /// A component whose descriptor is unavailable.
     Undescribed,
@@ -101,7 +101,7 @@ pub(super) struct Values<'a> {
     open: HashSet<Key>,
     /// Bytes of the values in `found`.
     kept: usize,
-    /// Depth of the present search for references, each on behalf of the one before.
+    /// Number of nested searches for references: the properties of a reference may read another reference.
     looking: usize,
 }
 
@@ -196,7 +196,7 @@ impl<'a> Values<'a> {
         self.answer(key)
     }
 
-    /// Returns the answer of an evaluated property. A property without one reads itself.
+    /// Returns the answer of an evaluated property. A property without an answer reads itself.
     fn answer(&self, key: &Key) -> Found {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
     }
@@ -237,7 +237,7 @@ impl<'a> Values<'a> {
         Found::Text { text: joined.into_text().into(), secret }
     }
 
-    /// Passes the origin of a property's value to `act`, with whether the property is secret.
+    /// Passes to `act` the origin of a property's value, and whether the property is secret.
     fn with_origin<T>(&mut self, (at, name): &Key, act: impl FnOnce(&mut Self, Origin<'_>, bool) -> T) -> T {
         let subject = self.parts[*at].subject.clone();
         let outer = self.parts[*at].inside.as_ref().map(|(outer, _)| self.parts[*outer].subject.clone());

@@ -74,12 +74,13 @@ impl Driver for Noop {
         Some(Nature { effect, observable: true, batch, timeout, names: false })
     }
 
-    /// Tells whether both packages publish the same outputs. Others are published only when the part is re-created.
+    /// Tells whether both packages publish the same outputs. Changed outputs are published only when the part
+    /// is re-created.
     fn keeps(&self, old: &Package, new: &Package) -> bool {
         outputs(old) == outputs(new)
     }
 
-    /// Returns none: this driver reads no file.
+    /// Returns no actions: this driver reads no file.
     fn users(&self, _: &Package, _: &str) -> Option<Vec<Action>> {
         Some(Vec::new())
     }

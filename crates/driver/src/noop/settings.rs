@@ -11,7 +11,7 @@ use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 /// The settings of a resource descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// The common settings. Without an effect no calls are requested.
+    /// The common settings. Without an effect, only the call that publishes `outputs` is requested.
     pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,
@@ -78,8 +78,8 @@ impl Settings {
     }
 }
 
-/// Returns a mapping, which may be declared in the same form. A mapping with an entry `value` is
-/// distinguished by the type of that entry.
+/// Returns a mapping, which is plain or declared like other properties. An entry `value` or `default` is a
+/// declaration only if it is itself a mapping.
 fn mapping(value: &Value) -> &Value {
     Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }

@@ -3,7 +3,7 @@
 use super::trial::Incident;
 use super::{Subject, titles};
 
-/// Calls that are performed together have the answers that each has alone, in their order.
+/// Calls that are performed together get the answers that each gets alone, in their order.
 pub async fn performed_as_if_alone(subject: &Subject) {
     for batch in subject.batches() {
         let together = subject.perform(&batch, &subject.trial()).await;
@@ -14,7 +14,7 @@ pub async fn performed_as_if_alone(subject: &Subject) {
     }
 }
 
-/// Calls that are observed together have the observations that each has alone, in their order.
+/// Calls that are observed together get the observations that each gets alone, in their order.
 pub async fn observed_as_if_alone(subject: &Subject) {
     for batch in subject.batches() {
         let together = subject.observe(&batch, &subject.trial()).await;
@@ -26,7 +26,7 @@ pub async fn observed_as_if_alone(subject: &Subject) {
     }
 }
 
-/// Each call of a batch has an answer, also if a job of the batch is lost.
+/// Each call of a batch gets an answer, even if a job of the batch is lost.
 pub async fn a_lost_job_answers_every_call(subject: &Subject) {
     for batch in subject.batches() {
         let lost = || subject.trial().with(Incident::LoseJob(0));

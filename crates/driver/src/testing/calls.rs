@@ -26,7 +26,7 @@ pub async fn checked_and_declared(subject: &Subject) {
     }
 }
 
-/// Each call, performed or observed, has one answer.
+/// Each call, performed or observed, gets one answer.
 pub async fn one_answer_each(subject: &Subject) {
     for call in &subject.calls {
         let call = std::slice::from_ref(call);

@@ -60,7 +60,7 @@ pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     }
 }
 
-/// Returns how a call has ended, without the details that its document decides.
+/// Returns how a call has ended, without the details that depend on the instance document.
 fn end(answer: &Result<Report, Failure>) -> Result<Settled, &Failure> {
     answer.as_ref().map(|report| report.settled)
 }

@@ -38,7 +38,7 @@
 //! |---|---|
 //! | [`calls`] | one answer a call, in order; updates that can be applied; checked packages |
 //! | [`replay`] | a repeated call requests the same jobs, and recorded jobs give the same answer |
-//! | [`lost`] | a lost job, and one that did not run, are passed on unchanged |
+//! | [`lost`] | the failures of a lost job, and of a job that did not run, are passed on unchanged |
 //! | [`checkpoints`] | a call that was interrupted after a checkpoint resumes from it |
 //! | [`batches`] | calls of one batch are answered as if each were alone |
 //! | [`cancellation`] | a cancelled call ends soon and requests no further job |
@@ -108,7 +108,7 @@ impl Subject {
         Trial::new(self.runtime.as_deref())
     }
 
-    /// Performs calls, and returns as many answers.
+    /// Performs calls, and returns one answer for each.
     async fn perform(&self, calls: &[Call], trial: &Trial<'_>) -> Vec<Result<Report, Failure>> {
         let answers = self.driver.perform(trial, calls).await;
         assert_eq!(answers.len(), calls.len(), "the number of answers of {}", titles(calls));
@@ -120,7 +120,7 @@ impl Subject {
         self.perform(std::slice::from_ref(call), trial).await.remove(0)
     }
 
-    /// Observes calls, and returns as many answers.
+    /// Observes calls, and returns one answer for each.
     async fn observe(&self, calls: &[Call], trial: &Trial<'_>) -> Vec<Result<Observed, Failure>> {
         let answers = self.driver.observe(trial, calls).await;
         assert_eq!(answers.len(), calls.len(), "the number of observations of {}", titles(calls));
@@ -130,7 +130,7 @@ impl Subject {
     /// Returns the calls that may be in one batch, for each batch of several calls.
     ///
     /// # Panics
-    /// When the driver declares batches and there are no two calls of one.
+    /// When the driver declares batches, but no two calls belong to one batch.
     fn batches(&self) -> Vec<Vec<Call>> {
         let mut batches: Vec<(String, Vec<Call>)> = Vec::new();
         for call in &self.calls {

@@ -47,7 +47,8 @@ fn assert_same(first: &[(String, Job)], second: &[(String, Job)], title: &str) {
     }
 }
 
-/// Returns everything that a job consists of: its record, which has the lengths of its inputs, and the inputs.
+/// Returns everything that a job consists of: its record, which contains only the lengths of its inputs, and
+/// the inputs.
 fn content(job: &Job) -> (String, Vec<Vec<u8>>) {
     let inputs = std::iter::once(&job.stdin).chain(job.files.iter().map(|file| &file.content));
     let inputs = inputs.map(|content| content.expose().to_vec()).collect();

@@ -95,7 +95,7 @@ fn assert_hidden(call: &Call, report: &Report, hidden: &[String]) {
 
 /// Returns everything of a job that people and other programs can see.
 fn public_parts(job: &Job) -> String {
-    // The record of a job has each input as its length.
+    // The record of a job contains only the length of each input.
     serde_json::to_string(job).expect("a job can be written as a record")
 }
 

@@ -59,7 +59,7 @@ pub(super) struct Log {
 
 impl<'s> Trial<'s> {
     pub(super) fn new(runtime: Option<&'s dyn Runtime>) -> Self {
-        // Repeated calls come later. An answer that depends on the time would differ.
+        // Repeated calls get a later time. So an answer that depends on the time would differ.
         static TRIALS: AtomicU64 = AtomicU64::new(1);
         let hours = i64::try_from(TRIALS.fetch_add(1, Ordering::Relaxed)).unwrap_or_default();
         let now = Timestamp::from_millis(1_700_000_000_000 + hours * 3_600_000);

@@ -15,7 +15,8 @@ use windlass_source::Diagnostic;
 /// Maximum duration of a search.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
 
-/// A driver that adopts an instance by searching for it. It serves resources with `queries` and without Adopt.
+/// A driver that adopts an instance by searching for it. It serves resources that declare `queries`, but not
+/// the transition Adopt.
 pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
 
 #[async_trait]

@@ -8,6 +8,6 @@ use serde::{Deserialize, Serialize};
 pub enum Condition {
     /// Its instance no longer exists.
     Gone,
-    /// It exists, and does not do its work.
+    /// Its instance exists, but does not work.
     Broken,
 }

@@ -15,7 +15,7 @@ use super::fingerprint::PlanFingerprint;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Consent {
-    /// Every plan may. It is the consent of a request that contains none.
+    /// Every plan may. This is the default of a request.
     #[default]
     Any,
     /// Only this plan may.
@@ -51,8 +51,8 @@ pub struct DestructivePlan {
 const MOST_NAMED: usize = 3;
 
 impl DestructivePlan {
-    /// Names the first parts that are well and are removed or replaced, each with the reason, and the first parts
-    /// that no longer exist.
+    /// Names the first parts that are recorded well and would be removed or replaced, each with the reason.
+    /// Then names the first parts that no longer exist.
     pub(crate) fn named(&self) -> String {
         let list = |found: Vec<String>| {
             let more = found.len().saturating_sub(MOST_NAMED);

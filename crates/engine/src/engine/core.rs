@@ -77,7 +77,8 @@ impl Engine {
         Ok(released?)
     }
 
-    /// Checks the key of the store before an intent. The error names a sealed value of the assembly, if it has one.
+    /// Checks the key of the store before an intent. The error names a sealed value of the assembly, if there
+    /// is one.
     pub(super) async fn check_key(&self, name: &AssemblyName) -> Result<(), StoreError> {
         match self.store.check_key() {
             Ok(()) => Ok(()),

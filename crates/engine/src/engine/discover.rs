@@ -24,7 +24,7 @@ pub struct DiscoveryQuery {
     pub placement: Placement,
     /// The properties that an instance must have.
     pub properties: BTreeMap<String, Value>,
-    /// The configuration of the search; `None` for the properties of the location.
+    /// The configuration of the search; `None` means the properties of the location.
     pub configuration: Option<BTreeMap<String, Input>>,
     /// The purpose of the result.
     pub purpose: Purpose,

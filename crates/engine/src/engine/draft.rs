@@ -34,7 +34,7 @@ use crate::error::{EngineError, ProtectedPart};
 use crate::package_diffs::note_package_diffs;
 use crate::world::{Packages, Secrets, World};
 
-/// The recorded past of an assembly that its snapshot doesn't contain.
+/// The records of an assembly's past that its snapshot doesn't contain.
 #[derive(Default)]
 pub(super) struct PreviousState {
     /// Versions, oldest first. Empty if everything belongs to the newest version and the intent is no rollback.
@@ -46,14 +46,15 @@ pub(super) struct PreviousState {
     pub(super) unfinished: Option<Intent>,
     /// The limits of the last intent, which a retry keeps.
     pub(super) limits: Limits,
-    /// The groups in whose pause the last process was interrupted, each with the end of that pause.
+    /// The groups that were in a pause between batches when the last process was interrupted, each with the
+    /// end of its pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 
 /// The limits that an operator gives an intent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Limits {
-    /// The elements that it is limited to; empty means all.
+    /// The elements that the intent is limited to; empty means all.
     pub(super) target: BTreeSet<ElementName>,
     /// The elements that stay as they are.
     pub(super) except: BTreeSet<ElementName>,
@@ -87,7 +88,7 @@ pub(super) struct Draft {
     pub(super) broken: Vec<ElementName>,
     /// The results of the health checks; `None` if there were none.
     pub(super) seen: Option<Vec<Seen>>,
-    /// The changes of the records by these results.
+    /// The changes of the records that follow from these results.
     pub(super) found: Found,
     /// The assembly before the intent; `None` for a new one.
     pub(super) before: Option<Before>,
@@ -155,7 +156,8 @@ impl EngineEnv {
         if requested_down {
             target.options = Options { target: selection.target, except: selection.except, ..target.options };
         }
-        // The pause begins anew: with its rest, the plan and its fingerprint would change with the time.
+        // The whole pause begins again. If the plan contained only the rest of it, the plan and its
+        // fingerprint would depend on the time.
         let paused = previous.paused.iter().filter(|(_, until)| **until > now);
         target.options.paused = paused.map(|(group, _)| group.clone()).collect();
         let mut record = target.record.take();
@@ -214,7 +216,7 @@ impl EngineEnv {
             None => planned(&world, &target.options)?,
         };
         if !planned.surge.is_empty() {
-            // Nodes that work are to change: the groups get their additional nodes first.
+            // Working nodes are to change, so their groups first get additional nodes.
             let topology = surged(world.topology(), &planned.surge);
             target.options.surge = surge_nodes(&topology, &planned.surge);
             (world.assembly.topology, world.assembly.surge) = (topology, planned.surge);
@@ -263,7 +265,8 @@ impl EngineEnv {
 }
 
 impl Draft {
-    /// Refuses a plan that removes or replaces parts which are recorded well, unless it has the consent.
+    /// Refuses a plan that removes or replaces parts which are recorded well, unless there is consent to the
+    /// plan.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {
             Consent::Any => true,
@@ -311,15 +314,16 @@ fn refuse_left(part: &ElementName, snapshot: &Snapshot) -> Result<(), EngineErro
     Ok(())
 }
 
-/// Refuses a plan that removes or replaces a protected part. Both the recorded and the desired assembly protect
-/// their parts. So an `up` that lifts a protection removes nothing, and one that adds it replaces nothing.
+/// Refuses a plan that removes or replaces a protected part. A part is protected if the recorded or the
+/// desired assembly protects it. So an `up` that lifts a protection can't remove the part, and an `up` that
+/// adds a protection can't replace it.
 fn refuse_protected(
     recorded: Option<&Topology>,
     world: &World,
     diff: &Diff,
     surplus: &BTreeSet<ElementName>,
 ) -> Result<(), EngineError> {
-    // Leftovers of a part that was never complete may go, and so may a part whose removal has begun.
+    // Leftovers of a part that was never complete may be removed, and so may a part whose removal has begun.
     let is_remains = |change: &ElementChange| match world.elements.get(&change.element) {
         Some(record) if record.state == State::Failed => record.attempted != Some(Transition::Stop),
         _ => change.kind == ElementChangeKind::Repaired,
@@ -339,7 +343,7 @@ fn refuse_protected(
     })))
 }
 
-/// Returns the intent to record; `goal` is the goal of the assembly before it.
+/// Returns the intent to record; `goal` is the goal of the assembly before the intent.
 fn recorded(requested: &Intent, goal: State) -> Intent {
     match requested {
         Intent::Retry if goal == State::Absent => Intent::Down,
@@ -539,8 +543,9 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to roll back to: that of a process, or the newest one that differs from the record in more
-/// than additional nodes. Versions of an earlier assembly with the same name don't count.
+/// Finds the version to roll back to: the version of `process`, or else the newest earlier version that
+/// differs from the record in more than additional nodes. Versions of an earlier assembly with the same name
+/// don't count.
 pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
@@ -581,8 +586,8 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process of the version that an element belongs to. A reached version covers all elements,
-/// including unchanged ones.
+/// Returns the process of the version that an element belongs to. When a version was reached, all elements
+/// belong to it, including unchanged ones.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
@@ -611,8 +616,8 @@ fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
         || before.goal != after.goal
 }
 
-/// Renames each secret whose value differs from the stored value of that name. Existing elements were created
-/// with the old value, and are stopped and removed with it.
+/// Renames each new secret whose value differs from the stored value of that name. The old value is still
+/// needed: existing elements were created with it, and are stopped and removed with it.
 fn name_apart(
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     old: &Secrets,

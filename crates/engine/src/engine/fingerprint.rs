@@ -8,7 +8,8 @@ use windlass_lifecycle::{Diff, Plan};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFingerprint {
     plan: Value,
-    /// They reveal a changed secret even if the steps are equal. `None` skips their comparison.
+    /// The changes reveal a changed secret even if the steps are equal. `None` skips the comparison of
+    /// changes.
     changes: Option<Value>,
 }
 
@@ -18,7 +19,7 @@ impl PlanFingerprint {
         Self { plan: fingerprint(plan), changes: changes.map(fingerprint) }
     }
 
-    /// Tells whether a plan and its changes equal these.
+    /// Tells whether a plan and its changes have this fingerprint.
     pub(super) fn is(&self, plan: &Plan, changes: &Diff) -> bool {
         self.plan == fingerprint(plan)
             && self.changes.as_ref().is_none_or(|known| *known == fingerprint(changes))

@@ -28,7 +28,7 @@ pub struct ForgottenPart {
     pub name: ElementName,
     /// Its recorded state.
     pub state: State,
-    /// Its natural id, unless it has none or is secret.
+    /// Its natural id; `None` if it has none, or if the id is secret.
     pub natural: Option<String>,
 }
 
@@ -49,13 +49,13 @@ impl Upkeep<'_> {
         Ok(Forgetting::new(&snapshot, part).records())
     }
 
-    /// Removes the records of an assembly, or of one part with everything inside it, and calls no driver. A
-    /// part that the descriptor still has is created anew by the next `up`. The history of the assembly stays.
+    /// Removes the records of an assembly, or of one part with everything inside it, and calls no driver. The
+    /// next `up` re-creates a part that the descriptor still contains. The history of the assembly stays.
     ///
     /// # Errors
-    /// An error if the assembly is leased, or is referenced by others. An interrupted assembly is refused too,
-    /// because its jobs may still run. [`Options::force`](super::Options::force) overrides the last two, but
-    /// an interrupted assembly can be forgotten only as a whole.
+    /// An error if the assembly is leased, or is referenced by others. An interrupted assembly is refused
+    /// too, because its jobs may still run. [`Options::force`](super::Options::force) permits both referenced
+    /// and interrupted assemblies, but an interrupted assembly can be forgotten only as a whole.
     pub async fn forget(
         &self,
         name: &AssemblyName,
@@ -72,7 +72,7 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Loads the records, unless they can't be removed.
+    /// Loads the records, or returns the reason why they can't be removed.
     async fn unentangled(
         &self,
         name: &AssemblyName,
@@ -82,7 +82,8 @@ impl Upkeep<'_> {
             return Err(unknown(&**self.store, name).await?);
         };
         let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
-        // The open calls of a forgotten part would be settled by the next intent, for its new record.
+        // The next intent would settle the open calls of a forgotten part, and apply their results to its new
+        // record.
         if is_unfinished && (part.is_some() || !self.force) {
             return Err(EngineError::Unfinished(name.clone()));
         }
@@ -128,7 +129,8 @@ impl Upkeep<'_> {
                     batch = batch.drop_secret(secret);
                 }
                 batch = batch.drop_element(record.name.clone());
-                // A new id, so that no later job is taken for one of the forgotten instance.
+                // The part gets a new id, so that no later job is mistaken for a job of the forgotten
+                // instance.
                 if snapshot.assembly.topology.get(&record.name).is_some() {
                     batch = batch.put_element(ElementRecord::new(
                         record.name.clone(),

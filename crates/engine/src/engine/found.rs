@@ -13,7 +13,7 @@ use super::look::Seen;
 use crate::world::World;
 
 impl Seen {
-    /// Returns the condition of the element if it does not match its record; `None` also if that is unknown.
+    /// Returns the condition of the element; `None` if the element matches its record, or if that is unknown.
     pub fn condition(&self) -> Option<Condition> {
         match &self.sight {
             Ok(Observation::Absent) => Some(Condition::Gone),
@@ -37,7 +37,7 @@ pub(super) fn differences(
     names.into_iter().filter(|name| expected.get(*name) != found.get(*name)).cloned().collect()
 }
 
-/// The changes of an assembly's records by an observation.
+/// The changes of an assembly's records that follow from an observation.
 #[derive(Default)]
 pub(super) struct Found {
     /// The elements with another state: the recorded one, and the new one.
@@ -50,10 +50,10 @@ pub(super) struct Found {
 
 /// Changes the records of elements that were found gone or broken.
 ///
-/// An element that is gone becomes Failed and has no instance any more. Its relationships are ceased at their
-/// other ends only, because nothing can be called on it. The same holds for one of which an earlier process
-/// has found no instance. A broken element becomes Broken. One that declares neither Start nor Stop
-/// stays Active: a restart would call nothing, and a replacement needs consent.
+/// An element that is gone becomes Failed, and its recorded instance is dropped. Its relationships are ceased
+/// at their other ends only, because nothing can be called on it. The same holds for an element of which an
+/// earlier process has found no instance. A broken element becomes Broken. But a broken element that declares
+/// neither Start nor Stop stays Active: a restart would call nothing, and a replacement needs consent.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world
@@ -132,14 +132,15 @@ fn in_words(sight: &Result<Observation, Failure>) -> String {
     }
 }
 
-/// Tells whether a restart of an element would call nothing. A protected element is never replaced.
+/// Tells whether only a replacement can repair an element, because a restart would call nothing. A protected
+/// element is never replaced.
 fn is_only_installed(world: &World, name: &ElementName) -> bool {
     let declares = |transition| world.element(name, Side::Installed).is_some_and(|e| e.declares(transition));
     let is_protected = world.topology().protector(name).is_some();
     !is_protected && !declares(Transition::Start) && !declares(Transition::Stop)
 }
 
-/// Returns the pairs that may have operations of elements that are gone.
+/// Returns the pairs whose operations may be called on elements that are gone.
 fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     if gone.is_empty() {
         return Vec::new();
@@ -147,8 +148,8 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     world.pairs.there().map(|pair| pair.key.clone()).collect()
 }
 
-/// Omits the operations that cease a pair and would be called on an element that is gone. If none is left, the
-/// pair no longer exists.
+/// Omits those operations for ceasing a pair that would be called on an element that is gone. If no operation
+/// is left, the pair no longer exists.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {
     let Some(pair) = world.pairs.get(&key).cloned() else { return };
     let is_spared = |call: &OperationCall| {

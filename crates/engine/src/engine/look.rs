@@ -78,9 +78,10 @@ pub(super) struct HealthChecks<'e> {
 }
 
 impl HealthChecks<'_> {
-    /// Checks the elements of a snapshot. `within` is the maximum time for all checks; one that takes longer
-    /// counts as a check that could not run. `held` is the assembly if its lease is held meanwhile: then the next
-    /// holder removes jobs that are left, otherwise the first process after their time.
+    /// Checks the elements of a snapshot. `within` is the maximum time for all checks; a check that takes
+    /// longer counts as one that could not run. `held` is the assembly if its lease is held during the
+    /// checks. Then the next holder of the lease removes leftover jobs. Otherwise the first process after
+    /// their time does so.
     pub(super) async fn of(
         &self,
         world: World,
@@ -112,8 +113,8 @@ impl HealthChecks<'_> {
         Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
-    /// Checks elements of several assemblies, and returns the answers in no order. `looks` have the names of their
-    /// assemblies in those of the elements. A check takes as long as its driver says.
+    /// Checks elements of several assemblies, and returns the answers in no particular order. The name of an
+    /// element includes the name of its assembly. There is no time limit for all checks together.
     pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Checks {
         let (batches, unseen) = batches(looks);
         let round = CheckRound::new(stop, None, None, self.parallelism);
@@ -194,7 +195,7 @@ impl HealthChecks<'_> {
         GroupAnswer { group, answers, is_faulty }
     }
 
-    /// Asks a driver about calls of one batch. Returns as many answers.
+    /// Asks a driver about calls of one batch. Returns one answer for each call.
     ///
     /// # Errors
     /// The driver is faulty. Such a check could not run, so it says nothing about the elements.
@@ -205,7 +206,7 @@ impl HealthChecks<'_> {
         round: &CheckRound,
     ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
-        // Neither batches nor groups of one batch are more than the limit of concurrent checks.
+        // The limit of concurrent checks applies to the groups of all batches together.
         let _permit = round.running.acquire().await;
         let not_run = |failure: Failure| Ok(calls.iter().map(|_| Err(failure.clone())).collect());
         let _slot = match round.slot(&self.env.slots, &first.location).await {
@@ -259,7 +260,7 @@ pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
 /// A job of a health check that has failed, with its input and output.
 pub(super) type FailedJob = (RecordedJob, Transcript);
 
-/// A warning or an error on the stderr of a check that went well, with one of its applications.
+/// A warning or an error on the stderr of a successful check, with one of the checked applications.
 pub(super) type Line = (AssemblyName, LogEntry);
 
 /// The output of checks of applications.
@@ -271,7 +272,7 @@ struct ApplicationJobs {
 
 /// The results of checks of several assemblies.
 pub(super) struct Checks {
-    /// The answers, in no order.
+    /// The answers, in no particular order.
     pub(super) answers: Vec<Answered>,
     /// The jobs of applications that have failed.
     pub(super) failed: Vec<FailedJob>,
@@ -288,9 +289,9 @@ struct CheckRound {
     stop: CancellationToken,
     /// Maximum time for all checks.
     within: Option<Duration>,
-    /// The assembly whose lease is held meanwhile.
+    /// The assembly whose lease is held during the round.
     held: Option<AssemblyName>,
-    /// The locations at which a check has waited for a slot in vain.
+    /// The locations at which a check has waited for a slot, and got none.
     full: Mutex<BTreeSet<String>>,
     /// The output of checks of applications.
     applications: Mutex<ApplicationJobs>,
@@ -311,7 +312,8 @@ impl CheckRound {
         }
     }
 
-    /// Keeps the job of a check of applications if it has failed, and else the warnings and errors on its stderr.
+    /// Keeps the last job of a check of applications if the check has failed. Otherwise keeps the warnings
+    /// and errors on its stderr.
     fn keep(
         &self,
         calls: &[Call],
@@ -356,7 +358,7 @@ impl CheckRound {
         Failure::new(FailureKind::Infrastructure, why)
     }
 
-    /// Waits until an ended check is no longer awaited. A driver has time to remove its job before.
+    /// Waits until a check was ended, and its driver has had time to remove its job.
     async fn is_overdue(&self) {
         self.stop.cancelled().await;
         tokio::time::sleep(LAST_ANSWER).await;
@@ -422,7 +424,7 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     (batches, unseen)
 }
 
-/// The key of a batch: that of the driver, the driver, and the shared package, action and location.
+/// The key of a batch: the driver's own key, the driver, and the shared package, action and location.
 type BatchKey = (String, DriverKind, PackageDigest, String, String);
 
 /// Checks that one call of a driver makes.
@@ -474,7 +476,8 @@ pub(super) enum Answered {
 }
 
 /// Returns a unique prefix for the ids of a check's jobs. It contains the time, in seconds, after which no
-/// process waits for these jobs. If the lease of an assembly is held meanwhile, it contains a mark of that too.
+/// process waits for these jobs. If a check runs under the lease of an assembly, the prefix also contains a
+/// mark of that assembly.
 pub(super) fn round(
     store: &StoreId,
     entropy: &dyn Entropy,
@@ -488,8 +491,9 @@ pub(super) fn round(
     format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
 }
 
-/// Returns the mark of checks under the lease of an assembly. It has fewer letters than a random part. In the rare
-/// case that two assemblies have the same mark, a check may be ended by the other one; it then could not run.
+/// Returns the mark of checks under the lease of an assembly. The mark is shorter than the random part of a
+/// prefix, so the two are never equal. In the rare case that two assemblies have the same mark, a process of
+/// one may end a check of the other. That check counts as one that could not run.
 fn mark(assembly: &AssemblyName) -> String {
     let mut hasher = DefaultHasher::new();
     assembly.as_str().hash(&mut hasher);

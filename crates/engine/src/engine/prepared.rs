@@ -61,11 +61,11 @@ pub struct Ended {
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent for a further process that [continues](Self::continued).
     pub consent: Consent,
-    /// A group of which a batch has failed, and whose declaration demands a rollback.
+    /// The group with a failed batch whose declaration demands a rollback, if there is one.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes, with their numbers. Another plan removes them.
     pub surge: BTreeMap<ElementName, u32>,
-    /// The failed process that this one has rolled back.
+    /// The failed process that this process has rolled back.
     pub rolled_back: Option<ProcessId>,
 }
 
@@ -109,8 +109,8 @@ impl Prepared {
 
     /// Runs the process to its end and releases the lease.
     ///
-    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in the
-    /// background, and the same intent resumes. `stop` ends the process in order.
+    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in
+    /// the background, and the same intent resumes. `stop` ends the process in an orderly way.
     ///
     /// # Errors
     /// An error of the store. Committed changes remain, and the same intent resumes from them.
@@ -155,11 +155,13 @@ impl Ended {
     /// Continues with further processes, as long as they are needed. Returns the last result. `next` gets the
     /// previous result and a request, executes the request, and returns the next result.
     ///
-    /// - A failed batch of a group that demands it: the assembly is rolled back. The declaration is the consent.
-    /// - Additional nodes after a completed change: [`Intent::Retry`] removes them, which needs no consent.
-    /// - Outdated inputs: an output that changes while a process runs leaves its readers with them, and
-    ///   [`Intent::Retry`] updates them. It is requested only after a completed `up` or rollback of the whole
-    ///   assembly, and not if a process has left the same inputs outdated as the one before.
+    /// - A batch has failed, and its group demands a rollback: the assembly is rolled back. The declaration
+    ///   is the consent.
+    /// - A completed change has left additional nodes: [`Intent::Retry`] removes them, which needs no
+    ///   consent.
+    /// - An output has changed while the process ran, so its readers have outdated inputs: [`Intent::Retry`]
+    ///   updates them. It is requested only after a completed `up` or rollback of the whole assembly. It is
+    ///   not requested again if the same inputs are still outdated after it.
     ///
     /// # Errors
     /// The error of `next`.
@@ -186,7 +188,7 @@ impl Ended {
         }
     }
 
-    /// Tells whether a group has failed whose declaration demands a rollback, which a further process makes.
+    /// Tells whether a further process has to roll back, because a group that demands it has failed.
     pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
         has_failed && self.process.intent.rolls_back()
@@ -197,7 +199,7 @@ impl Ended {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a retry helps. `left` has the outdated inputs after the previous process.
+    /// Tells whether a retry helps. `left` contains the outdated inputs after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;
@@ -229,8 +231,9 @@ impl Ended {
     }
 }
 
-/// Returns the first group with changed nodes that demands a rollback, and of which a node or a relationship of a
-/// node has failed. New nodes demand none, unless they replace others, because there is no version to return to.
+/// Returns the first group that demands a rollback, and in which a node or a relationship of a node has
+/// failed. Nodes of the group must have been changed or replaced: merely added nodes have no version to
+/// return to.
 fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     let topology = machine.world.topology();
     let demands =

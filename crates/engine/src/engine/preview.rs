@@ -85,7 +85,7 @@ impl Engine {
         Ok(draft)
     }
 
-    /// Checks the elements of an assembly before the plan of a request, if the request says so.
+    /// Checks the elements of an assembly before the plan of a request, if the request demands it.
     pub(super) async fn refreshed(
         &self,
         request: &Request,

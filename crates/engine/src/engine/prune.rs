@@ -51,8 +51,9 @@ impl Upkeep<'_> {
         Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Removes processes and versions that are old and not among the newest, and old entries of health checks, under
-    /// the lease of the assembly. It keeps open processes, undecided calls, and everything that a rollback to a kept version needs.
+    /// Under the lease of the assembly, removes processes and versions that are old and not among the newest,
+    /// and old entries of health checks. It keeps open processes, undecided calls, and everything that a
+    /// rollback to a kept version needs.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. Earlier removals remain.

@@ -53,7 +53,7 @@ struct RequestContent {
     arguments: Arguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<PlanFingerprint>,
-    /// Requests of an earlier windlass have none, because no plan needed consent then.
+    /// Requests of earlier releases contain no consent, because no plan needed one.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,9 +1,9 @@
 //! References between assemblies: their values, and the changes that they forbid.
 //!
 //! The referring assembly records a reference. A process that resolves a new reference holds the lease of the
-//! referenced assembly until the reference is recorded. A process that removes an assembly, or elements of it,
-//! holds its lease while it looks for referring assemblies. So neither can miss the other. References form no
-//! cycle, and each wait for a lease is bounded, so there is no deadlock.
+//! referenced assembly until the reference is recorded. A process that removes an assembly, or elements of
+//! it, holds its lease while it looks for referring assemblies. So neither process can miss the other.
+//! References form no cycle, and each wait for a lease is bounded, so there is no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct Offer {
     pub descriptor: DescriptorName,
     /// Its public properties that have a value.
     pub properties: BTreeMap<PropertyName, Resolved>,
-    /// Its promoted operations, each with the resource that has it.
+    /// Its promoted operations, each with the resource on which it is called.
     pub operations: Vec<(OperationName, Operation)>,
     /// Whether it is being removed.
     pub is_going_down: bool,
@@ -158,7 +158,7 @@ pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) 
 }
 
 /// Loads the assemblies of the given leases. An assembly that no longer exists is omitted and its lease
-/// released, since it has no elements to call operations on.
+/// released, since it has no elements on which operations could be called.
 ///
 /// # Errors
 /// [`EngineError::Interrupted`] if one of them was interrupted itself, or an error of the store. All leases

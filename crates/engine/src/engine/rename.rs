@@ -18,9 +18,9 @@ use crate::stop::Stop;
 const PAGE: usize = 500;
 
 impl Upkeep<'_> {
-    /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The records of
-    /// assemblies that reference it or belong to it follow. `documents` are those of the project that name it,
-    /// with its new name.
+    /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The records
+    /// of assemblies that reference it or belong to it follow. `documents` are the project's documents that
+    /// name the assembly, already with its new name.
     ///
     /// Returns the assemblies whose records followed.
     ///
@@ -109,7 +109,8 @@ impl Upkeep<'_> {
             return in_use(NameUse::Assembly);
         }
         let has_processes = !self.store.processes_of(name, None, 1).await?.is_empty();
-        // The last event of the store outlives its process, so it counts only if it has none.
+        // The last event of the store is kept even if its process was removed. So only events without a
+        // process show that the history was kept.
         let left = self.store.events_of(name, Seq::START, PAGE).await?;
         if has_processes || left.iter().any(|event| event.draft.process.is_none()) {
             return in_use(NameUse::History);
@@ -132,8 +133,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Adds the plans of an assembly's processes, with the new name. A plan of a version that can't be read any
-    /// more stays as it is.
+    /// Adds the plans of an assembly's processes, with the new name. A plan in an old format that can't be
+    /// read any more stays as it is.
     async fn rename_plans(
         &self,
         name: &AssemblyName,

@@ -9,8 +9,8 @@ use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::RecordedJob;
 
-/// Returns the calls of a recorded job for its applications that still exist, with their present records. Nobody makes
-/// them.
+/// Returns the calls of a recorded job for those of its applications that still exist, with their present
+/// records. The calls are not executed.
 ///
 /// # Errors
 /// An error of the store.

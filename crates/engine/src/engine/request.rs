@@ -68,7 +68,7 @@ impl Arguments {
     /// Collects arguments by name; those that `is_secret` names are masked in all output.
     ///
     /// # Errors
-    /// A name that is no property name.
+    /// A name is not a valid property name.
     pub fn new(
         given: impl IntoIterator<Item = (String, Value)>,
         is_secret: impl Fn(&str) -> bool,
@@ -82,7 +82,7 @@ impl Arguments {
         Ok(Self(given.into_iter().map(argument).collect::<Result<_, EngineError>>()?))
     }
 
-    /// Tells whether there are none.
+    /// Tells whether there are no arguments.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -115,7 +115,8 @@ impl Answer {
 
 /// An intent with its inputs.
 ///
-/// An intent without inputs converts into a request. The constructors add inputs to the other intents.
+/// An [`Intent`] without inputs is converted with `Request::from`. The constructors create requests with
+/// inputs.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Request {
@@ -128,7 +129,7 @@ pub struct Request {
     pub(super) answer: Option<Answer>,
     /// The arguments of `call`.
     pub(super) arguments: Arguments,
-    /// The plan that the intent must lead to; otherwise it is refused.
+    /// The plan that the intent must lead to; otherwise the intent is refused.
     pub(super) expected: Option<PlanFingerprint>,
     /// The plans that may remove or replace parts which are recorded well.
     pub(super) consent: Consent,
@@ -221,7 +222,8 @@ impl Request {
         &self.packages
     }
 
-    /// Tells whether a saved plan can carry the intent: it has no inputs that are kept secret or used once.
+    /// Tells whether the intent can be stored in a saved plan: none of its inputs is kept secret or used only
+    /// once.
     pub fn can_be_saved(&self) -> bool {
         self.answer.is_none() && !self.intent.repeats()
     }
@@ -234,7 +236,8 @@ pub struct Desired {
     pub topology: Topology,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// The assembly that it belongs to: the factory of an application. It is that of the records, if there are any.
+    /// The assembly that it belongs to: the factory of an application. For a recorded assembly this is
+    /// ignored, and its recorded owner stays.
     pub owner: Option<AssemblyName>,
     /// The published application that it is launched from.
     pub application: Option<LaunchedFrom>,
@@ -258,7 +261,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Tells whether it selects all parts.
+    /// Tells whether the selection contains all parts.
     pub fn is_all(&self) -> bool {
         self.target.is_empty() && self.except.is_empty()
     }
@@ -286,8 +289,8 @@ pub struct UpOptions {
     /// declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
-    /// Whether parts are also stopped and removed with the new packages, instead of those that they were created
-    /// from.
+    /// Whether parts are also stopped and removed with the new packages, instead of the packages that they
+    /// were created from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub current_packages: bool,
     /// Whether an assembly that exists already is refused instead of changed.

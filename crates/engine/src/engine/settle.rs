@@ -62,7 +62,7 @@ impl Engine {
     /// Returns a snapshot in which undecided calls have ended as the operator answered. Refuses if an undecided
     /// call has no answer.
     ///
-    /// Other open calls of an interrupted process stay open, since observing them exceeds a dry run.
+    /// Other open calls of an interrupted process stay open, since a dry run must not observe them.
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,
@@ -109,7 +109,7 @@ impl Engine {
         snapshot.ok_or_else(|| EngineError::Unknown { name: name.clone(), known: Vec::new() })
     }
 
-    /// Repeats the open calls. Jobs that have run answer from their recorded outcomes.
+    /// Repeats the open calls. A job that has already run does not run again: its recorded outcome is used.
     async fn settle(&self, lease: &Lease, snapshot: Snapshot, stop: &Stop) -> Result<(), EngineError> {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
@@ -151,8 +151,8 @@ impl Engine {
     ) -> Result<Vec<Batch>, EngineError> {
         let Answer { what: answer, published, natural, .. } = answer;
         let name = snapshot.assembly.name.clone();
-        // The pairs that are lost with an element depend on the version that has it, which may not be the
-        // newest.
+        // The pairs that are lost with an element depend on the version that contains the element, which may
+        // not be the newest.
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;

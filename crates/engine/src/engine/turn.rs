@@ -1,4 +1,5 @@
-//! Turns of daemons at the duties of a factory. Of several daemons on one store, one does a duty at each of its times.
+//! Turns of daemons at the duties of a factory. If several daemons use one store, only one of them performs a
+//! duty at each of its times.
 //!
 //! A turn holds the lease of the factory, so no duty of a factory runs beside another one. The time of a turn is recorded
 //! under that lease. A daemon that comes later finds it, and skips its own turn.
@@ -69,7 +70,7 @@ impl DutyTurn {
     /// Does the work of the duty, and ends the turn.
     ///
     /// # Errors
-    /// That of the work, or of the store. A lost lease ends the work.
+    /// The error of the work, or of the store. A lost lease ends the work.
     pub async fn run<T, E: From<StoreError>>(
         mut self,
         work: impl Future<Output = Result<T, E>>,
@@ -82,7 +83,7 @@ impl DutyTurn {
     }
 }
 
-/// The last turn at a duty. The times of one kind are compared with each other only.
+/// The last turn at a duty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LastTurn {
     /// The daemon that had it.
@@ -102,13 +103,16 @@ impl LastTurn {
         Self { holder: lease.holder.clone(), began: lease.since, fired }
     }
 
-    /// Tells whether a turn that would begin with `lease` is over, because this one was had for its time.
+    /// Tells whether a turn for `time`, which would begin with `lease`, is over because this turn already
+    /// covers that time.
     ///
-    /// A daemon does not skip a turn because of its own last one: its schedule has them apart.
+    /// A daemon does not skip a turn because of its own last turn: its own schedule already separates the
+    /// two.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
-            // The other daemon may have begun late. Then it has counted all fire times until that as one.
+            // The other daemon may have begun late. Then it has counted all fire times until its beginning as
+            // one.
             TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
             TurnTime::Every(period) => {
                 // A daemon that is a little early takes its turn. Otherwise it would be a whole period late.

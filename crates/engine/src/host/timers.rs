@@ -41,7 +41,7 @@ impl<K: Clone + Ord> Timers<K> {
         self.times = self.agenda.iter().map(|(at, timer)| (timer.clone(), *at)).collect();
     }
 
-    /// Waits for the next timer, and removes it. Never returns without a timer.
+    /// Waits for the next timer, and removes it. Never returns if there is no timer.
     pub(super) async fn next(&mut self) -> K {
         let Some((at, _)) = self.agenda.first() else { return std::future::pending().await };
         sleep_until(*at).await;

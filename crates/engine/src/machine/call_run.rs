@@ -7,7 +7,7 @@ use windlass_driver::{Call, Driver, Nature};
 use windlass_model::record::{CallRecord, CallState, Failure, FailureKind};
 use windlass_secret::SecretRef;
 
-/// A call that is being made, and what is known of its jobs.
+/// A call that is being made, and the facts known about its jobs.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own, and they come in any combination"
@@ -21,7 +21,7 @@ pub(super) struct CallRun {
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
-    /// Whether the next observation decides if a lost call happened.
+    /// Whether the next observation decides if a lost call was executed.
     pub(super) recovering: bool,
     /// Whether the call waits for its next attempt.
     pub(super) repeats: bool,
@@ -42,8 +42,8 @@ impl CallRun {
         self.record.state == CallState::Open
     }
 
-    /// Tells whether a failed call may have acted. If the kind of failure doesn't decide that, a started job
-    /// does.
+    /// Tells whether a failed call may have acted. If the kind of failure doesn't tell, the call may have
+    /// acted once one of its jobs has started.
     pub(super) fn may_have_acted(&self, failure: &Failure) -> bool {
         match failure.kind {
             FailureKind::Refused | FailureKind::AlreadyExists => false,

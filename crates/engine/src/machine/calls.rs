@@ -18,8 +18,8 @@ use crate::engine::PublishedOutputs;
 use crate::report::Answered;
 
 impl ProcessMachine {
-    /// Performs a call, unless it creates a relationship with an end that has failed. A job of an earlier process
-    /// still answers then, but no new one begins.
+    /// Performs a call, unless it creates a relationship with an end that has failed. In that case a job of
+    /// an earlier process is still awaited, but no new job begins.
     pub(super) fn resume(&mut self, id: &CallId) {
         let failed_endpoint = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
         self.perform(id, failed_endpoint);
@@ -342,8 +342,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call has ceased a relationship that is gone since, because one of its endpoints was removed.
-    /// Its outcome says nothing about a relationship that is created there again.
+    /// Tells whether a call has ceased a relationship that no longer exists, because one of its endpoints was
+    /// removed since. The outcome of the call says nothing about a new relationship between the same
+    /// endpoints.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -366,8 +367,9 @@ impl ProcessMachine {
 
     /// Ends a call that was stopped before this attempt ran a job.
     ///
-    /// A first attempt leaves nothing. Earlier attempts have run jobs: what they did counts, unless an observation
-    /// has shown that they did nothing. A call of an earlier process stays open for the next one.
+    /// If it was the first attempt, nothing has been done. Otherwise earlier attempts have run jobs, and
+    /// their effects count, unless an observation has shown that there are none. A call of an earlier process
+    /// stays open for the next process.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {
@@ -411,10 +413,11 @@ impl ProcessMachine {
 
     /// Records the state of an element whose transition was cancelled.
     ///
-    /// - Create, Install: half of the instance may exist, and `down` must clean it up. The element has failed.
-    /// - Stop: the element may still do half of its work. It is Broken, and not re-created, since nothing was
+    /// - Create, Install: the instance may exist in part, and `down` must remove it. The element is Failed.
+    /// - Stop: the element may still work in part. It is Broken, and is not re-created, since nothing was
     ///   lost.
-    /// - Others: the state stays. A started element may run all the same, and a removed one may be partly gone.
+    /// - Others: the state stays. But a started element may run nevertheless, and a removed one may be partly
+    ///   gone.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {
@@ -429,7 +432,7 @@ impl ProcessMachine {
                 self.reach(element, State::Broken, Some(*process));
                 self.note_failure(element, Some(failure.clone()));
             }
-            // Start has succeeded, which is on record.
+            // The success of Start is already recorded.
             Action::Transition(Transition::Integrity) => {}
             Action::Transition(transition) => self.note_attempt(element, *transition),
             _ => {}
@@ -455,7 +458,7 @@ impl ProcessMachine {
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
         let CallRecord { element, action, pair, then, process, step, side, .. } = &run.record;
-        // The values that an earlier process gave to its job are not on record.
+        // The values that an earlier process gave to its job are not recorded.
         if !run.taken_up {
             self.record_inputs(element, action, *side, Some(&run.call));
         }

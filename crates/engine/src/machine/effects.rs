@@ -117,7 +117,7 @@ impl ProcessMachine {
     pub(super) fn note_attempt(&mut self, element: &ElementName, transition: Transition) {
         use Transition::{Delete, Integrity, Reconfigure, Start, Uninstall};
         if transition == Reconfigure {
-            // Unlike the attempt, this outlasts a Stop.
+            // Unlike `attempted`, this flag is kept after a Stop.
             return self.update_element(element, |record| record.values_in_doubt = true);
         }
         let is_telling = matches!(transition, Start | Integrity | Uninstall | Delete);
@@ -149,7 +149,7 @@ impl ProcessMachine {
     pub(super) fn reach(&mut self, element: &ElementName, to: State, process: Option<ProcessId>) {
         self.failed_parts.remove(element, self.world.topology());
         if to == State::Absent {
-            // It is about an instance that is gone.
+            // The private state describes an instance that is gone.
             self.world.drop_private(element, |_| true, &mut self.out.batch);
         }
         let now = self.now;
@@ -300,7 +300,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the failures of operations, which have succeeded since on elements that made no transition.
+    /// Drops the failures of operations from the records of elements that are neither Failed nor Broken.
+    /// These operations have succeeded since, but only a transition of the element drops its recorded
+    /// failure.
     fn forget_failures(&mut self) {
         if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;
@@ -384,8 +386,8 @@ impl ProcessMachine {
         self.update_pair(key, |record| (record.begun, record.in_doubt) = (begun, true));
     }
 
-    /// Returns the operations that were called to create a relationship, once `called` of them were called.
-    /// Returns none for a created relationship, which is being ceased.
+    /// Returns the first `called` operations that were called to create a relationship. Returns none for a
+    /// created relationship, which is being ceased.
     fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
         if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
             return Vec::new();

@@ -3,7 +3,7 @@
 //! A step makes its calls one after the other. For each call the machine
 //!
 //! 1. records the call durably;
-//! 2. has it performed;
+//! 2. lets its driver perform it;
 //! 3. applies the report, and observes the instance while it converges;
 //! 4. records in one batch the end of the call, all changes, and the new state of the element.
 //!
@@ -86,11 +86,11 @@ pub(crate) enum Timer {
 pub(crate) enum Command {
     /// Commits a batch. Its acknowledgements follow when it is durable.
     Commit { batch: Batch, acks: Vec<Ack> },
-    /// Performs a call. With an obstacle, only a job that exists already answers.
+    /// Performs a call. With a `failed_endpoint`, no new job begins; only an existing job is awaited.
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
-    /// Requests a slot of a location, which [`Event::Slot`] brings unless a stop is requested before.
+    /// Requests a slot of a location. [`Event::Slot`] delivers it, unless a stop is requested before.
     TakeSlot(LimitedLocation),
     /// Answers a checkpoint, so that its driver continues.
     Reply { reply: u64, result: Result<(), Failure> },
@@ -125,8 +125,7 @@ pub struct Tally {
     pub succeeded: u32,
     /// Steps that failed.
     pub failed: u32,
-    /// Failed steps that call the packages which parts were created from: usually those that an earlier `up`
-    /// pinned.
+    /// Failed steps that use the packages from which parts were created, usually pinned by an earlier `up`.
     pub failed_with_pinned: u32,
     /// Steps that did not start because a step that they need did not succeed.
     pub skipped: u32,
@@ -179,7 +178,7 @@ pub(crate) struct ProcessMachine {
     failed_parts: FailedParts,
     /// Elements with a transition of unknown outcome since the plan was made.
     undecided: HashSet<ElementName>,
-    /// Open calls of earlier processes, which the machine takes up when it begins.
+    /// Open calls of earlier processes, which the machine resumes when it begins.
     left_open: Vec<CallRecord>,
     /// The running pauses between batches.
     pauses: BTreeSet<StepKey>,
@@ -218,12 +217,12 @@ struct StepRun {
     left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,
-    /// The time at which this process took it up, if an earlier one began it.
+    /// The time at which this process resumed the step, if an earlier process began it.
     resumed: Option<Timestamp>,
     recorded: bool,
     /// The slot of the location of its call, kept for further calls there.
     slot: Option<JobSlot>,
-    /// The open call of an earlier process, until it is taken up.
+    /// The open call of an earlier process, until it is resumed.
     left_open: Option<CallRecord>,
 }
 
@@ -430,15 +429,15 @@ impl ProcessMachine {
         }
     }
 
-    /// Takes up the open calls of earlier processes.
+    /// Resumes the open calls of earlier processes.
     fn take_up(&mut self) {
         for record in std::mem::take(&mut self.left_open) {
             self.reopen(record);
         }
     }
 
-    /// Gives a slot to the first step that is parked at its location. A slot that no step can use now is free
-    /// again.
+    /// Gives a slot to the first step that is parked at its location. A slot that no step can use now is
+    /// freed.
     fn admit(&mut self, slot: JobSlot) {
         if self.cancelling {
             return;
@@ -453,7 +452,7 @@ impl ProcessMachine {
     /// Starts nothing more. Parked steps and pauses end at once, and running calls come to their end.
     fn cancel(&mut self) {
         self.cancelling = true;
-        // The next process takes these calls up.
+        // The next process resumes these calls.
         self.left_open.clear();
         for step in self.pauses.clone() {
             self.end_pause(step, StepEnd::Cancelled);

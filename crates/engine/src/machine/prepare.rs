@@ -77,7 +77,7 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// A call that nobody makes, with its driver.
+/// A call that is not executed, with its driver.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.
@@ -201,7 +201,8 @@ impl Preparer {
             .collect()
     }
 
-    /// Prepares a call of an element that nobody makes, for a report that was not asked for.
+    /// Prepares a call that is not executed. With it, the engine applies a report about an element that no
+    /// call has requested.
     pub(crate) fn unasked(
         &mut self,
         world: &World,

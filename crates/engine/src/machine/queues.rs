@@ -25,7 +25,8 @@ pub(super) struct Queues {
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// Elements that a call has left while steps were parked there. An element that is in use again is skipped.
+    /// Elements on which a call has ended while steps were parked for them. An element that is in use again
+    /// is skipped.
     left: VecDeque<ElementName>,
     /// The parked steps of each location. A queue stays until a requested slot has come.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
@@ -89,7 +90,8 @@ impl Queues {
 
     /// Returns the next parked step whose element is free, if one more call may run.
     ///
-    /// The step leaves its queue. If it doesn't enter the element now, the next step of the queue may.
+    /// The step leaves its queue. If it doesn't start a call on the element now, the next step of the queue
+    /// may.
     pub(super) fn wake(&mut self) -> Option<StepKey> {
         while self.has_slot() {
             let element = self.left.front()?;
@@ -117,13 +119,14 @@ impl Queues {
         }
     }
 
-    /// Returns the locations of which a slot must be requested now. There are none while no more call may run,
-    /// since a slot must not wait for a call.
+    /// Returns the locations at which a slot must be requested now. There are none while the limit of
+    /// concurrent calls is reached, since no slot may stay unused meanwhile.
     pub(super) fn take_requests(&mut self) -> Vec<LimitedLocation> {
         if self.has_slot() { std::mem::take(&mut self.unrequested) } else { Vec::new() }
     }
 
-    /// Returns the step that gets a requested slot; `None` if no more call may run meanwhile.
+    /// Returns the step that gets a requested slot; `None` if the limit of concurrent calls was reached
+    /// meanwhile.
     pub(super) fn admit(&mut self, location: &LimitedLocation) -> Option<StepKey> {
         let has_slot = self.has_slot();
         let queue = self.locations.get_mut(location)?;

@@ -1,4 +1,5 @@
-//! The ready sources of a relationship: a failed source doesn't keep the others from the target.
+//! The ready sources of a relationship: a failed source doesn't prevent the relationship of the others to the
+//! target.
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Failure, FailureKind, PairKey};

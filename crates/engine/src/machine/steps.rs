@@ -81,7 +81,8 @@ impl ProcessMachine {
                     &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
-                    // An earlier version with more operations may have called all that this one needs.
+                    // An earlier version with more operations may have called all operations that this
+                    // version needs.
                     let is_whole = made && self.world.pairs.get(&key).is_some_and(PairRecord::is_half_made);
                     // The version that the pair was created from may have operations to cease it.
                     if !(operations.is_empty() || is_whole)
@@ -360,7 +361,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Restores the step of an open call of an earlier process, and takes the call up.
+    /// Restores the step of an open call of an earlier process, and resumes the call.
     pub(super) fn reopen(&mut self, record: CallRecord) {
         let key = (record.process, record.step);
         self.unfinished += 1;
@@ -379,7 +380,8 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Takes up an open call of an earlier process. Its jobs answer from their recorded outcomes.
+    /// Resumes an open call of an earlier process. For jobs that have ended, their recorded outcomes are
+    /// used.
     fn take_up_call(&mut self, key: StepKey, record: CallRecord) {
         let id = record.id.clone();
         let converging = matches!(record.state, CallState::Converging { .. });
@@ -407,7 +409,7 @@ impl ProcessMachine {
                 if converging {
                     self.out.wake(Timer::Call(id), self.now);
                 } else {
-                    // The call may already have happened. The journal then answers from its jobs, and nothing
+                    // The call may already have been executed. The journal then uses its jobs, and nothing
                     // runs twice.
                     self.resume(&id);
                 }

@@ -47,7 +47,7 @@ impl Instances {
         }
     }
 
-    /// Drops an element without a record of it.
+    /// Drops the record of an element from memory only.
     pub(crate) fn remove(&mut self, element: &ElementName) {
         self.0.remove(element);
     }

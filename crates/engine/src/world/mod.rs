@@ -2,7 +2,7 @@
 //!
 //! Every change is made here first and yields the changes to commit, so memory and store can't differ.
 //!
-//! [`World`] has the topologies and the states of elements. Its other parts are types of their own.
+//! [`World`] contains the topologies and the states of elements. Its other parts are types of their own.
 
 mod instances;
 mod packages;
@@ -98,8 +98,8 @@ impl World {
         }
     }
 
-    /// Returns the pairs that a removed element takes with it: its own, and those of each assembly that is
-    /// incomplete without it.
+    /// Returns the pairs that are lost with a removed element: its own pairs, and the pairs of each assembly
+    /// that is incomplete without it.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.pairs.is_tied(element) {
             return Vec::new();
@@ -111,7 +111,7 @@ impl World {
         keys.filter(|key| ends.contains(&key.source) || ends.contains(&key.target)).cloned().collect()
     }
 
-    /// Tells whether an element belongs to an assembly, in the newest version that has this assembly.
+    /// Tells whether an element belongs to an assembly, in the newest version that contains this assembly.
     fn belongs(&self, part: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
@@ -128,7 +128,7 @@ impl World {
         element.assembly() != self.assembly.name
     }
 
-    /// Returns the world of an element: this one, or that of another assembly.
+    /// Returns the world of an element: this world, or the world of another assembly.
     pub(crate) fn home(&self, element: &ElementName) -> &Self {
         match self.foreign_assemblies.get(&element.assembly()) {
             Some(foreign) => &foreign.world,
@@ -207,7 +207,7 @@ impl World {
     }
 
     /// Returns the operations that were called for a half-created relationship, with their undo calls. Older
-    /// records have only the number of these operations.
+    /// records contain only the number of these operations.
     pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
         let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
         if !pair.begun.is_empty() {
@@ -226,7 +226,7 @@ impl World {
         Some(Begun { operation: relationship.create.get(at)?.clone(), undo: relationship.undo_of(at) })
     }
 
-    /// Resolves an operation of a pair to the resource that has it.
+    /// Returns the resource on which an operation of a pair is called, and the name of the operation there.
     pub(crate) fn operation(
         &self,
         pair: &PairKey,

@@ -43,7 +43,7 @@ impl Packages {
     /// Sets the packages of the desired version by their digests, from `given` and the previous ones.
     ///
     /// # Errors
-    /// The first package that is in neither. The others are set nevertheless.
+    /// The name of the first package that is found in neither. The others are set nevertheless.
     pub(crate) fn desire(
         &mut self,
         pinned: &BTreeMap<DescriptorName, PackageDigest>,
@@ -94,9 +94,9 @@ impl Packages {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }
 
-    /// Returns the package of an element with a record. An instance that its driver does not keep after a change
-    /// of its package uses the old one, also for the desired version. An element that never came to be is cleaned
-    /// up with the desired one.
+    /// Returns the package of an element with a record. If the driver does not keep an instance after a
+    /// change of its package, the instance uses the old package, also for the desired version. If it does
+    /// keep it, leftovers of a failed creation are removed with the desired package.
     pub(crate) fn of(
         &self,
         element: &Element,
@@ -115,8 +115,8 @@ impl Packages {
         };
         let previous = previous
             .filter(|previous| is_outdated() || side == Side::Installed && is_installed(previous.as_ref()));
-        // A reference that is no longer desired has no record of its package, so a former one of that name is
-        // used.
+        // A reference that is no longer desired has no record of its package, so a previous package of that
+        // name is used.
         let parted = || {
             let of_name = self.previous.values().filter(|package| package.name() == &element.descriptor);
             of_name.min_by_key(|package| &package.digest().0)
@@ -146,8 +146,8 @@ fn never_was(record: &ElementRecord) -> bool {
         && matches!(record.attempted, Some(Transition::Create | Transition::Install))
 }
 
-/// Tells whether the drivers of a package keep its instances for another package: the same drivers, and each
-/// of them agrees.
+/// Tells whether the drivers of a package keep its instances for another package: both name the same drivers,
+/// and each driver agrees.
 fn keeps(drivers: &Registry, old: &Package, new: &Package) -> bool {
     let named = old.bindings().drivers();
     let agrees = |kind| {

@@ -1,4 +1,4 @@
-//! The secrets of an assembly in clear, and their changes.
+//! The secrets of an assembly in plain text, and their changes.
 
 use std::collections::BTreeMap;
 

@@ -80,8 +80,8 @@ impl SandboxPlan {
         say(&["--uid", &self.uid.to_string(), "--gid", &self.gid.to_string(), "--hostname", "sandbox"]);
         say(&["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--info-fd", info_fd]);
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
-        // A job started by the host's root has no capability, but owns the files that root may write to. So
-        // they are covered here; `bwrap` covers them only where it could write itself. The kernel decides
+        // A job of the host's root has no capability, but owns the files that root may write to. So these
+        // paths are covered here: `bwrap` itself covers only paths that it can write to. The kernel decides
         // which of these paths exist, and they are the same inside and outside of the sandbox.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {

@@ -1,8 +1,8 @@
 //! Control groups of jobs: limits that the kernel enforces, and a kill that no process escapes.
 //!
 //! A job gets a group where groups can be created: as root, or below a group that was delegated to this
-//! process. Elsewhere the limits are no [capability](crate::Capability), and the processes of a job are
-//! signalled one by one.
+//! process. Elsewhere a runtime lacks the [capabilities](crate::Capability) for limits, and the processes of
+//! a job are signalled one by one.
 //!
 //! Both versions of the interface are supported. A host may have version 2 only. It may also have version 1
 //! for some controllers, and beside it a version 2 without controllers, which can still kill a group as a

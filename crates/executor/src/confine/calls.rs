@@ -1,8 +1,8 @@
 //! The refused system calls.
 //!
-//! This is a list of refused calls, not of allowed ones. Jobs run arbitrary programs, and a filter that
-//! breaks a program by refusing an unlisted call gets switched off. The list is that of container engines by
-//! default, without the calls that are refused for missing privileges anyway.
+//! This is a list of refused calls, not of allowed ones. Jobs run arbitrary programs. Users would switch off
+//! a filter that breaks a program because it refuses an unlisted call. The list is the default list of
+//! container engines, without the calls that fail anyway for lack of privileges.
 
 use std::{
     collections::BTreeMap,
@@ -72,7 +72,7 @@ const REFUSED: &[libc::c_long] = &[
 ];
 
 /// Socket families that jobs may use: those that are separate for each network namespace. Other families
-/// reach the host's own, in any namespace: virtual machines (vsock), radio, the kernel's ciphers.
+/// reach the host from any namespace: virtual machines (vsock), radio, the kernel's ciphers.
 const FAMILIES: [libc::c_int; 6] =
     [libc::AF_UNSPEC, libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_PACKET];
 

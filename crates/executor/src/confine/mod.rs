@@ -1,4 +1,5 @@
-//! Confines a process to less than its user may do: system-call filters (seccomp) and file access (Landlock).
+//! Restricts a process further than the rights of its user: system-call filters (seccomp) and file access
+//! (Landlock).
 //!
 //! Both need no privileges and no external program. They bind a process and all its descendants, and can't be
 //! undone. [`Confinement::probe`] reports the features of the kernel. A runtime whose confinement the kernel

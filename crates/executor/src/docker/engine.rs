@@ -23,7 +23,7 @@ use crate::{
 /// Maximum time for an engine to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(2);
 
-/// The same over ssh, which first connects and starts a program.
+/// Maximum time for an answer to a ping over ssh, which first connects and starts a program.
 const SSH_PING_LIMIT: Duration = Duration::from_secs(20);
 
 /// Default time limit of one call.
@@ -178,9 +178,9 @@ impl Engine {
         Ok(self.description(&version, &info, rootless))
     }
 
-    /// Waits until a container is gone that ends by itself and that the engine then removes. Removes it by
-    /// force after a time limit. It waits first, because some engines fail when a client removes a container
-    /// at the same moment.
+    /// Waits for a container that ends by itself and is then removed by the engine. Removes it by force after
+    /// a time limit. The wait comes first, because some engines fail when a client removes a container at the
+    /// same moment.
     ///
     /// # Errors
     /// As [`Self::remove_container`].

@@ -52,8 +52,8 @@ pub enum EngineError {
         /// The problem, for people.
         problem: String,
     },
-    /// A volume of an earlier version exists, whose name had no owner, and the owner's own volume doesn't.
-    /// The old one may be the owner's or another project's, so the operator has to decide.
+    /// The owner's volume does not exist, but a volume of an earlier version does, whose name contained no
+    /// owner. That volume may belong to the owner or to another project, so the operator has to decide.
     #[error(
         "the volume `{volume}` needs `{name}`, which does not exist, but `{former}` of an earlier version does: \
          copy its content with `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \
@@ -98,8 +98,9 @@ impl EngineError {
 
     /// Tells whether the engine reported that a container is changing its state, so that a retry soon helps.
     pub(crate) fn is_between_states(&self) -> bool {
-        // Podman's text is for a container that has ended but is not recorded yet. Docker's is for a
-        // container that two clients remove at once; it stays dead until it is removed once more.
+        // Podman reports the first text for a container that has ended but is not recorded yet. Docker
+        // reports the second for a container that two clients remove at once; it stays dead until it is
+        // removed once more.
         const PASSING: [&str; 2] = ["container state improper", "unable to remove filesystem"];
         matches!(self, Self::Refused { message, .. } if PASSING.iter().any(|words| message.contains(words)))
     }

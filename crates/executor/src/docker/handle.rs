@@ -72,7 +72,7 @@ impl Handle {
     }
 
     /// Waits for the end. `Err(Some)`: the job has failed to launch, or the engine has not answered for too
-    /// long. `Err(None)`: another client has the job.
+    /// long. `Err(None)`: the job belongs to another client.
     pub(crate) async fn end(&self, patience: Duration) -> Result<Arc<Outcome>, Option<String>> {
         let (mut phase, mut silent) = (self.phase.clone(), self.silent.clone());
         loop {
@@ -97,7 +97,7 @@ impl Handle {
     }
 }
 
-/// Waits until a moment; forever without one.
+/// Waits until a moment; waits forever if there is none.
 pub(crate) async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,

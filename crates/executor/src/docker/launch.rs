@@ -41,8 +41,8 @@ pub(crate) struct Running {
     pub(crate) lines: LineStream,
     /// Lines received so far.
     pub(crate) first: Vec<Line>,
-    /// Connection that proves to the container that its owner lives. Dropping it ends the proof; nothing else
-    /// is done with it.
+    /// Connection that shows the container that its owner is alive. It is only kept open. Dropping it means
+    /// that the owner is gone.
     pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
 }
 
@@ -118,8 +118,8 @@ async fn attempt(
     match start_and_send(shared, id, job, image, record).await {
         Ok(running) => Ok(Launched::Running(Box::new(running))),
         Err(error) => {
-            // The container did not receive the whole description, so the job never ran. The volume goes with
-            // the container that is removed last.
+            // The container did not receive the whole description, so the job never ran. The volume is
+            // removed with the container that is removed last.
             if let Some(shell) = shell {
                 let _panicked = shell.await;
             }

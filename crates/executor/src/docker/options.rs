@@ -7,8 +7,8 @@ use crate::{User, docker::Environment};
 /// Settings with which a [`DockerRuntime`](crate::docker::DockerRuntime) runs jobs that don't set their own.
 ///
 /// The defaults are strict: `nobody` as the user, 512 MiB of memory, 256 processes, two processors, 256 MiB
-/// of `/tmp`. A limit that the engine can't enforce is left out; its
-/// [description](crate::docker::Description::capabilities) shows which.
+/// of `/tmp`. A limit that the engine can't enforce is left out. The engine's
+/// [description](crate::docker::Description::capabilities) lists the limits that it enforces.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
 pub struct DockerOptions {

@@ -23,9 +23,9 @@ struct Info {
     rootless: bool,
 }
 
-/// Asks whether Podman runs without root. The answer contains it outside of the Docker API, so the client
-/// library drops it and the request is made by hand. Returns `None` where that is impossible (ssh, TLS), or
-/// Podman doesn't report it.
+/// Asks whether Podman runs without root. The answer contains this in a field outside of the Docker API,
+/// which the client library drops, so the request is made by hand. Returns `None` where that is impossible
+/// (ssh, TLS), or where Podman doesn't report it.
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {

@@ -311,7 +311,7 @@ impl JobTask {
     }
 }
 
-/// The reason why a job is lost that the owner's disconnection has ended, although the owner lives.
+/// The reason why a job is lost whose connection to its owner broke, although the owner lives.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

@@ -62,8 +62,8 @@ pub(crate) struct Tools {
     client: String,
     cgroup_parent: Option<String>,
     image: BuiltImage,
-    /// The current anchor, once it has started. A caller that is cancelled during the start leaves the start to
-    /// the next one.
+    /// The current anchor, once it has started. If a caller is cancelled during the start, the next caller
+    /// completes the start.
     anchor: Mutex<Arc<OnceCell<Anchor>>>,
     /// The volumes in preparation, by name. An entry lives as long as callers wait for it: an existing volume
     /// may be removed at any time.
@@ -74,7 +74,7 @@ pub(crate) struct Tools {
 /// A running anchor. It ends when this is dropped or when the client dies, and the engine removes it.
 struct Anchor {
     name: String,
-    /// Task that holds the connection, whose end ends the anchor.
+    /// Task that keeps the connection open. When it ends, the anchor ends.
     connection: AbortHandle,
     ended: Arc<AtomicBool>,
 }
@@ -121,7 +121,7 @@ impl Tools {
         Ok(anchor.name.clone())
     }
 
-    /// Returns the anchor that runs or is yet to start. Forgets one that is gone.
+    /// Returns the anchor that runs or is yet to start. Forgets an anchor that is gone.
     fn current_anchor(&self, instead_of: Option<&str>) -> Arc<OnceCell<Anchor>> {
         let mut current = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         if current.get().is_some_and(|anchor| anchor.has_ended() || instead_of == Some(&anchor.name)) {

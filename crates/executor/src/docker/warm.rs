@@ -302,7 +302,7 @@ fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
     header
 }
 
-/// A runner's stdout, extracted from the stream of both its streams. The end of its stderr is kept.
+/// A runner's stdout, extracted from the stream that also contains its stderr. The end of the stderr is kept.
 struct RunnerOutput {
     stream: Output,
     /// Received bytes that were not read yet.

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | docker archive (`docker save`) | `manifest.json` | named in it |
 //! | OCI layout | `index.json` | `blobs/sha256/<hex>` |
-//! | artifact set (an image in a component archive) | the same; older ones `artifact-descriptor.json` | `blobs/sha256.<hex>` |
+//! | artifact set (component archive) | `index.json`, old: `artifact-descriptor.json` | `blobs/sha256.<hex>` |
 //!
 //! A file that matches several formats is read as the first of them.
 

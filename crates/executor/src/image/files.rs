@@ -159,7 +159,7 @@ impl ImageFiles {
         Ok(at)
     }
 
-    /// Returns the folder of a path without its links. Creates the missing ones.
+    /// Returns the folder of a path without its links. Creates missing folders.
     fn folder(&mut self, above: &[&str]) -> io::Result<String> {
         let mut at = String::new();
         for part in above {

@@ -53,13 +53,14 @@ impl Budget {
 
 /// The files to which layers are applied. Paths are split into their parts, and are never empty.
 pub(crate) trait Target {
-    /// Adds an entry, which replaces the one at its path. Returns `false` for an entry that is skipped.
+    /// Adds an entry, which replaces an existing entry at its path. Returns `false` for an entry that is
+    /// skipped.
     fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool>;
 
     /// Removes an entry, if it exists; a folder with all its content.
     fn remove(&mut self, parts: &[&str]) -> io::Result<()>;
 
-    /// Lists the names in a folder; none if it is no folder.
+    /// Lists the names in a folder; the list is empty if the path is not a folder.
     fn children(&mut self, parts: &[&str]) -> io::Result<Vec<String>>;
 
     /// Ends a layer.

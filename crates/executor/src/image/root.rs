@@ -193,7 +193,7 @@ impl Place<'_> {
         }
     }
 
-    /// Lists the entries of this folder; none if it is no folder.
+    /// Lists the entries of this folder; the list is empty if the path is not a folder.
     pub(crate) fn children(&self) -> io::Result<Vec<String>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = match openat(self.folder, self.name, flags, Mode::empty()) {

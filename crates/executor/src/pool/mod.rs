@@ -6,10 +6,10 @@
 //! itself. When the job has ended, the runner kills its remaining processes and empties the writable folders.
 //! Then the next job may follow.
 //!
-//! A job goes to the pool if it is [`OnOwnerDeath::Kill`], does not ask to be [alone](Job::alone), and needs
-//! nothing that a reused container can't provide. All others get a fresh container, from the runtime behind
-//! the pool. Two jobs can share a container if their [`Shape`] is equal: image, network, user, limits,
-//! volumes.
+//! A job goes to the pool if its policy is [`OnOwnerDeath::Kill`], if it does not ask to be
+//! [alone](Job::alone), and if a reused container can provide all that it needs. All other jobs get a fresh
+//! container from the runtime behind the pool. Two jobs can share a container if their [`Shape`] is equal:
+//! image, network, user, limits, volumes.
 //!
 //! The jobs of a pool live and die with the process that submitted them, because that process holds the
 //! connection to their runner. A runner whose connection closes ends its job and itself. So a later process
@@ -157,7 +157,7 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     }
 }
 
-/// Waits for a container for a job. An error is the job's end without one.
+/// Waits for a container for a job. An error is the end of a job that gets no container.
 async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Result<Slot, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
     let mut cancellation = job.cancellation();

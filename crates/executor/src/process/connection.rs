@@ -54,8 +54,8 @@ impl Connection {
         };
         let replies = BufReader::new(stdout).lines();
         let mut connection = Self { stdin: child.stdin.take(), child, replies, stderr };
-        // The path is not an argument, since every user of the host can read those. If the send fails, the
-        // greeting fails too and reports the reason.
+        // The path is not an argument, since every user of the host can read arguments. If the send fails,
+        // the greeting fails too and reports the reason.
         let _sent = connection.send(&Request::Open { state: state.path().to_owned() }).await;
         match connection.handshake().await {
             Ok(()) => Ok(connection),

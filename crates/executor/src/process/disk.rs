@@ -158,7 +158,8 @@ impl Disk {
         }
     }
 
-    /// The same for a job that may be lost; `None` if there is none.
+    /// Moves the folder of an ended or lost job away, and returns its new path; `None` if there is no such
+    /// job.
     pub(crate) fn put_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         match self.inspect(id)? {
             FolderState::Absent => return Ok(None),
@@ -188,7 +189,7 @@ impl Disk {
     }
 
     /// Tells whether a job belongs to an owner. A truncated record, which a power cut may leave, has no
-    /// owner. An unreadable one is an error, since its owner is unknown.
+    /// owner. An unreadable record is an error, since its owner is unknown.
     fn is_of(&self, id: &JobId, owner: &Owner) -> Result<bool, RuntimeError> {
         let folder = self.folder(id);
         match record::read(&folder) {
@@ -211,7 +212,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Opens the named pipe of each living supervisor, and removes those of dead ones.
+    /// Opens the named pipe of each living supervisor, and removes the pipes of dead supervisors.
     fn each_control(&self, mut visit: impl FnMut(File) -> io::Result<()>) -> Result<(), RuntimeError> {
         let control = self.state.control();
         let names = entries(&control).map_err(storage("list", &control))?;

@@ -191,7 +191,8 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Cancels a queued job itself, any other through the supervisor. Returns `false` if there is none.
+    /// Cancels a queued job directly, and any other job through the supervisor. Returns `false` if there is
+    /// no such job.
     async fn cancel(&mut self, id: &JobId, grace: Duration) -> bool {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);
@@ -232,7 +233,7 @@ impl Dispatcher {
         self.release_survivors();
     }
 
-    /// Releases the jobs that outlive their owner, once all others have ended. If no job is left instead, the
+    /// Releases the jobs that outlive their owner, once all others have ended. If no job is left at all, the
     /// supervisor exits, and that exit is awaited.
     fn release_survivors(&mut self) {
         let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;

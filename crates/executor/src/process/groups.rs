@@ -1,4 +1,4 @@
-//! Records the control groups of supervisors, and ends those of dead ones.
+//! Records the control groups of supervisors, and ends the groups of dead supervisors.
 //!
 //! A supervisor that creates a group first writes its path to a file beside its named pipe. A process that
 //! later opens or tidies the jobs' folder checks whether that pipe has a reader. If not, it ends all
@@ -50,7 +50,7 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whether a group has this folder's prefix. Others are never ended, whatever the file contains.
+/// Tells whether a group has this folder's prefix. Other groups are never ended, whatever the file contains.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))

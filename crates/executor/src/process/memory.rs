@@ -4,10 +4,10 @@
 //! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the state folder>/<supervisor>-<number>
 //! ```
 //!
-//! The folder of the job has a link to that file, so that readers of a stream need not distinguish. A stream
-//! that becomes too long, or finds no space, moves to the disk. When the supervisor exits, the output of jobs
-//! that were not removed moves to the disk too, since memory is lost at a reboot. Files without a link belong
-//! to removed jobs.
+//! The folder of the job has a link to that file, so that readers of a stream need not know where it is. A
+//! stream that becomes too long, or finds no space, moves to the disk. When the supervisor exits, the output
+//! of jobs that were not removed moves to the disk too, since memory is lost at a reboot. Files without a
+//! link belong to removed jobs.
 //!
 //! The folder's name needs both path and inode. The path alone is ambiguous when two containers share the
 //! memory. The inode alone is ambiguous when a folder is removed and the next one reuses its number.

@@ -47,7 +47,7 @@ const FEW: i32 = 512;
 ///
 /// A process that lives during the whole scan, or has a living ancestor in the list, is not missed. Ids are
 /// visited in order, up to the last id assigned by then, so a child is visited after its parent. If the child
-/// did not exist yet, its parent did.
+/// did not exist yet, its parent did, and is in the list.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
     let mut next = oldest;

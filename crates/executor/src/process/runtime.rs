@@ -74,7 +74,7 @@ impl ProcessRuntime {
     }
 
     /// Opens a runtime. It includes the jobs that other processes submitted, and removes the incomplete jobs
-    /// of dead ones. It starts no process yet.
+    /// of dead processes. It starts no process yet.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the kernel can't enforce the
@@ -153,7 +153,7 @@ impl ProcessRuntime {
     }
 
     /// Moves a job's folder away, so that the job is gone for all callers, and deletes it in the background.
-    /// Returns `false` if there was none.
+    /// Returns `false` if there was no folder.
     async fn put_away(&self, id: &JobId) -> Result<bool, RuntimeError> {
         let gone = || unavailable("the tokio runtime is shutting down");
         let permit = self.removals.clone().acquire_owned().await.map_err(|_| gone())?;

@@ -53,7 +53,7 @@ pub(crate) struct Staging {
     _lock: File,
 }
 
-/// The environment that a runtime adds to a job; nothing on the host.
+/// The environment that a runtime adds to a job. The process runtime adds no sandbox and no variables.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnvironment {
     /// Plan of the job's sandbox. Volumes are added to it.
@@ -218,8 +218,8 @@ impl Drop for Staged {
     }
 }
 
-/// Removes the staging folders of dead owners. Sandboxes that a dead supervisor had prewarmed are ended first:
-/// one that was just being made may have missed its death.
+/// Removes the staging folders of dead owners. Sandboxes that a dead supervisor had prewarmed are ended
+/// first: a sandbox that was being created at its death may still run.
 fn sweep(root: &Path) -> io::Result<()> {
     for name in entries(root)? {
         let path = root.join(name);

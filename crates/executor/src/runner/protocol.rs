@@ -167,7 +167,7 @@ pub(crate) struct OutputSpec {
     pub(crate) path: String,
     /// Maximum size in bytes.
     pub(crate) max_bytes: u64,
-    /// Whether the path is a folder: it is created, and its content is that of `folder_content`.
+    /// Whether the path is a folder: it is created, and its content is encoded by `folder_content`.
     pub(crate) is_folder: bool,
 }
 

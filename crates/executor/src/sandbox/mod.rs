@@ -20,12 +20,12 @@
 //! | `/tmp`, `/dev/shm` | in memory, of limited size; `TMPDIR` is `/tmp` |
 //! | `/proc` | its own processes; the first of them belongs to this crate |
 //! | `/dev` | `null zero full random urandom` and the standard streams; no terminals |
-//! | volumes | at the path in the job; an empty folder is created in the image if it has none there |
+//! | volumes | at the path that the job sets; an empty folder is created in the image if it is missing |
 //!
-//! Its variables are those of every job, then those of the image, then those of the job; later ones win. The
-//! image's entry point and command are not used, since a job names its command. The job runs as the user that
-//! it names, else as the one the image names by number, else as 1000. Outside of the sandbox all of these are
-//! the user of the supervisor, without additional rights.
+//! A job has the variables of every job, then those of its image, then those that it sets; later ones
+//! override earlier ones. The image's entry point and command are not used, since a job names its command.
+//! The job runs as the user that it names, else as the user that the image names by number, else as 1000.
+//! Outside of the sandbox each of these is the user of the supervisor, without additional rights.
 //!
 //! The job has no network unless it asks for the host's ([`Network::Host`](crate::Network::Host)). A network
 //! behind a bridge is refused, since it needs privileges on the host.

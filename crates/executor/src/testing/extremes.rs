@@ -75,9 +75,9 @@ pub async fn memory_is_limited(subject: &Subject) {
     assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
 }
 
-/// The memory limit covers all processes of a job. If another process than the main one is killed, the main
-/// process decides the end. Exit code 137, which a shell passes on, counts as out of memory; any other code
-/// is reported unchanged.
+/// The memory limit covers all processes of a job. If a process other than the main process is killed, the
+/// main process decides the end. Exit code 137, which a shell passes on, counts as out of memory; any other
+/// code is reported unchanged.
 pub async fn memory_of_all_is_limited(subject: &Subject) {
     let limits = Limits { memory_bytes: Some(32 * MB), grace: Duration::ZERO, ..Limits::default() };
     let job = |holders, code| subject.sh(&hold(holders, code)).limits(limits.clone());
@@ -94,8 +94,9 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
 }
 
 /// Returns a script that prints `all` when this many processes hold five megabytes each at the same time. It
-/// fails with `code` when one of them is killed. They start one after the other, so that few are killed. A
-/// shell holds the text that it reads twice for a moment, and would be replaced by its last command.
+/// fails with `code` when one of them is killed. The processes start one after the other, so that few are
+/// killed. For a moment, a shell holds two copies of the text that it reads. It would be replaced by its last
+/// command.
 fn hold(holders: u32, code: u8) -> String {
     let holder = "x=$(head -c 5000000 /dev/zero | tr \"\\000\" x); echo full >&3; sleep 600; :";
     format!(

@@ -10,7 +10,7 @@ use crate::{End, Output, VolumeName};
 const USUAL: [&str; 11] =
     ["PATH", "HOME", "TMPDIR", "LANG", "WINDLASS_JOB", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TERM"];
 
-/// A job sees only the variables that it is given, and none of the submitting process.
+/// A job sees only the variables that it is given, and no variables of the submitting process.
 pub async fn environment_is_cleared(subject: &Subject) {
     let job = subject.sh("env").env("GIVEN", "by the job").env("LANG", "C");
     let printed = subject.printed(job).await;

@@ -8,8 +8,8 @@ use crate::{End, Found, JobId, Owner, RuntimeError};
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// Of several submissions with one id the first one's job runs, once, even when it has ended long before the
-/// last submission.
+/// If several jobs are submitted with one id, the first one runs, and only once, even when it has ended long
+/// before the last submission.
 pub async fn submitted_twice_runs_once(subject: &Subject) {
     let (runtime, id) = (subject.runtime(), subject.id());
     let (first, second) = (subject.sh("echo first"), subject.sh("echo second"));

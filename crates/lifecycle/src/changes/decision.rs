@@ -22,7 +22,7 @@ impl<'a> ChangeRules<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the last rank of parts without another requirement.
+    /// Returns the last rank of a part, unless a relationship requires a higher one.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
         goal.rank().unwrap_or(rank::ABSENT)

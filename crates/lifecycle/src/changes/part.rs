@@ -167,7 +167,7 @@ impl<'a> Part<'a> {
 
     /// Returns the step in which the part leaves a rank, or the next lower rank that its path leaves.
     ///
-    /// Returns `None` for a rank that the part does not have.
+    /// Returns `None` for Absent, and for Created if the part does not have that state.
     pub(crate) fn leaving(&self, rank: u8) -> Option<Draft> {
         let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
         if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {

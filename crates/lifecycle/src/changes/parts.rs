@@ -120,9 +120,10 @@ impl<'a> Parts<'a> {
 
     /// Raises the last rank of parts if a relationship requires more than the goal.
     ///
-    /// The target drives. If it reaches the state that the relationship names, and the relationship is
-    /// created before that, the source must be at its own state. A relationship is examined again after one
-    /// of its targets was raised. A dependency only orders the steps, so a lower goal also holds for its source.
+    /// The target determines the requirement. If it reaches the state that the relationship names for it, and
+    /// the relationship is created before that, the source must reach the state named for the source. A
+    /// relationship is examined again after one of its targets was raised. A dependency only orders the
+    /// steps, so it raises no source above the goal.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;
@@ -161,8 +162,8 @@ impl<'a> Parts<'a> {
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)
     }
 
-    /// Returns the path of a node of a relationship, which is a resource, or all resources in an assembly. Returns
-    /// also the place of a resource in the list.
+    /// Returns the path of a node of a relationship. For an assembly, it is the common path of all its
+    /// resources. For a resource, also returns its place in the list.
     pub(crate) fn node(&self, topology: &Topology, node: &Element) -> (NodePath, Option<usize>) {
         let of = |place: Option<usize>| place.map_or(NodePath::default(), |at| NodePath::of(&self.list[at]));
         match node.kind {

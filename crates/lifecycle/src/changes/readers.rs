@@ -1,4 +1,5 @@
-//! The changes that follow from values: of the resources that have them, and of the readers of outputs.
+//! The changes of resources that follow from values: from their own values, and from the outputs that they
+//! read.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
         if part.untouched || !part.is_there() && !part.now.gone {
             continue;
         }
-        // A part that no longer exists gets its new values in any case. They are listed all the same.
+        // A part that no longer exists gets its new values in any case. Nevertheless, they are listed.
         part.changes = comparison.changes(before, after, &part.now.outdated);
         judge(part);
     }

@@ -1,19 +1,19 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
-//! A *batch* has as many nodes as may be down at once, and each batch has a *turn*. Turn 0 is that of all
-//! parts that don't roll, and of nodes that are down already: they are in the first batch of their group, but a
-//! repair waits for no batch. The turns of all groups form one order, so a pair with two rolling ends is
-//! re-created in either turn.
+//! A *batch* contains as many nodes as may be down at once, and each batch has a number, its *turn*. All
+//! parts that don't roll have turn 0. Nodes that are down already have turn 0, too: they are in the first
+//! batch of their group, but their repair waits for no batch. The turns of all groups form one order, so a
+//! pair with two rolling ends is re-created in the turn of each end.
 //!
-//! If nodes are removed and new ones replace them, the pairs of both have turns: those of a removed node are
-//! ceased in the turn in which those of its replacement are created.
+//! If new nodes replace removed ones, their pairs have turns: the pairs of a removed node are ceased in the
+//! turn in which the pairs of its replacement are created.
 //!
-//! A part that reads an output of a re-created part goes down with it. So a group whose nodes must follow
-//! other parts does not roll, and the pairs of a part that must follow a rolling node last for no batch: the
-//! part is *tied* to all turns.
+//! A part that reads an output of a re-created part goes down with it. So a group whose nodes must go down
+//! with other parts does not roll. A part that must go down with a rolling node is *tied* to all turns: its
+//! pairs are ceased before the first batch and created after the last one.
 //!
-//! A pair that is re-created twice may be impossible: one end can't come back before a later batch. Then the
-//! planner *suspends* its relationship during all batches.
+//! It may be impossible to re-create a pair twice, because one end can't come back before a later batch. Then
+//! the planner *suspends* its relationship during all batches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -34,13 +34,14 @@ use crate::situation::{Options, Situation};
 #[derive(Debug, Default)]
 pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
-    /// The groups that would change in batches, but whose nodes must follow other parts.
+    /// The groups that would change in batches, but whose nodes must go down with other parts.
     pub(crate) together: Vec<Together>,
-    /// The numbers of additional nodes that groups should have while they change, unless the options have some.
+    /// The numbers of additional nodes that groups should have while they change, unless the options name
+    /// additional nodes.
     pub(crate) surge: BTreeMap<ElementName, u32>,
     /// The relationships that are suspended during all batches.
     pub(crate) suspended: Suspended,
-    /// The relationships of which the plan creates pairs twice, in the turns of both ends.
+    /// The relationships with pairs that the plan creates twice, in the turns of both ends.
     pub(crate) twice: Suspended,
 }
 
@@ -74,7 +75,7 @@ pub(crate) struct RollingNode {
     parts: SmallVec<[usize; 2]>,
 }
 
-/// The part of a node in its batch.
+/// The role of a node in its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// It works and changes.
@@ -103,7 +104,7 @@ impl RollingGroup {
 impl Rolling {
     /// Chooses the groups that change in batches, and gives each of their parts its turn.
     ///
-    /// `suspended` has the relationships that would have no order otherwise.
+    /// `suspended` contains the relationships that could not be ordered otherwise.
     pub(crate) fn of(
         parts: &mut Parts<'_>,
         situation: &Situation<'_>,
@@ -154,11 +155,11 @@ impl Rolling {
 
     /// Tells whether a relationship is suspended.
     pub(crate) fn suspends(&self, relationship: &Relationship) -> bool {
-        // The keys are copies, and most plans have none.
+        // Building a key copies names, and most plans suspend nothing.
         !self.suspended.is_empty() && self.suspended.contains(&key(relationship))
     }
 
-    /// Records that existing pairs of a relationship last for no batch.
+    /// Records that existing pairs of a relationship are ceased during all batches.
     pub(crate) fn suspend(&mut self, relationship: &Relationship) {
         self.suspended.insert(key(relationship));
     }
@@ -187,7 +188,7 @@ impl Rolling {
             for batch in group.batches.iter() {
                 for node in batch {
                     let swaps = node.role == Role::Swaps;
-                    // A repair waits for no batch: others may read what it publishes.
+                    // A repair waits for no batch: other parts may read the outputs that it publishes.
                     let turn = if node.role == Role::Down { 0 } else { turn };
                     for at in &node.parts {
                         parts.list[*at].rolls = Rolls { turn, group: number, tied: false, swaps };
@@ -218,7 +219,7 @@ fn is_removed(part: &Part<'_>) -> bool {
     part.change_kind == ChangeKind::Remove && part.now.state != State::Absent && !part.untouched
 }
 
-/// The groups of the desired assembly, with what decides the roles of their nodes.
+/// The groups of the desired assembly, with the facts that determine the roles of their nodes.
 struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
@@ -245,7 +246,7 @@ struct Nodes {
     others: Vec<usize>,
     /// The number of desired nodes that exist or replace one.
     count: usize,
-    /// The producers that working nodes must follow.
+    /// The producers with which working nodes must go down.
     follows: BTreeSet<ElementName>,
 }
 
@@ -339,8 +340,8 @@ impl Groups<'_, '_> {
 }
 
 impl Nodes {
-    /// Returns the number of additional nodes that the group should have: `more` if nodes that work change, and
-    /// otherwise those that it has already and that have to stay (`open`).
+    /// Returns the number of additional nodes that the group should have. It is `more` if working nodes
+    /// change. Otherwise it is `open`: the number of existing additional nodes that must stay.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));
@@ -349,7 +350,8 @@ impl Nodes {
 
     /// Divides the nodes into batches.
     ///
-    /// The group does not roll if one batch has all its changes, or if its nodes must follow other parts.
+    /// The group does not roll if one batch contains all its changes, or if its nodes must go down with other
+    /// parts.
     fn rolled(mut self, group: &Element, limit: MaxUnavailable) -> Rolled {
         let size = limit.of(self.count);
         let swaps = if self.added.is_empty() || self.removed.len() <= size {
@@ -396,8 +398,8 @@ fn may_surge(desired: &Topology, group: &Element) -> bool {
     desired.children(&group.name).all(|node| node.key.is_none())
 }
 
-/// Divides removed nodes, and the new ones that replace them, into batches. The last batch has the removed nodes
-/// without a replacement.
+/// Divides removed nodes, and the new ones that replace them, into batches. The last batch contains the
+/// removed nodes without a replacement.
 fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Links<RollingNode> {
     let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
     let mut batches = Links::default();
@@ -408,8 +410,8 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the parts of other nodes with which a part goes down, because it reads their outputs. A producer of
-/// which nothing exists is not removed, so its readers stay up until it has published again.
+/// Returns the parts of other nodes with which a part goes down, because it reads their outputs. A producer
+/// that does not exist is not removed, so its readers stay up until it has published.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -450,7 +452,7 @@ fn tie_readers(parts: &mut Parts<'_>) {
     }
 }
 
-/// The number of nodes that each group may have down.
+/// The maximum number of nodes of each group that may be down at once.
 struct Limits<'a> {
     given: Option<MaxUnavailable>,
     given_surge: Option<MaxSurge>,

@@ -56,8 +56,8 @@ pub(crate) enum Reach {
 }
 
 impl Scope {
-    /// Returns the parts that a limited plan may touch. `changing` has the parts that an unlimited plan would
-    /// change.
+    /// Returns the parts that a limited plan may touch. `changing` contains the parts that an unlimited plan
+    /// would change.
     pub(crate) fn of(
         parts: &Parts<'_>,
         situation: &Situation<'_>,
@@ -93,7 +93,7 @@ impl Scope {
         }
     }
 
-    /// Checks that no part stays that depends on removed parts alone. Only relationships without operations are
+    /// Checks that no staying part depends on removed parts alone. Only relationships without operations are
     /// dependencies in this sense: those with operations are ceased.
     pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };

@@ -24,8 +24,8 @@ pub(crate) struct Constraints<'a> {
     pub(crate) rolling: Rolling,
     /// The steps by which the pairs of rolling nodes are ceased, by turn.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps by which pairs of rolling nodes are created, by group and turn. A step with several of them
-    /// may occur several times.
+    /// The steps by which pairs of rolling nodes are created, by group and turn. A step that creates several
+    /// of these pairs may occur several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
     /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
     /// the desired topology and the rank.
@@ -35,7 +35,8 @@ pub(crate) struct Constraints<'a> {
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    /// Whether some parts have steps up and one lacks them. Others may be ordered through it.
+    /// Whether some parts have steps up, and a part lacks them. The steps of other parts may be ordered
+    /// through that part.
     lacks_up: bool,
     /// The same for the steps down.
     lacks_down: bool,
@@ -70,7 +71,7 @@ struct Hold {
 }
 
 impl<'a> Constraints<'a> {
-    /// Creates the constraints of parts whose steps `graph` has already.
+    /// Creates the constraints of parts whose steps `graph` already contains.
     pub(crate) fn new(situation: &Situation<'a>, parts: Parts<'a>, graph: Graph, rolling: Rolling) -> Self {
         let list = || parts.list.iter();
         let rises = |part: &Part<'_>| part.steps.up_to(rank::ABSENT).is_some();
@@ -153,16 +154,17 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Tells whether a part lacks steps that others have, so that these may be ordered through it.
+    /// Tells whether a part lacks steps that others have, so that the steps of others may be ordered through
+    /// that part.
     pub(crate) fn passes_on(&self) -> bool {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps that an element would wait for before it reaches a rank, of those of its parts that have
-    /// no step there, because they are at the rank already.
+    /// Returns the steps that parts of an element would wait for before they reach a rank. Only parts without
+    /// a step to that rank count: they are at the rank already.
     ///
-    /// A step that waits for such an element also waits for these: two parts keep their order if the part between
-    /// them does not change. All holds of the element have to be known.
+    /// A step that waits for the element also waits for these steps. So two parts keep their order if the
+    /// part between them does not change. All holds of the element must be known before the call.
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -182,7 +184,8 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps that an element would wait for before it leaves a rank, of those of its parts that stay.
+    /// Returns the steps that parts of an element would wait for before they leave a rank. Only parts that
+    /// stay count.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -225,8 +228,8 @@ impl<'a> Constraints<'a> {
 
     /// Makes an element wait before it reaches a rank.
     ///
-    /// An assembly or a group reaches a rank with its last part. So its parts get soft constraints: parts
-    /// that others in it demand early may go ahead.
+    /// An assembly or a group reaches a rank with its last part. So its parts get soft constraints: a part
+    /// that other parts in it need earlier may go ahead.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -308,12 +311,12 @@ impl<'a> Constraints<'a> {
 
 /// Returns the step of a part that a hold before a rank concerns.
 fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
-    // A dependency demands it before the first step up, whichever that is.
+    // A hold before Created concerns the first step up, whichever that is: a dependency demands this.
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps that the holds of an element, of the elements around it and of those in it wait for, if a
-/// part of both lacks the step that the hold concerns.
+/// Returns the steps that the holds of an element wait for, including the holds of elements around it and in
+/// it. A hold counts if a part that it shares with the element lacks the step which the hold concerns.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

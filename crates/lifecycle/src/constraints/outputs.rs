@@ -54,14 +54,14 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
 
 /// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
-    // Nothing of a producer that no longer exists is removed.
+    // A producer that no longer exists is not removed.
     let leaving = producer.leaving(rank::INSTALLED).filter(|_| producer.is_there())?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Priority::Required));
     }
-    // A reader that stays should get its new values before its producer is removed. That is impossible if
-    // their new producer waits for that removal.
+    // A reader that stays should get its new values before its producer is removed. That is impossible if the
+    // producer of these new values waits for that removal.
     let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
     Some((leaving, changed, kind, Priority::Strong))
 }

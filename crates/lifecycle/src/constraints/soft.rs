@@ -35,7 +35,7 @@ pub(crate) struct SoftConstraint {
     pub(crate) on: Draft,
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
-    /// The whole that it belongs to. Of the constraints with the same number, not all may be dropped.
+    /// The whole that it belongs to. At least one of the constraints with the same number must be kept.
     pub(crate) whole: Option<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! The changes of a plan, as data for people and programs.
 //!
-//! A [`Diff`] contains no steps. It names each element and relationship that a plan changes. For each
-//! property it has the value before and after. Sensitive values are already masked.
+//! A [`Diff`] contains no steps. It names each element and relationship that a plan changes. For each changed
+//! property, it contains the value before and after. Sensitive values are already masked.
 
 use std::fmt;
 
@@ -22,15 +22,16 @@ pub struct Diff {
     /// The relationships that change independently of their ends.
     pub relationships: Vec<RelationshipChange>,
     /// The resources that keep a package which differs from the desired one, because their driver can manage
-    /// them only by the package that they were installed from. They are no change.
+    /// them only with the package that they were installed from. They don't count as changes.
     pub outdated: Vec<ElementName>,
-    /// The differences between the packages of these resources. The planner knows no files and leaves it empty.
+    /// The differences between the packages of these resources. The planner knows no files, and leaves the
+    /// list empty.
     #[serde(skip)]
     pub packages: Vec<PackageDiff>,
     /// The groups whose nodes change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batches>,
-    /// The groups with more changing nodes than may be down, which go down together all the same.
+    /// The groups with more changing nodes than may be down, which nevertheless go down together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
     /// The relationships whose existing pairs are ceased before the first batch and created after the last one.
@@ -58,7 +59,8 @@ impl fmt::Display for Together {
     }
 }
 
-/// The batches of a group: each begins when the one before is Active and has its relationships.
+/// The batches of a group. Each begins when the nodes of the previous batch are Active and their
+/// relationships are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batches {
     /// The group.
@@ -99,8 +101,9 @@ impl Diff {
         self.elements.is_empty() && self.relationships.is_empty()
     }
 
-    /// Returns a line for each group that changes in batches or goes down together, for each relationship that lasts
-    /// for no batch, and for each resource that keeps an outdated package, with the command that replaces it.
+    /// Returns a line for each group that changes in batches or goes down together, for each relationship
+    /// that is suspended during the batches, and for each resource that keeps an outdated package, with the
+    /// command that replaces it.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let outdated = self.outdated.iter().map(ElementName::local).map(|name| {
             format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")
@@ -128,7 +131,7 @@ pub struct ElementChange {
     pub replaces: Option<Box<DescriptorName>>,
     /// Its desired descriptor; `None` if it is removed.
     pub descriptor: Option<DescriptorName>,
-    /// Whether the content of its package has changed, and it uses the new one afterwards.
+    /// Whether the content of its package has changed, and the resource uses the new content afterwards.
     pub repackaged: bool,
     /// Whether its last Reconfigure failed, so that the values in effect are unknown. They are applied again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -150,7 +153,7 @@ pub enum ElementChangeKind {
     Removed,
     /// It gets new values while it is Active.
     Reconfigured,
-    /// It uses the new content of its package from then on. Nothing is called.
+    /// It uses the new content of its package after the plan. Nothing is called.
     Repackaged,
     /// It is uninstalled and installed again.
     Reinstalled,

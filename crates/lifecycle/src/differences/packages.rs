@@ -33,11 +33,11 @@ pub struct FileChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileChangeKind {
-    /// Only the desired package has it.
+    /// Only the desired package contains it.
     Added,
     /// Its content or its executable bit differs.
     Changed,
-    /// Only the installed package has it.
+    /// Only the installed package contains it.
     Removed,
 }
 

@@ -26,8 +26,8 @@ impl<'a> Comparison<'a> {
 
     /// Returns the properties of an element whose values change.
     ///
-    /// `outdated` has the properties whose values have changed since they were applied. See
-    /// [`crate::ElementNow::stale`].
+    /// `outdated` contains the properties whose values have changed since they were applied. See
+    /// [`crate::ElementNow::outdated`].
     pub(crate) fn changes(
         &mut self,
         before: &Element,
@@ -87,8 +87,8 @@ fn given(element: &Element, name: &PropertyName) -> bool {
 
 /// Tells whether a value stays the same.
 ///
-/// Outputs that are not known yet are the same if the part and the property are, regardless of the part's
-/// position.
+/// Two outputs that are not known yet are the same if they belong to the same part and property, regardless
+/// of the part's position.
 fn is_same(old: Option<&Result<Answer, ResolveError>>, new: Option<&Result<Answer, ResolveError>>) -> bool {
     match (old, new) {
         (Some(Ok(Answer::Waiting(old))), Some(Ok(Answer::Waiting(new)))) => {

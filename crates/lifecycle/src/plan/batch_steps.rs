@@ -16,7 +16,7 @@ pub struct BatchSteps {
     batches: Vec<Batch>,
     /// The batch of each part, and of each element around it in its group.
     parts: HashMap<ElementName, usize>,
-    /// The batch of each step that completes it.
+    /// For each step that completes a batch, that batch.
     last: HashMap<StepNumber, usize>,
 }
 
@@ -71,9 +71,9 @@ impl BatchSteps {
         }
     }
 
-    /// Returns the batches of which a step has begun, and that are not complete, in the order of the plan.
+    /// Returns the incomplete batches of which a step has begun, in the order of the plan.
     ///
-    /// `steps` has the steps of `plan` that have begun, and tells of each whether it has succeeded.
+    /// `steps` contains the steps of `plan` that have begun, and tells for each whether it has succeeded.
     pub fn in_progress(&self, plan: &Plan, steps: impl Iterator<Item = (StepNumber, bool)>) -> Vec<Batch> {
         let mut open = vec![0_usize; self.batches.len()];
         for number in self.last.values() {

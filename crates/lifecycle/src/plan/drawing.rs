@@ -8,11 +8,11 @@ use super::planned::Plan;
 
 /// Draws a plan.
 ///
-/// An edge is named by the relationship or the property that causes it. The details of a step name its element and its calls. The details of a wait name its origin in the
-/// descriptor.
+/// An edge has the name of the relationship or the property that causes it. The details of a step name its
+/// element and its calls. The details of a wait name its origin in the descriptor.
 pub fn draw_plan(title: impl Into<String>, plan: &Plan) -> Drawing {
     let mut drawing = Drawing::of_plan(title, plan);
-    // Both list the waits of each step in turn.
+    // The edges of the drawing are in the order of the waits of the plan.
     let waits = plan.steps().flat_map(Step::waits);
     for (edge, wait) in drawing.edges.iter_mut().zip(waits) {
         edge.name = match wait.reason {

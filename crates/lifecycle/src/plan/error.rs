@@ -30,7 +30,7 @@ pub enum LifecycleError {
         /// The elements that exist, sorted.
         known: Vec<ElementName>,
     },
-    /// A part can't run without one that the options except.
+    /// A part can't run without a part that the options except.
     #[error(
         "`{}` needs `{}`, which stays as it is; leave `{}` as it is too, or plan both",
         part.local(), needs.local(), part.local()
@@ -41,7 +41,7 @@ pub enum LifecycleError {
         /// The part that it needs.
         needs: ElementName,
     },
-    /// A part that stays depends on one that the limited plan would remove.
+    /// A part that stays depends on a part that the limited plan would remove.
     #[error(
         "`{}` depends on `{}`, which would be removed; remove `{}` too, or leave `{}` as it is",
         part.local(), needs.local(), part.local(), needs.local()
@@ -71,13 +71,14 @@ impl From<ScopeError> for LifecycleError {
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
 impl OrderError {
-    /// Returns the relationships of the cycle of which the plan creates pairs twice, in the batches of both ends.
+    /// Returns the relationships of the cycle with pairs that the plan creates twice, in the batches of both
+    /// ends.
     pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {
         let again = self.0.edges.iter().filter_map(|edge| match &edge.step {
             Task::Work(Work::Relate(relate)) => Some(relate),
             _ => None,
         });
-        // A pair of the desired version is ceased for a second turn only.
+        // A pair of the desired version is ceased only before it is created a second time.
         let again =
             again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
         again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))

@@ -16,7 +16,7 @@ type Builder = PlanBuilder<Work, Reason>;
 /// Adds the barriers between phases and orders the steps.
 pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
     let (mut builder, roles) = graph.into_parts();
-    // A cycle without phases is reported without their barriers.
+    // If the waits already form a cycle, no barriers are added, so the reported cycle contains none.
     if let Some(demanded) = demanded(&mut builder, &roles) {
         add_phases(&mut builder, &roles, &demanded);
     }

@@ -20,8 +20,9 @@ pub struct Planned {
     pub diff: Diff,
     /// The changes that a limited plan skips.
     pub undone: Diff,
-    /// The numbers of additional nodes that groups should have while their nodes change (*surge*). The caller adds
-    /// them to the desired version by [`surged`](crate::surged), plans again with their names in
-    /// [`Options::surge`](crate::Options::surge), and removes them after the change. Empty if the options name some.
+    /// The numbers of additional nodes that groups should have while their nodes change (*surge*). The caller
+    /// adds them to the desired version by [`surged`](crate::surged), plans again with their names in
+    /// [`Options::surge`](crate::Options::surge), and removes them after the change. Empty if the options
+    /// already name additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
 }

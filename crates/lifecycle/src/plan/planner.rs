@@ -46,9 +46,9 @@ pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleErr
 ///
 /// - [`LifecycleError::Order`]: the waits form a cycle.
 /// - [`LifecycleError::Value`]: a value cannot be resolved.
-/// - [`LifecycleError::Unknown`]: the options name an element that neither version has.
-/// - [`LifecycleError::NeedsExcepted`]: a part that changes needs a missing one that the options except.
-/// - [`LifecycleError::NeedsRemoved`]: a part that stays depends on one that a limited plan would remove.
+/// - [`LifecycleError::Unknown`]: the options name an element that neither version contains.
+/// - [`LifecycleError::NeedsExcepted`]: a part that changes needs a missing part that the options except.
+/// - [`LifecycleError::NeedsRemoved`]: a part that stays depends on a part that a limited plan would remove.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
     let mut suspended = Suspended::new();
@@ -64,7 +64,7 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
 
 /// Plans with some relationships suspended during all batches.
 ///
-/// If there is no order, `more` are relationships to suspend too; none if that is no use.
+/// If there is no order, sets `more` to further relationships to suspend, or to none if that would not help.
 fn attempt(
     situation: &Situation<'_>,
     options: &Options,

@@ -15,7 +15,7 @@ const DEEPEST: usize = 100;
 
 /// Returns an element of a version with the values of that version's assemblies and references written out.
 ///
-/// Assemblies and references have no versions of their own: a merged topology has them as in the newest
+/// Assemblies and references have no versions of their own: a merged topology contains them as in the newest
 /// version. Without this, a part with older values would seem to have the new ones.
 pub(crate) fn element(version: &Topology, element: &Element) -> Element {
     let mut writer = Writer { version, left: MOST, depth: 0 };

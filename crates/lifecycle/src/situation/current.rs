@@ -57,8 +57,8 @@ pub struct ElementNow {
     pub present: bool,
     /// The last transition that may have leftovers.
     ///
-    /// It failed or was interrupted after it may have started to act. Or it succeeded without the transition that
-    /// completes its step.
+    /// It failed or was interrupted after it may have started to act. Or it succeeded, but the transition
+    /// that completes its step did not.
     pub attempted: Option<Transition>,
     /// Whether a Reconfigure failed or was interrupted after it may have acted, so that its values are unknown.
     pub values_in_doubt: bool,

@@ -18,16 +18,16 @@ use super::as_of;
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
 /// - `made`: the pairs that have been created, at least in part.
 ///
-/// A relationship is taken from the oldest version that one of its ends is still of. It also gets the ends of
-/// all later versions, so that the plan can cease every created pair. A pair of `made` that this does not
-/// describe is taken from the newest version that does. Its ends may have the values of a version that no
-/// longer calls operations for it.
+/// A relationship is taken from the oldest version to which one of its ends still belongs. It also gets the
+/// ends of all later versions, so that the plan can cease every created pair. If this does not describe a
+/// pair of `made`, the pair is taken from the newest version that describes it. Its ends may have the values
+/// of a version that no longer calls operations for it.
 ///
 /// A resource of an older version keeps that version's values of its assemblies and references. They have no
 /// versions of their own, and a changed value of an assembly may not have reached the part yet. A
 /// relationship reads the newest version, because it can be re-created without its ends.
 ///
-/// Returns `None` if `versions` is empty. After a process has completed, all elements are of its version,
+/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to its version,
 /// even those without steps. The caller can then forget the older versions.
 pub fn merged<'a>(
     versions: &[&Topology],
@@ -46,7 +46,7 @@ pub fn merged<'a>(
 
 /// Returns each element as in the version that it was installed from, parents before their children.
 ///
-/// The elements of the newest version come first, followed by those that only older versions have.
+/// The elements of the newest version come first, followed by those that only older versions contain.
 fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option<usize>) -> Vec<Element> {
     let is_of = |at: usize, element: &Element| version_of(&element.name) == Some(at);
     let in_use: Vec<bool> = (0..versions.len())
@@ -59,7 +59,7 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
             let from = version_of(&element.name).filter(|from| *from < versions.len());
             let own = from.and_then(|from| Some((from, versions[from].get(&element.name)?)));
             let own = own.filter(|(_, own)| own.kind == ElementKind::Resource);
-            // An assembly, group or reference has no version of its own: the newest version that has it
+            // An assembly, group or reference has no version of its own: the newest version that contains it
             // describes it.
             let (from, chosen) = match own {
                 Some(own) => own,
@@ -76,8 +76,8 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
     elements
 }
 
-/// Adds a relationship for a created pair from the newest version that has one, unless a known one describes
-/// it.
+/// Adds the relationship of a created pair from the newest version that describes the pair, unless a known
+/// relationship already does.
 fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut Known<'a>) {
     let known = relationships.get(&(&pair.assembly, &pair.relationship));
     if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {

@@ -21,25 +21,26 @@ pub struct Options {
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
     ///
-    /// Such a part is reconfigured if it is Active and its resource declares that, and uses its new package
-    /// without a call otherwise. After any other change a part stays with its old package.
+    /// After such a change, a part is reconfigured if it is Active and its resource declares that. Otherwise
+    /// it uses its new package without a call. After any other change of its package, a part keeps the old
+    /// one.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,
     /// The elements that count as Broken, regardless of their recorded state.
     pub heal: BTreeSet<ElementName>,
-    /// The elements whose missing relationships are created, also those with parts that the plan does not touch.
-    /// The elements of `heal` belong to them.
+    /// The elements whose missing relationships are created, even relationships with parts that the plan does
+    /// not touch. The elements of `heal` are always included.
     pub restore: BTreeSet<ElementName>,
     /// The elements that the plan is limited to; empty means all.
     ///
     /// Missing parts that they need to run are planned too. All other parts stay as they are.
     pub target: BTreeSet<ElementName>,
-    /// The elements that stay as they are, also if they are in `target`.
+    /// The elements that stay as they are, even if they are in `target`.
     ///
     /// A part that changes and needs one of them to run can't be planned.
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that may be down at once, if nodes change that work now.
+    /// The number of nodes of each group that may be down at once, if working nodes change.
     ///
     /// None means the number that the group declares. Otherwise it is 1 if a relationship joins the group and an
     /// element outside, and all if not.

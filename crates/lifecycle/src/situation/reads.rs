@@ -57,10 +57,10 @@ impl<'a> Reads<'a> {
 
     /// Returns one read for each producer that the values of a relationship wait for, sorted by producer.
     ///
-    /// These are the producers that the relationship reads itself. Properties that it reads from its ends
-    /// also count, and properties of the resources that its operations are called on. `installs` tells
-    /// whether the plan installs an element. Such an end has already waited for its own producers, unless the
-    /// relationship is created before that.
+    /// These are the producers that the relationship itself reads. Properties that it reads from its ends
+    /// also count, and so do properties of the resources on which its operations are called. `installs` tells
+    /// whether the plan installs an element. An end that the plan installs has already waited for its own
+    /// producers, unless the relationship is created before that installation.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -95,7 +95,8 @@ impl<'a> Reads<'a> {
 
     /// Finds the producers that a property of an end waits for.
     ///
-    /// The end's own outputs don't count here. The call reports a value that cannot be resolved.
+    /// The end's own outputs don't count here. A value that cannot be resolved is ignored: the later call
+    /// reports it.
     fn of_another(
         &mut self,
         element: &'a Element,

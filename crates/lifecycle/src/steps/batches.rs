@@ -1,7 +1,8 @@
 //! The waits between the batches of a rolling change.
 //!
-//! One barrier stands behind each batch, so the waits of two batches cost their sum. The waits are soft: nodes
-//! that must go down together do so, and a pair that cannot be created before a later batch delays none.
+//! One barrier follows each batch. So the number of waits between two batches is the sum of their steps, and
+//! not the product. The waits are soft: nodes that must go down together do so, and a pair that cannot be
+//! created before a later batch delays no batch.
 
 use std::fmt::Write as _;
 
@@ -43,7 +44,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
         for ((number, turn), nodes) in (1..).zip(group.first_turn..).zip(group.batches.iter()) {
             let batch = Batch { group: group.name.clone(), number, count };
             let reason = Reason::Batch(batch.clone());
-            // A batch with nodes that were down is followed by a pause.
+            // No pause precedes a first batch that repairs nodes, or that follows the creation of additional
+            // nodes.
             let begins = number == 1 && (nodes.iter().any(is_down) || !group.surge.is_empty());
             let pause = group.pause.filter(|_| !begins);
             let again = number == 1 && group.paused;

@@ -70,8 +70,8 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Returns the element that describes how a part is removed.
 ///
-/// It is the installed one. A part whose first Create or Install failed is cleaned up as the desired version
-/// describes: its installed version may be just as broken.
+/// It is the installed element. A part whose first Create or Install failed is cleaned up as the desired
+/// version describes: its installed version may be just as broken.
 fn undone<'a>(part: &Part<'a>) -> Option<&'a Element> {
     let never_was = part.now.state == State::Failed
         && matches!(part.now.attempted, Some(Transition::Create | Transition::Install));

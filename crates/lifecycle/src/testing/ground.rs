@@ -76,7 +76,8 @@ impl Ground {
         }
     }
 
-    /// Records that a process has completed, so that everything in the assembly is of its newest version.
+    /// Records that a process has completed, so that everything in the assembly belongs to its newest
+    /// version.
     pub fn complete(&mut self, root: &str) {
         let Some(newest) = self.versions.iter().rposition(|version| version.name().as_str() == root) else {
             return;

@@ -21,7 +21,8 @@ use crate::state::{Transition, Transitions, WordError};
 pub enum ElementKind {
     /// A composition: the root, or one nested in it. Its state is the lowest state of its children.
     Assembly,
-    /// The nodes of a cluster, or of a quantity above one. Its state is the lowest state of its nodes.
+    /// The nodes of a cluster, or of a component with a quantity above one. Its state is the lowest state of
+    /// its nodes.
     Group,
     /// A part that a driver manages.
     Resource,
@@ -56,7 +57,7 @@ impl fmt::Display for Referent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnPackageChange {
-    /// The instance uses the new package from then on. Nothing is called.
+    /// The instance uses the new package from then on. No driver is called.
     Keep,
     /// The instance is reconfigured.
     Reconfigure,
@@ -105,7 +106,7 @@ pub struct Element {
     pub transitions: Transitions,
     /// The operations that can be called on it, each with the resource that executes it.
     pub operations: IndexMap<OperationName, Operation>,
-    /// The metrics that it publishes. An assembly has the metrics that it promotes.
+    /// The metrics that it publishes. For an assembly, these are the metrics that it promotes.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub metrics: IndexMap<MetricName, Metric>,
     /// The size limits of a cluster; none for other elements.

@@ -19,7 +19,8 @@ pub struct Origin {
     pub column: u32,
 }
 
-/// Serializes shared text. The `rc` feature of serde does the same, but would be forced on embedders.
+/// Serializes shared text. The `rc` feature of serde does the same, but Cargo would also enable it for
+/// embedders.
 mod shared_text {
     use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
 pub struct Property {
-    /// The value; none if nothing gives one. For example, a driver publishes the value later.
+    /// The value; none if no declaration gives one, for example because a driver publishes it later.
     pub value: Option<Template>,
     /// Whether only the element itself gives the value: from its descriptor or its driver.
     pub read_only: bool,

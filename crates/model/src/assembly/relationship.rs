@@ -72,7 +72,7 @@ impl Relationship {
         }
     }
 
-    /// Tells whether `depends-on` declares it. No declared relationship can demand the state Created.
+    /// Tells whether `depends-on` declares it: no other relationship can demand the state Created.
     pub fn is_dependency(&self) -> bool {
         self.target_state == State::Created
     }
@@ -81,8 +81,8 @@ impl Relationship {
     ///
     /// If `create` and `cease` call an end equally often, the nth operation of `cease` undoes the nth of
     /// `create`. If not, all operations of `cease` on that end undo all operations of `create` on it. They
-    /// are returned for the first of these, because it is undone last. If `create` does not call that end,
-    /// they are returned for the first operation of `create`.
+    /// are returned for the first such operation of `create`, because it is undone last. If `create` does not
+    /// call that end, they are returned for the first operation of `create`.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()

@@ -1,4 +1,4 @@
-//! The topology of an assembly: its elements, relationships and policies, with the positions of their names.
+//! The topology of an assembly: its elements, relationships and policies, with an index of their names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasher;
@@ -37,16 +37,16 @@ struct TopologyData {
     relationships: Vec<Relationship>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     policies: Vec<Policy>,
-    /// The name that the assembly had when this version was made, if it has another one now. It is text,
-    /// because later renames leave it as it is.
+    /// The name that the assembly had when this version was made, if the assembly was renamed since. It is
+    /// stored as text, so that later renames don't change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made_as: Option<String>,
 }
 
 /// The positions of elements, by their names.
 ///
-/// The table has positions only, and the names stay in the elements. So a look-up in a large assembly stays
-/// in the processor's caches.
+/// The table contains only positions, and the names stay in the elements. So the table is small, and a
+/// look-up in a large assembly mostly hits the processor's caches.
 #[derive(Clone, Default)]
 struct Places {
     table: HashTable<u32>,
@@ -54,7 +54,8 @@ struct Places {
 }
 
 impl std::fmt::Debug for Places {
-    /// Writes only the length: the hashes differ between processes, and the rest follows from the elements.
+    /// Writes only the length: the hashes differ between processes, and the positions follow from the
+    /// elements.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Places").field("len", &self.table.len()).finish_non_exhaustive()
     }
@@ -144,14 +145,15 @@ impl Topology {
         })
     }
 
-    /// Gives the topology the name under which another version of this assembly was made.
+    /// Copies the assembly name under which another version of this assembly was made.
     #[must_use]
     pub fn made_as(mut self, other: &Self) -> Self {
         self.data.made_as.clone_from(&other.data.made_as);
         self
     }
 
-    /// Records the name that the assembly had before. The first such name stays, and its return ends it.
+    /// Records the previous name of the assembly. The first one is kept, until the assembly gets that name
+    /// again.
     pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
         let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
         if *made_as == self.data.name.as_str() {
@@ -159,8 +161,8 @@ impl Topology {
         }
     }
 
-    /// Returns the value of `${instance.name}` of an element: its name in the assembly as it was named when
-    /// this version was made. So a renamed assembly keeps its values until its next version.
+    /// Returns the value of `${instance.name}` of an element: its full name, with the name that the assembly
+    /// had when this version was made. So a renamed assembly keeps its values until its next version.
     pub fn instance_name(&self, element: &ElementName) -> ElementName {
         let made_as = self.data.made_as.as_ref().and_then(|name| name.parse().ok());
         match made_as.filter(|_| element.assembly() == self.data.name) {

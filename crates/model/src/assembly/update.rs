@@ -155,13 +155,13 @@ impl MaxUnavailable {
     /// One node at a time: the default for groups that others depend on.
     pub const ONE: Self = Self::Nodes(NonZeroU32::MIN);
 
-    /// Returns the number of nodes, of a group of `nodes`. It is at least 1.
+    /// Returns the number of nodes for a group of `nodes` nodes, at least 1.
     ///
     /// A percentage is rounded down.
     pub fn of(self, nodes: usize) -> usize {
         match self {
             Self::Nodes(count) => usize::try_from(count.get()).unwrap_or(usize::MAX),
-            // 100 times a number of nodes fits: the nodes are in memory.
+            // The product can't overflow: a number of nodes in memory is small enough.
             Self::Percent(percent) => (nodes * usize::from(percent) / 100).max(1),
             Self::All => nodes.max(1),
         }
@@ -233,7 +233,7 @@ impl MaxSurge {
     /// The highest number of additional nodes.
     const MOST: u32 = 10_000;
 
-    /// Returns the number of additional nodes of a group of `nodes`.
+    /// Returns the number of additional nodes for a group of `nodes` nodes.
     ///
     /// A percentage is rounded up.
     pub fn of(self, nodes: u32) -> u32 {

@@ -15,7 +15,7 @@ const SHOWN: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// The name is empty, or has another character than letters, digits, `_` and `-`.
+    /// The name is empty, or contains a character other than letters, digits, `_` and `-`.
     #[error("`{}` is not a name: names have ASCII letters, digits, `_` and `-` only", shown(.0))]
     Form(String),
     /// The id of a pin is not `interface.pin`.
@@ -34,15 +34,15 @@ pub fn is_name_char(c: char) -> bool {
 }
 
 checked_text! {
-    /// The name of a component, an interface, a pin or an argument in an application manifest. The language has
-    /// one form for all of them: ASCII letters, digits, `_` and `-`, at least one of them, and never a dot.
+    /// The name of a component, an interface, a pin or an argument in an application manifest. All of them
+    /// have the same form: one or more ASCII letters, digits, `_` and `-`, and never a dot.
     Name: NameError = |text| {
         let is_valid = !text.is_empty() && text.chars().all(is_name_char);
         if is_valid { Ok(()) } else { Err(NameError::Form(text.to_owned())) }
     };
 }
 
-/// The id of a pin within its component: `interface.pin`, as scripts and parameters have it.
+/// The id of a pin within its component: `interface.pin`, as scripts and parameters write it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PinId {

@@ -28,7 +28,7 @@ pub enum ValueType {
     Unit,
     /// `list<T>`
     List(Box<ValueType>),
-    /// `map<K, V>`; `map<V>` has texts as keys.
+    /// `map<K, V>`; the keys of `map<V>` are texts.
     Map(Box<ValueType>, Box<ValueType>),
     /// `record<T name, …>`
     Record(Record),
@@ -115,7 +115,7 @@ impl ValueType {
     /// The words of the types without parameters.
     pub const WORDS: [&str; 7] = ["string", "int", "double", "bool", "object", "bytes", "unit"];
 
-    /// Returns the type `map<string, string>`, that of all mappings from natural ids to instances.
+    /// Returns the type `map<string, string>`, which each mapping from natural ids to instances has.
     pub fn map_of_strings() -> Self {
         Self::Map(Box::new(Self::String), Box::new(Self::String))
     }

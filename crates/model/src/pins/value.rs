@@ -22,8 +22,8 @@ impl fmt::Display for Misfit {
 }
 
 impl ValueType {
-    /// Converts a value to this type: text in place of a number or a flag is read as one. Null is no value, and
-    /// fits every type.
+    /// Converts a value to this type. Text is parsed where a number or a flag is expected. Null means no
+    /// value, and fits every type.
     ///
     /// # Errors
     /// The part of the value that does not fit.

@@ -67,15 +67,15 @@ pub struct CallRecord {
 pub enum Advance {
     /// The element reaches this state.
     State(State),
-    /// This number of the transition's calls is completed, and others follow.
+    /// This number of the transition's calls is completed, and more calls follow.
     Progress(u32),
-    /// This number of the pair's operations is completed, and others follow.
+    /// This number of the pair's operations is completed, and more operations follow.
     PairProgress(u32),
     /// The pair is created (true) or ceased (false).
     Pair(bool),
-    /// The next operation is completed that undoes the last called operation of the pair.
+    /// One more operation is completed of those that undo the last called operation of the pair.
     PairUndone,
-    /// Neither changes.
+    /// Neither the element nor the pair changes.
     Nothing,
 }
 

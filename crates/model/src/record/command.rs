@@ -14,8 +14,8 @@ const INTERMEDIATE: &str = "$intermediate";
 
 /// A command that an operator called by hand.
 ///
-/// Its results may arrive after its process has ended. The record is a document of the assembly. Its arguments are
-/// sealed beside it, until it has ended.
+/// Its results may arrive after its process has ended. The record is a document of the assembly. The
+/// command's arguments are stored sealed with the record until the command has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// Its id, by which scripts report results.

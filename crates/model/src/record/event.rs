@@ -71,9 +71,9 @@ pub enum Event {
         /// The file, as the user named it.
         file: String,
     },
-    /// The assembly got its name.
+    /// The assembly was renamed.
     Renamed {
-        /// The name before. It is text, because later renames leave it as it is.
+        /// The previous name. It is stored as text, so that later renames don't change it.
         from: String,
     },
     /// The records of the assembly, or of one of its parts, were removed without calling a driver.

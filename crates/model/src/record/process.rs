@@ -41,7 +41,8 @@ pub enum Intent {
         /// The number of nodes.
         nodes: u32,
     },
-    /// Stops and starts a part that does not work. Of a group or an assembly, it repairs the parts that are not up.
+    /// Restarts a part, whatever its health is. In a group or an assembly, it repairs the parts that are not
+    /// up.
     Heal(ElementName),
     /// Creates the assembly from existing instances.
     Adopt,
@@ -100,7 +101,8 @@ impl Intent {
         }
     }
 
-    /// The part that the intent restarts, whatever its health is. Of a group, the parts that are not up are restarted.
+    /// Returns the part that the intent restarts, whatever its health is. In a group, the parts that are not
+    /// up are restarted.
     pub fn restarts(&self) -> Option<&ElementName> {
         match self {
             Self::Heal(part) => Some(part),
@@ -110,8 +112,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same intent after an interruption resumes the interrupted process from its own record. The others
-    /// are planned again from the records of the parts.
+    /// Tells whether the same intent after an interruption resumes the interrupted process from its own
+    /// record. Other intents are planned again from the records of the parts.
     pub fn resumes_itself(&self) -> bool {
         match self {
             Self::ScaleOut(_) | Self::ScaleIn(_) | Self::Rollback(None) => true,
@@ -120,7 +122,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same command, given again after a failure, repeats the whole intent. The others resume it.
+    /// Tells whether the same command, given again after a failure, repeats the whole intent. Other commands
+    /// resume it.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Call { .. } => true,
@@ -130,7 +133,7 @@ impl Intent {
         }
     }
 
-    /// The process that the intent names.
+    /// Returns the process that the intent names.
     pub fn process_mut(&mut self) -> Option<&mut ProcessId> {
         match self {
             Self::Rollback(process) => process.as_mut(),
@@ -335,7 +338,7 @@ pub struct StepRecord {
     pub state: StepState,
     /// The time of its start.
     pub started: Option<Timestamp>,
-    /// The time at which a later process took it up; none if its own process ended it.
+    /// The time at which a later process resumed it; none if its own process ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Timestamp>,
     /// The time of its end.
@@ -343,8 +346,8 @@ pub struct StepRecord {
 }
 
 impl StepRecord {
-    /// Returns the time from which its duration counts. The time between an interruption and the process that
-    /// took it up does not count.
+    /// Returns the time from which its duration counts. The time between an interruption and the resumption
+    /// does not count.
     pub fn runs_since(&self) -> Option<Timestamp> {
         self.resumed.or(self.started)
     }

@@ -1,4 +1,4 @@
-//! The names before and after.
+//! The change of an assembly's name.
 
 use windlass_secret::SecretRef;
 
@@ -8,24 +8,24 @@ use crate::name::{AssemblyName, ElementName};
 /// A change of the name of an assembly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renaming {
-    /// The name before.
+    /// The old name.
     pub from: AssemblyName,
-    /// The name after.
+    /// The new name.
     pub to: AssemblyName,
 }
 
 impl Renaming {
-    /// Returns the name of an assembly afterwards.
+    /// Returns the name of an assembly after the change.
     pub fn assembly(&self, name: &AssemblyName) -> AssemblyName {
         if *name == self.from { self.to.clone() } else { name.clone() }
     }
 
-    /// Returns the name of an element afterwards.
+    /// Returns the name of an element after the change.
     pub fn element(&self, name: &ElementName) -> ElementName {
         if name.assembly() == self.from { name.within(&self.to) } else { name.clone() }
     }
 
-    /// Returns the owner of a document afterwards.
+    /// Returns the owner of a document after the change.
     pub fn scope(&self, scope: &DocumentScope) -> DocumentScope {
         match scope {
             DocumentScope::Project => DocumentScope::Project,
@@ -33,7 +33,8 @@ impl Renaming {
         }
     }
 
-    /// Returns the name of a secret afterwards. The secrets of an assembly begin with its name and a colon.
+    /// Returns the name of a secret after the change. The secrets of an assembly begin with its name and a
+    /// colon.
     pub fn secret(&self, secret: &SecretRef) -> SecretRef {
         let renamed = self.secret_id(secret.id()).and_then(|id| id.parse().ok());
         renamed.unwrap_or_else(|| secret.clone())

@@ -1,4 +1,4 @@
-//! A serializer that replaces names, and passes everything else on.
+//! A serializer that replaces names, and leaves all other values unchanged.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ use super::renaming::Renaming;
 /// The key of the marker of a secret; see [`SecretRef`](windlass_secret::SecretRef).
 const MARKER: &str = "$secret";
 
-/// A value that is serialized with other names.
+/// A value that is serialized with the new names.
 pub(super) struct Renamed<'r, T: ?Sized> {
     value: &'r T,
     renaming: &'r Renaming,
@@ -22,7 +22,7 @@ pub(super) struct Renamed<'r, T: ?Sized> {
 /// The place of a value in its container.
 #[derive(Debug, Clone, Copy)]
 enum Place<'r> {
-    /// It is the key of a map. The cell receives whether it is that of a secret's marker.
+    /// It is the key of a map. The cell receives whether the key is that of a secret's marker.
     Key(&'r Cell<bool>),
     /// It is the id in a secret's marker.
     Marker,
@@ -47,7 +47,8 @@ struct Renamer<'r, S> {
     place: Place<'r>,
 }
 
-/// Returns the text of a name with its other name; `None` for values of other types, and for other names.
+/// Returns the text of a name after the change; `None` for values of other types, and for secrets of other
+/// assemblies.
 fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -> Option<String> {
     let is_name = matches!(of, "AssemblyName" | "ElementName" | "SecretRef");
     let text = is_name.then(|| serde_json::to_value(value).ok())??;

@@ -13,8 +13,8 @@ pub trait ValueGraph {
     /// An error that ends the evaluation.
     type Error;
 
-    /// Begins a value. For a new one, either stores its answer, or marks it as open and calls `read` for each
-    /// value that it reads, in the order of evaluation.
+    /// Begins a value. If the value is new, either stores its answer, or marks it as open and calls `read`
+    /// for each value that it reads, in the order of evaluation.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
     /// Computes an open value. The values that it reads have answers, except those of a cycle.
@@ -112,8 +112,8 @@ pub fn evaluate<G: ValueGraph>(
     Ok(())
 }
 
-/// Text that is joined from values: sensitive if one of them is, and limited in size. Without a limit, values
-/// that double each other grow without end.
+/// Text that is joined from values: sensitive if one of them is, and limited in size. Without a limit, a
+/// chain of values that each read the previous one twice would grow exponentially.
 #[derive(Debug)]
 pub struct Joined {
     text: String,

@@ -36,15 +36,15 @@ pub enum Sign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tone {
-    /// It is as it should be.
+    /// The object is in its desired state.
     Good,
-    /// It is on the way.
+    /// The object has not reached its desired state yet.
     Pending,
-    /// It has failed.
+    /// The object has failed.
     Bad,
 }
 
-/// The greatest number of named edges whose names a picture shows. The names of more would cover each other.
+/// The maximum number of named edges in a picture that shows their names. More names would overlap.
 const MOST_NAMES: usize = 60;
 
 /// The greatest number of characters of a name in a picture.
@@ -92,7 +92,7 @@ impl Drawing {
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Node {
-    /// Its name, which no other node has.
+    /// Its unique name.
     pub id: String,
     /// Its label, of one or more lines.
     pub label: String,

@@ -44,7 +44,7 @@ pub(super) struct Item {
     pub(super) column: usize,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The neighbours in the previous columns. `after` has those in the following columns.
+    /// The neighbours in the previous columns. `after` contains those in the following columns.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
     /// The vertical position of the middle, relative to any origin.

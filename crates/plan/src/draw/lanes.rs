@@ -1,8 +1,8 @@
 //! Frames around groups. Each group has a lane of its own, and lanes are stacked without overlap.
 //!
-//! A lane has the direct members of a group. It also has the bends of edges inside the group that are in none
-//! of its inner groups. It is sorted and levelled by itself. A group consists of its lane and the frames of
-//! its inner groups, ordered so that connected ones are close.
+//! A lane contains the direct members of a group. It also contains the bends of edges inside the group,
+//! except bends in an inner group. Each lane is sorted and levelled separately. A group consists of its lane
+//! and the frames of its inner groups, ordered so that connected ones are close.
 //!
 //! Each part is moved up until it meets another part in one of its columns. A frame is moved as a whole, so
 //! frames never overlap. A drawing without groups has one lane.
@@ -79,8 +79,8 @@ impl<'a> Lanes<'a> {
         path
     }
 
-    /// Returns the innermost lane around two lanes, and the part of it that contains each. A part is that
-    /// lane itself or an inner one.
+    /// Returns the innermost lane around two lanes, and the parts of it that contain the first and the second
+    /// lane. A part is that lane itself or an inner one.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
@@ -99,8 +99,8 @@ impl<'a> Lanes<'a> {
         1 + self.children[group + 1].iter().map(|child| self.depth(child - 1)).max().unwrap_or(0)
     }
 
-    /// Stacks the lanes. `spans` has the upper and lower edge of each lane in each of its columns. `edges`
-    /// has the lanes of both ends of each edge.
+    /// Stacks the lanes. `spans` contains the upper and lower edge of each lane in each of its columns.
+    /// `edges` contains the lanes of both ends of each edge.
     pub(super) fn arrange(
         &self,
         spans: Vec<BTreeMap<usize, (i64, i64)>>,

@@ -3,7 +3,7 @@
 //! 1. Edges that close a cycle are reversed for the layout. Graphs of properties and relationships may have
 //!    cycles.
 //! 2. Each node is placed in the column after the last of its predecessors (longest path). Nodes without
-//!    edges fill several columns, so that they form a block and no tower.
+//!    edges fill several columns, so that they form a block instead of one tall column.
 //! 3. An edge across several columns gets a bend in each, so that it runs around the nodes between.
 //! 4. Columns are sorted by the mean position of the neighbours (barycentre), forward and backward, a fixed
 //!    number of times.
@@ -25,7 +25,7 @@ pub use super::geometry::{Layout, Place};
 
 /// The space between two boxes of a column, in pixels.
 const GAP_Y: u32 = 12;
-/// The number of times that columns are sorted, and that they are levelled.
+/// The number of passes that sort the columns, and of passes that level them.
 const SWEEPS: usize = 6;
 /// The minimum number of rows in columns of nodes without edges.
 const FEW: usize = 8;
@@ -172,7 +172,7 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     columns
 }
 
-/// Returns the first column with connected nodes in each group. The other nodes of the group are placed from
+/// Returns, for each group, its first column with connected nodes. The group's nodes without edges start
 /// there.
 fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
     let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
@@ -221,7 +221,7 @@ fn chains(
             }
         }
         chain.push(to);
-        // Items of different lanes don't attract each other: their positions can't be compared yet.
+        // Items of different lanes are not recorded as neighbours: their positions can't be compared yet.
         let near = |pair: &&[usize]| pair[0] != pair[1] && items[pair[0]].lane == items[pair[1]].lane;
         let pairs: Vec<[usize; 2]> = chain.windows(2).filter(near).map(|pair| [pair[0], pair[1]]).collect();
         for pair in pairs {
@@ -256,8 +256,8 @@ fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     sum.checked_div(i64::try_from(neighbours.len()).unwrap_or(i64::MAX))
 }
 
-/// Sorts each column by the mean position of its neighbours in the previous columns, or in the following
-/// ones.
+/// Sorts each column by the mean position of its neighbours in the previous columns (`forward`), or in the
+/// following ones.
 fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {

@@ -11,7 +11,7 @@ pub(super) struct Columns<'a> {
     frames: &'a [Option<Frame>],
     /// The space between each frame and its columns, on each side.
     margins: Vec<u32>,
-    /// The left edge of each column. `widths` has their widths.
+    /// The left edge of each column. `widths` contains their widths.
     lefts: Vec<u32>,
     widths: Vec<u32>,
     /// The right edge of the last column, including the margins of frames.
@@ -108,7 +108,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the widths of columns: that of the widest item, or more if the label of a frame needs it.
+/// Returns the width of each column: that of its widest item, or more if the label of a frame needs it.
 fn widths(
     drawing: &Drawing,
     items: &[Item],

@@ -90,7 +90,7 @@ fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
             None => return inventory.error(span, format!("`{name}` is followed by a word without `=`")),
         }
     }
-    // A port after the name; a range has colons too, and so has an address of IPv6.
+    // Splits a port off the name. The colons of a range or of an IPv6 address do not begin a port.
     let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let name = match name.rsplit_once(':') {
         Some((name, number)) if port(number) && !name.contains(':') => {

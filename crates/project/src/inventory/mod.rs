@@ -1,11 +1,11 @@
 //! Static Ansible inventories: the hosts of a group with their variables, from INI or YAML.
 //!
-//! A host has the variables of all groups that contain it, and its own. Nearer groups take precedence over
-//! those that contain them, as in Ansible. Values are text as it stands, or lists and maps in YAML.
+//! A host gets the variables of all groups that contain it, and its own. A group takes precedence over the
+//! groups that contain it, as in Ansible. Values are text as it is written, and also lists and maps in YAML.
 //!
-//! Three kinds of variables are left out: values with Jinja expressions (`{{`), values with a tag such as
-//! `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`), because records would show
-//! them.
+//! Three kinds of variables are left out: values with Jinja expressions (`{{` or `{%`), values with a tag
+//! such as `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`). Records would show
+//! the passwords.
 
 mod ini;
 mod range;
@@ -38,7 +38,8 @@ pub struct Host {
     /// Its variables as a map, with `name` and `inventory_hostname` (its name in the inventory),
     /// `inventory_hostname_short` (that name up to its first dot) and `ansible_host` (by default its name).
     pub variables: Value,
-    /// The names of its variables that are left out.
+    /// The names of variables that are left out: its own, and all with a tag in the inventory, unless it has
+    /// a kept variable of the name.
     pub left_out: BTreeSet<String>,
 }
 
@@ -64,11 +65,11 @@ impl InventoryForm {
 
 /// Returns the hosts of a group and of the groups in it, in the order of the inventory.
 ///
-/// No place shows a line of the file, because a variable may be a secret.
+/// The places of hosts and problems do not quote lines of the file, because a variable may be a secret.
 ///
 /// # Errors
 ///
-/// Returns all problems of the text, or that there is no such group.
+/// All problems of the text, or an error if there is no such group or it has no hosts.
 pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<Vec<Host>, Diagnostics> {
     let mut inventory = Draft::new(source);
     if source.text().starts_with("#!") {
@@ -197,7 +198,7 @@ impl Draft {
         } else {
             self.members(wanted)
         };
-        // All nodes would be removed, and the cause is a mistake more often than a wish.
+        // An empty list would remove all nodes, and is more often a mistake than intended.
         if members.is_empty() {
             let message = format!("the group `{wanted}` of the inventory has no hosts");
             let help = "a list without entries is given by `-p PROPERTY=[]`";
@@ -241,8 +242,8 @@ impl Draft {
         members
     }
 
-    /// Returns the depth of each group: the length of the longest way from the outermost one. Reports groups
-    /// that contain themselves.
+    /// Returns the depth of each group: the length of the longest path from the outermost group. Reports
+    /// groups that contain themselves.
     fn depths(&mut self) -> BTreeMap<String, usize> {
         let mut depths: BTreeMap<String, usize> = self.groups.keys().map(|name| (name.clone(), 1)).collect();
         for round in 0..=self.groups.len() {

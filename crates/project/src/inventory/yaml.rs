@@ -35,8 +35,8 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
     }
 }
 
-/// Reads the output of `ansible-inventory --list`: groups with lists of hosts and of children, and `_meta` with the
-/// variables of each host, which include those of its groups.
+/// Reads the output of `ansible-inventory --list`: groups with lists of hosts and of children, and `_meta`
+/// with the variables of each host. The variables of a host include those of its groups.
 fn listed(inventory: &mut Draft, groups: &Mapping, meta: &Node) {
     let of_hosts = meta.as_mapping().and_then(|meta| meta.entry("hostvars"));
     let of_hosts = of_hosts.and_then(|entry| entry.value.as_mapping());
@@ -100,7 +100,7 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
     }
 }
 
-/// Returns a mapping; none for null, and for anything else with an error.
+/// Returns a mapping, or `None` for null. For anything else, reports an error and returns `None`.
 fn mapping<'n>(inventory: &mut Draft, node: &'n Node, what: &str) -> Option<&'n Mapping> {
     if node.as_mapping().is_none() && !node.is_null() {
         inventory.error(node.span(), format!("{what} must be a mapping, and this is {}", node.describe()));

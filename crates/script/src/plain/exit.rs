@@ -7,16 +7,16 @@ use crate::role::Role;
 /// The exit code of a script whose instance is still converging: `EX_TEMPFAIL` of `sysexits.h`.
 pub(crate) const CONVERGING: i32 = 75;
 
-/// The exit code of a health check whose instance no longer exists. No shell uses it, nor programs that health checks call
-/// often, such as `curl`, `grep` and `systemctl`.
+/// The exit code of a health check whose instance no longer exists. Shells do not exit with this code, and
+/// neither do programs that health checks often call, such as `curl`, `grep` and `systemctl`.
 pub(crate) const GONE: i32 = 104;
 
 /// The result that an exit code states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The script has succeeded. Of a health check: the instance is active.
+    /// The script has succeeded. For a health check: the instance is active.
     Success,
-    /// The instance is not there yet.
+    /// The instance is still converging.
     Converging,
     /// The health check found that the instance is not active.
     Inactive,
@@ -27,7 +27,8 @@ pub(crate) enum Exit {
 impl Exit {
     /// Returns the stated result; `None` if the script has failed.
     ///
-    /// A shell exits with 126 or 127 if it could not run a command. Such a health check has found nothing.
+    /// A shell exits with 126 or 127 if it could not run a command. A health check with such a code observed
+    /// nothing.
     pub(crate) fn of(role: &Role, outcome: &Outcome) -> Option<Self> {
         match outcome.end {
             End::Exited(0) => Some(Self::Success),

@@ -17,8 +17,9 @@ use crate::role::Role;
 /// | 104 | absent | reached | reached | absent | absent |
 /// | others | differs | reached | can't tell | can't tell | can't tell |
 ///
-/// While the instance is converging after an action, an exit code that contradicts the action's goal means that it
-/// still is. One that agrees ends it, for destroy and the others too. Only Integrity itself then fails.
+/// If the instance was converging after an action, only the rows 75 and 104 apply. An exit code that agrees
+/// with the action's goal then means reached, for destroy and others too. An exit code that contradicts the
+/// goal means converging; for Integrity itself it means differs, and the status is `failed`.
 pub(crate) fn observation(
     role: Option<&Role>,
     call: &Call,

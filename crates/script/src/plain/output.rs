@@ -31,7 +31,8 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Returns the operations of an update that publishes the values. A launch drops the outputs of an earlier one.
+    /// Returns the operations of an update that publishes the values. A launch that wrote outputs removes all
+    /// other outputs of an earlier launch.
     fn operations(self, role: &Role, call: &Call) -> Vec<(Path, Op)> {
         let path = |interface: &str, name: &str| {
             Path::from_keys(["interfaces", interface, "signals", name]).expect("no key is empty")
@@ -55,7 +56,7 @@ impl Written {
 /// Returns the answer for the instance of a call: the values that its script wrote, and a status.
 ///
 /// # Errors
-/// All problems of all files. Then nothing of them counts.
+/// All problems of all files. With any problem, no file is used.
 pub(crate) fn answer(
     role: &Role,
     call: &Call,
@@ -76,7 +77,7 @@ pub(crate) fn answer(
 /// Returns the values that a script wrote.
 ///
 /// # Errors
-/// All problems of all files. Then nothing of them counts.
+/// All problems of all files. With any problem, no file is used.
 pub(crate) fn read(outcome: &Outcome) -> Result<Written, Vec<Diagnostic>> {
     let mut written = Written::default();
     let mut problems = Vec::new();
@@ -171,7 +172,7 @@ fn problem(message: String, help: impl Into<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(codes::OUTPUT_FILE, message).help(help.into()))
 }
 
-/// Returns the texts of all values under the name of a sensitive property, also of files that can't be used.
+/// Returns the texts of all values under the name of a sensitive property, even in files that can't be used.
 pub(crate) fn secrets(outcome: &Outcome, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
     let folders = outcome.outputs.values().filter_map(|output| match output {

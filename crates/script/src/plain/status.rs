@@ -14,7 +14,7 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Returns the status of an instance that is not there yet.
+    /// Returns the status of an instance that is still converging.
     pub(crate) fn converging(message: Option<String>) -> Self {
         Self { active: None, converging: true, failed: None, message }
     }

@@ -21,9 +21,9 @@ pub enum EmitStyle {
     Block,
     /// As `Block`, with a leading `---` line.
     Document,
-    /// For people, and for readers that keep the spelling of scalars ([`Reading::Text`](crate::Reading::Text)).
-    /// Text is plain where every reader takes it as this text, or as the integer or boolean that is spelled
-    /// so. Text of several lines is a literal block.
+    /// For people, and for readers that keep the spelling of scalars
+    /// ([`Reading::Text`](crate::Reading::Text)). A text is written plain if every reader takes it as this
+    /// text, or as the integer or boolean of the same spelling. Text of several lines is a literal block.
     Text,
 }
 
@@ -112,7 +112,7 @@ pub fn emit<T: Tree>(tree: &T, style: EmitStyle) -> String {
     match tree.content() {
         Content::List(items) if !items.is_empty() => out.list(items, 0, false),
         Content::Map(entries) if !entries.is_empty() => out.map(&entries, 0, false),
-        // The lines of a block are indented, even in a document of nothing else.
+        // The lines of a block scalar are indented, even if the scalar is the whole document.
         leaf => out.leaf(tree, &leaf, 1),
     }
     out.text
@@ -127,7 +127,7 @@ struct Out {
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 impl Out {
-    /// Writes items. With `inline` the first one continues the line of a written `- `.
+    /// Writes items. With `inline`, the first item is written on the current line, after a `- `.
     fn list<T: Tree>(&mut self, items: &[T], depth: usize, mut inline: bool) {
         for item in items {
             self.indent(depth, &mut inline);
@@ -140,7 +140,7 @@ impl Out {
         }
     }
 
-    /// Writes entries. With `inline` the first one continues the line of a written `- `.
+    /// Writes entries. With `inline`, the first entry is written on the current line, after a `- `.
     fn map<T: Tree>(&mut self, entries: &[(&str, &T)], depth: usize, mut inline: bool) {
         for (key, value) in entries {
             self.indent(depth, &mut inline);
@@ -181,7 +181,7 @@ impl Out {
         }
     }
 
-    /// Writes a scalar or an empty collection. `depth` is that of the lines of a block.
+    /// Writes a scalar or an empty collection. `depth` is the depth of the lines of a block scalar.
     fn leaf<T: Tree>(&mut self, node: &T, content: &Content<'_, T>, depth: usize) {
         let for_people = self.style == EmitStyle::Text;
         match content {
@@ -211,7 +211,7 @@ impl Out {
         }
     }
 
-    /// Ends the line, after the comment of the node that is on it.
+    /// Writes the comment of the node, if any, and ends the line.
     fn end_line<T: Tree>(&mut self, node: &T) {
         if let Some(comment) = node.comment() {
             self.text.push_str("  # ");

@@ -1,4 +1,4 @@
-//! The notation of scalars: plain where no reader could doubt it, else double-quoted or a block.
+//! The notation of scalars: plain if all readers agree on the meaning, else double-quoted or a block.
 
 use std::fmt::Write as _;
 
@@ -24,8 +24,8 @@ pub(super) fn is_safe(name: &str) -> bool {
         && !KEYWORDS.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Tells whether every reader takes an unquoted scalar as this text, or as the integer or boolean that is
-/// spelled so. Versions (`1.10`), dates, `yes`, `010` and everything ambiguous are quoted.
+/// Tells whether every reader takes an unquoted scalar as this text, or as the integer or boolean of the same
+/// spelling. Versions (`1.10`), dates, `yes`, `010` and everything ambiguous are quoted.
 pub(super) fn is_plain(text: &str) -> bool {
     const KEYWORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "null", "nan"];
     const SIGNS: &str = "_-./@+: ,();='?!*&";
@@ -40,7 +40,7 @@ pub(super) fn is_plain(text: &str) -> bool {
     is_word || is_whole(text)
 }
 
-/// Tells whether a text is a whole number in the spelling that every reader writes.
+/// Tells whether a text is a whole number as every reader would write it.
 fn is_whole(text: &str) -> bool {
     (1..=15).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_digit())

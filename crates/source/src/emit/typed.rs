@@ -1,4 +1,4 @@
-//! Emits values of types. serde_yaml makes data of them, in the order of their fields.
+//! Emits values of Rust types. serde_yaml converts them to data, in the order of their fields.
 
 use serde::Serialize;
 use serde_json::Number;
@@ -23,8 +23,8 @@ pub enum EmitError {
     Key,
 }
 
-/// Writes a value of a type as YAML, as [`emit()`] does with data. Fields keep their order, and a variant with
-/// content is a mapping of one entry, as in JSON.
+/// Writes a serializable value as YAML, in the same notation as [`emit()`]. Fields keep their order, and an
+/// enum variant with content is a mapping of one entry, as in JSON.
 ///
 /// ```
 /// use serde::Serialize;
@@ -49,7 +49,7 @@ pub fn emit_typed<T: Serialize>(value: &T, style: EmitStyle) -> Result<String, E
     Ok(emit(&Data::new(value)?, style))
 }
 
-/// Data in the order of its type.
+/// Data with mappings in the order of the serialized type.
 enum Data {
     Null,
     Bool(bool),

@@ -37,7 +37,7 @@ struct Reader<'t> {
 }
 
 enum Halt {
-    /// A limit was exceeded; the tree has the diagnostic.
+    /// A limit was exceeded; the tree has recorded the diagnostic.
     Limit,
     Syntax(Mistake),
 }

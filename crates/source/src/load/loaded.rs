@@ -16,8 +16,8 @@ pub struct Loaded {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct LoadedOne {
-    /// Document; incomplete if `diagnostics` has errors. Absent when the text has none, which is no error
-    /// here.
+    /// Document; incomplete if `diagnostics` has errors. Absent when the text contains no document, which is
+    /// not reported as an error.
     pub root: Option<Node>,
     /// Diagnostics, in the order of the text.
     pub diagnostics: Diagnostics,
@@ -27,7 +27,7 @@ impl LoadedOne {
     /// Returns the document and the warnings, or all diagnostics if one of them is an error.
     ///
     /// # Errors
-    /// The diagnostics, when they have errors.
+    /// The diagnostics, when they include errors.
     pub fn into_result(self) -> Result<(Option<Node>, Diagnostics), Diagnostics> {
         if self.diagnostics.has_errors() { Err(self.diagnostics) } else { Ok((self.root, self.diagnostics)) }
     }

@@ -89,14 +89,15 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let mut draft = Draft::new(source);
     let mut outcome = yaml::read(source, &draft, options);
     let mut found = Diagnostics::new();
-    // Inside quotes they are intended; elsewhere they are removed before other errors are analysed.
+    // Invisible characters are intended inside quotes. Elsewhere they are removed before other errors are
+    // analysed.
     if outcome.invisible || outcome.error.is_some() {
         found = cause::invisible(source, &mut draft, &outcome.quoted);
     }
     if !found.is_empty() && rounds > 0 {
         outcome = yaml::read(source, &draft, options);
     }
-    // All problems are reported in any case. The repaired text is read again while the effort is limited.
+    // Each round reports its problems. The number of rounds that read the repaired text is limited.
     let mut left = rounds;
     while repair(source, &mut draft, &outcome, &mut found) && left > 0 {
         left -= 1;
@@ -106,16 +107,16 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     Loaded { documents: outcome.documents, diagnostics: found }
 }
 
-/// Reports the syntax errors of one round and repairs them. Returns whether the text has changed, so that it
-/// is to be read again.
+/// Reports the syntax errors of one round and repairs them. Returns whether the text has changed and must be
+/// read again.
 fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found: &mut Diagnostics) -> bool {
     let causes = causes(source, draft, outcome).into_iter();
     let repairs: Option<Vec<Vec<Edit>>> = causes.map(|cause| settle(draft, cause, found)).collect();
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports a cause and returns its repair. If an earlier repair still fails, it is removed without a report:
-/// the diagnostic would be about the repaired text, not the author's.
+/// Reports a cause and returns its repair. If an earlier repair still fails, its lines are removed without a
+/// report: the diagnostic would be about the repaired text, not the author's.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);
@@ -131,7 +132,7 @@ fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Ve
 /// Returns the causes of the syntax errors of one round.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
     let error = outcome.error.as_ref().map(|error| cause::of(source, draft, error));
-    // The cause already names the comments around the error; later rounds find the others.
+    // The cause already names the escaped comments around the error. Later rounds find the other comments.
     let named = error.as_ref().is_some_and(|cause| cause.diagnostic.code == codes::ESCAPED_COMMENT);
     let comments = cause::comments_as_text(source, draft, &outcome.escaped_comments);
     comments.filter(|_| !named).into_iter().chain(error).collect()

@@ -29,8 +29,8 @@ pub enum DuplicateKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergeKeys {
-    /// Its value is an alias to a mapping or a list of those. Their entries are added, except for keys that
-    /// the mapping itself has.
+    /// Its value is an alias to a mapping, or a list of such aliases. The entries of these mappings are
+    /// added, except those with keys that the mapping itself contains.
     #[default]
     Merge,
     /// It is an ordinary key.
@@ -47,8 +47,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Nesting depth of collections. Default: 128; values above [`Limits::MAX_DEPTH`] are reduced to it.
     pub depth: usize,
-    /// Number of nodes in all documents, with aliases expanded. Default: one million. According to their
-    /// memory use, a sequence counts twice and a mapping three times.
+    /// Number of nodes in all documents, with aliases expanded. Default: one million. Because they use more
+    /// memory, a sequence counts as two nodes and a mapping as three.
     pub nodes: usize,
     /// Number of documents in one text. Default: 10 000.
     pub documents: usize,
@@ -69,7 +69,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for a source. A source that may be longer also gets more nodes.
+    /// Returns the limits for a source. A source that may be longer than the default also gets more nodes.
     pub(super) fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {

@@ -45,7 +45,7 @@ enum Body {
 /// A key whose value is not read yet.
 enum PendingKey {
     Text(Key),
-    /// A collection, which was already reported; its value is dropped.
+    /// A collection as a key: the error is already reported, and its value is dropped.
     Unusable,
 }
 
@@ -295,7 +295,7 @@ impl Frame {
         }
     }
 
-    /// Returns the end of its last content.
+    /// Returns the end of the last item or entry.
     fn end(&self) -> Option<u32> {
         match &self.body {
             Body::Sequence(items) => items.last().map(|item| item.span().end.max(self.span.end)),

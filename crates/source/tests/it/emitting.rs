@@ -183,7 +183,7 @@ proptest! {
         prop_assert_eq!(read, data);
     }
 
-    /// Data without a type has no order of fields, so both are the same.
+    /// Data without a type has no order of fields, so both functions write the same text.
     #[test]
     fn data_is_emitted_as_a_value_of_a_type(data in data()) {
         prop_assert_eq!(emit_typed(&data, EmitStyle::Block).unwrap(), emit(&data, EmitStyle::Block));
@@ -195,7 +195,7 @@ proptest! {
         prop_assert_eq!(read_back_as(&text, Reading::Text), data, "{}", text);
     }
 
-    /// Another reader takes plain text at most for the integer or boolean that is spelled so.
+    /// Another reader reads plain text as this text, or as the integer or boolean of the same spelling.
     #[test]
     fn another_reader_agrees_on_text_emitted_for_people(data in spelled()) {
         let text = emit(&data, EmitStyle::Text);

@@ -39,7 +39,7 @@ impl Closure {
     }
 }
 
-/// Frees nested lambdas with enough stack, since a lambda can hold a lambda that holds a lambda, and so on.
+/// Frees nested lambdas with enough stack, since lambdas can be nested to any depth.
 impl Drop for Closure {
     fn drop(&mut self) {
         let held = (self.env.scope.take(), self.env.statics.take(), self.statics.take());

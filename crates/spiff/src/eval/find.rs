@@ -120,7 +120,7 @@ impl Env {
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// Returns the node of the first stub that has one at a path; parts of defaults are ignored.
+    /// Searches the stubs for a node at a path, and returns the first one. Parts of defaults are ignored.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
@@ -129,7 +129,7 @@ impl Env {
         })
     }
 
-    /// Returns the node of the first stub that has one at this place.
+    /// Searches the stubs for a node at this place, and returns the first one.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;
@@ -156,7 +156,7 @@ impl Env {
             ("PATH", steps(&self.path)),
             ("STUBPATH", steps(&self.stub_path)),
         ];
-        // As in the original, it is a list if there are no bindings.
+        // As in the original, `BINDINGS` is an empty list if there are no bindings.
         let mut bindings = Value::list([]);
         let mut outers = Vec::new();
         let mut outer = self.level.outer.as_ref();

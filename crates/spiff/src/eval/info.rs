@@ -48,7 +48,7 @@ impl Info {
         if other.redirect != Redirect::None {
             self.redirect = other.redirect;
         }
-        // Only a merge expression that is the whole expression replaces.
+        // A merge replaces only if it is the whole expression.
         self.replace = other.replace;
         self.preferred |= other.preferred;
         self.merged |= other.merged;
@@ -74,7 +74,7 @@ impl Info {
         self
     }
 
-    /// Sets a problem of its own.
+    /// Sets a problem that belongs to the node itself.
     pub(crate) fn with_error(mut self, message: impl Into<String>) -> Self {
         self.error = true;
         self.issue = Some(Arc::new(Issue::new(message)));

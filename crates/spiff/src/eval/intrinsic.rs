@@ -79,7 +79,7 @@ fn optional(expr: &Child, arguments: &[Argument], env: &Env) -> Eval {
     }
 }
 
-/// Returns the stubs' value at this path or another one.
+/// Evaluates `stub()`: returns the stubs' value at the expression's path, or at the given path.
 fn stub(expr: &Child, arguments: &[Argument], env: &Env) -> Eval {
     let path: Vec<Arc<str>> = match arguments {
         [] => env.path.to_vec(),

@@ -191,7 +191,7 @@ fn integer(parts: &mut Parts, expr: &Child, env: &Env) -> Result<i64, Eval> {
     }
 }
 
-/// Evaluates the base of a path, index or slice; the error is the outcome without it.
+/// Evaluates the base of a path, index or slice. If the base has no value, the error is the outcome.
 ///
 /// The remaining expression of a pending base is kept, and the next pass evaluates only that.
 fn base(

@@ -28,7 +28,7 @@ pub(crate) struct Scope {
     pub(crate) path: Option<Steps>,
     /// Id of the flow that it belongs to.
     flow: u64,
-    /// Whether it is already updated after each pass.
+    /// Whether it is already registered for updates after each pass.
     watched: AtomicBool,
 }
 
@@ -102,7 +102,7 @@ impl Flow {
 
 /// The processing of documents inside of an evaluation: instantiated templates, and functions that merge.
 ///
-/// Processing is a layer above evaluation, so an evaluation gets it as a part of its [`Level`].
+/// Processing is a layer above evaluation, so an evaluation receives the processor in its [`Level`].
 pub(crate) trait Processor: Debug + Send + Sync {
     /// Processes a document in a scope until nothing changes; no stub overrides its nodes.
     fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
@@ -132,7 +132,7 @@ pub(crate) enum LevelKind {
     Document,
     /// Bindings that the caller has set.
     Bindings,
-    /// The place of bindings, if there are none.
+    /// A level in the place of bindings, in a session whose documents share nothing.
     Nothing,
 }
 
@@ -223,7 +223,7 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), statics: Some(statics), ..self.clone() }
     }
 
-    /// Returns the environment with a new root, beyond which leading dots don't look.
+    /// Returns the environment with a new, empty root, at which references with a leading dot start.
     pub(crate) fn with_new_root(&self) -> Self {
         let mut scope = Scope::new(self.scope.clone(), None, self.flow.id, Arc::default());
         scope.root = None;
@@ -251,8 +251,8 @@ impl Env {
     /// Registers the scopes that a lambda or template captures, so that they are updated while the document
     /// is processed.
     pub(crate) fn watch(&self) {
-        // As in the original, the fields of the document itself stay those of this pass. Those created by an
-        // instantiated template or a merged map never change.
+        // As in the original, captured fields of the document itself stay those of this pass. Captured scopes
+        // of an instantiated template or a merged map are never updated.
         if self.flow.base > 0 {
             return;
         }

@@ -17,8 +17,8 @@ pub(crate) type Seen = Box<[Option<Sight>]>;
 
 /// A node as an expression has seen it.
 ///
-/// It must not hold a list, map or expression. Those hold sights of the previous pass, which would hold those
-/// of the pass before, and so on.
+/// It refers to lists, maps and expressions only weakly. These values contain the sights of the previous
+/// pass, so strong references would keep the sights of all passes in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {
     value: SeenValue,

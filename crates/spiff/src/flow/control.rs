@@ -62,7 +62,8 @@ pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     parts(node, &Map::new(), env).map(|control| control.is_some())
 }
 
-/// Splits a map into the parts of a control structure; `None` if it is none, a message if it is malformed.
+/// Splits a map into the parts of a control structure. Returns `None` for any other map, and a message for a
+/// malformed control structure.
 fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<Control<'n>>, String> {
     let Some(map) = node.as_map() else { return Ok(None) };
     let mut control: Option<(&'static str, &'static [&'static str], &'n Node)> = None;
@@ -102,7 +103,7 @@ fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<
     Ok(Some(Control { name, value, options, fields, node, env }))
 }
 
-/// Evaluates a map as a control structure; `None` if it is none.
+/// Evaluates a map as a control structure; `None` for any other map.
 pub(super) fn run(node: &Node, undefined: &Map, env: &Env) -> Option<Given> {
     if !env.state().features.control {
         return None;
@@ -298,7 +299,7 @@ impl Control<'_> {
                     match entry.value() {
                         Value::Null => {}
                         Value::Map(map) => add(map),
-                        // As in the original, the message has the type of the list.
+                        // As in the original, the message names the type of the list, not of the entry.
                         _ => return self.issue(format!("entry {at}: invalid entry type: list")),
                     }
                 }
@@ -419,8 +420,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // A value without variables is taken unchanged; without a key it becomes the field with an empty
-            // name.
+            // A body that is no template is the result itself. If its key is undefined, it becomes the field
+            // with an empty name.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()

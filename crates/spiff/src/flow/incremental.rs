@@ -1,9 +1,10 @@
 //! Passes that evaluate only the nodes that the previous pass may have affected.
 //!
 //! Each pass yields one more value of a chain of references, and a whole pass visits every node for it. Often
-//! the open nodes are expressions in plain maps, and no other node can change. Then a pass evaluates three
-//! kinds of them: those that changed, those whose references changed, and those that depend on more than
-//! references. Each node gets its value in the same pass as with whole passes, so the results are the same.
+//! all *open* nodes, which have no value yet, are expressions in plain maps, and no other node can change.
+//! Then a pass evaluates only three kinds of open nodes: those that changed, those whose references changed,
+//! and those that depend on more than references. Each node gets its value in the same pass as with whole
+//! passes, so the results are the same.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -199,7 +200,7 @@ fn is_plain(node: &Node) -> bool {
         }
 }
 
-/// Tells whether a node has no expressions.
+/// Tells whether a node contains no expressions.
 fn is_closed(node: &Node) -> bool {
     match node.value() {
         Value::Expression(_) => false,
@@ -209,7 +210,7 @@ fn is_closed(node: &Node) -> bool {
     }
 }
 
-/// Tells whether a map has a merge key or a key of a control structure.
+/// Tells whether a map contains a merge key or a key of a control structure.
 fn has_merge_key(map: &Map) -> bool {
     map.range::<str, _>((Bound::Included("<<"), Bound::Unbounded))
         .next()

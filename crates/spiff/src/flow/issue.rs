@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::eval::Env;
 use crate::value::{Issue, Node};
 
-/// Adds a problem to a node. Its origin is this node, unless an earlier problem has set one.
+/// Adds a problem to a node. The origin of the problem is this node, unless an earlier problem has set an
+/// origin.
 pub(super) fn with_issue(
     node: Node,
     error: bool,

@@ -23,14 +23,15 @@ struct Work {
     flags: Flags,
     tag: Option<Arc<str>>,
     key_name: Option<Arc<str>>,
-    /// Whether the list has no key, because its entries declare contradicting ones.
+    /// Whether the list has no key field, because its entries declare different ones.
     keyless: bool,
     redirect: Redirect,
     replaced: bool,
     merged: bool,
     processed: bool,
     is_template: bool,
-    /// Whether entries without a key merge by their position. They don't if others are inserted between them.
+    /// Whether entries without a key merge by their position. They don't if other entries are inserted
+    /// between them.
     by_position: bool,
 }
 
@@ -114,7 +115,7 @@ fn insertion(
     }
     let stay = |value: Node| {
         let map: Map = [(qualifier.clone(), value)].into_iter().collect();
-        // The node has the flags of the list.
+        // The node of the remaining insertion has the flags of the list.
         Inserted::Stay(whole.with_value(Value::from(map)))
     };
     let expr = match result.value() {
@@ -184,9 +185,9 @@ fn insertion(
     }
 }
 
-/// Evaluates the control structures among the entries. The result of each takes its place, that of a list
-/// entry by entry. The list is processed further when none is left. As in the original, their positions are
-/// not part of the paths.
+/// Evaluates the control structures among the entries. Each is replaced by its result; a result that is a
+/// list is inserted entry by entry. The list is processed further when no control structure is left. As in
+/// the original, the positions of control structures are not part of the paths.
 fn controls(work: &mut Work, env: &Env, visit: impl Visit) {
     if !env.state().features.control {
         return;
@@ -209,7 +210,7 @@ fn controls(work: &mut Work, env: &Env, visit: impl Visit) {
     }
 }
 
-/// Returns the inserted entries whose keys the list doesn't have.
+/// Returns the inserted entries whose keys don't occur in the list.
 fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>, keyless: bool) -> Vec<Node> {
     let key = key_name.unwrap_or(KEY);
     let names = |node: &Node| {
@@ -257,8 +258,8 @@ enum Key {
     None,
 }
 
-/// Returns the path steps of the entries: their keys if all have one and all differ. Entries whose key isn't
-/// known yet have none.
+/// Returns the path step of each entry: its key, if all entries have keys and all keys differ. An entry whose
+/// key isn't known yet has no step.
 fn steps(work: &Work, env: &Env, visit: impl Visit) -> Vec<Option<Arc<str>>> {
     let by_index = |at: usize| Arc::from(format!("[{at}]"));
     if work.keyless {

@@ -213,8 +213,8 @@ fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
 
-/// Adds the fields that the stub injects. Returns whether there were any. `same` has the fields, if they are
-/// unchanged.
+/// Adds the fields that the stub injects. Returns whether there were any. `same` contains the fields, if they
+/// are unchanged.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;

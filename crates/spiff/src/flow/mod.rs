@@ -28,7 +28,7 @@ use crate::eval::{Env, Level, Processor};
 use crate::report::Unresolved;
 use crate::value::Node;
 
-/// The flow as evaluations use it.
+/// The [`Processor`] that evaluations use.
 #[derive(Debug)]
 pub(crate) struct FlowProcessor;
 

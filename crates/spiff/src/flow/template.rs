@@ -14,8 +14,8 @@ pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
     node.with_value(template.into_value())
 }
 
-/// Returns the value template that an expression declares, or that it becomes if one is required. `None` if
-/// it is none, an error if it is empty.
+/// Returns the value template that an expression declares with `&template`. With `required`, an expression
+/// without markers becomes one. Returns `None` for other expressions, and an error for an empty template.
 pub(super) fn declared_template(
     node: &Node,
     expr: &Child,

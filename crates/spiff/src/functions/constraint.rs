@@ -58,7 +58,7 @@ impl Constraint {
             for condition in all {
                 match condition.check(version) {
                     Ok(()) => continue,
-                    // Reported once for all conditions.
+                    // This problem is reported once for all conditions.
                     Err(problem) if condition.forbids_prerelease(version) => {
                         if !is_reported {
                             problems.push(problem);

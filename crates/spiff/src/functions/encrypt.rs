@@ -1,8 +1,8 @@
 //! The functions `encrypt` and `decrypt`, in the format of the original: triple DES in CBC mode, and a
 //! checksum with a publicly known key.
 //!
-//! It is not secure, and is kept only because documents with it exist. New values should not be protected by
-//! it: the key is the first 16 bytes of the password.
+//! The format is not secure, and is kept only because documents with it exist. It should not protect new
+//! values: the key is the first 16 bytes of the password.
 
 use cbc::cipher::block_padding::NoPadding;
 use cbc::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit as _};
@@ -46,7 +46,8 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// Returns the key: an argument, else the caller's. A second argument can name the method instead.
+/// Returns the key: the second argument, else the caller's key. Without a third argument, the second one can
+/// also name the method.
 fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, FunctionError> {
     if !(1..=3).contains(&arguments.len()) {
         fail!("{name} expects one, two or three arguments");
@@ -91,8 +92,8 @@ fn checksum(message: &[u8]) -> Vec<u8> {
 fn encrypt(plain: &[u8], key: &str, iv: [u8; BLOCK]) -> String {
     let mut content = plain.to_vec();
     content.extend(checksum(plain));
-    // Padding as in TLS: the last byte has the number of padding bytes before it, each of which has the same
-    // value.
+    // Padding as in TLS: the last byte contains the number of padding bytes before it, each of which has the
+    // same value.
     let padding = (BLOCK - (content.len() + 1) % BLOCK) % BLOCK;
     content.resize(content.len() + padding + 1, u8::try_from(padding).unwrap_or(0));
     let cipher = cbc::Encryptor::<TdesEde3>::new(&cipher_key(key).into(), &iv.into());

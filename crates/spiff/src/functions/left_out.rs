@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// That holds for a build without the features, too, where the functions fail.
+    /// This also holds for a build without the features, in which these functions fail.
     #[test]
     fn the_standard_registry_has_every_function() {
         let registry = Registry::standard();

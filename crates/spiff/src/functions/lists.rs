@@ -1,4 +1,4 @@
-//! Functions of lists and maps. None sorts or reverses in place: the result is a new list.
+//! Functions of lists and maps. No function changes a list in place: sorting and reversing create a new list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

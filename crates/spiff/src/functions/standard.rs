@@ -58,7 +58,7 @@ fn register(registry: &mut Registry) {
 mod tests {
     use super::*;
 
-    /// Every optional function is one of the modules of its feature, and the other way round.
+    /// The modules of a feature register exactly its optional functions.
     #[test]
     #[cfg(all(feature = "crypto", feature = "x509"))]
     fn each_feature_has_its_functions() {

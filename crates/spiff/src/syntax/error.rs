@@ -15,7 +15,7 @@ pub enum SyntaxError {
     TooDeep,
 }
 
-/// The last part that was parsed, after which the error is.
+/// The last part that was parsed. The error follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexpected {
     /// Line and column of the start, both from 1, and of the end, after the last character.

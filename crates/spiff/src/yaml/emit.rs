@@ -52,7 +52,7 @@ struct Writer {
     indent: Option<usize>,
     /// Whether the last output needs no space after it.
     after_blank: bool,
-    /// Whether the line has only indentation and indicators.
+    /// Whether the line contains only indentation and indicators.
     at_indent: bool,
 }
 

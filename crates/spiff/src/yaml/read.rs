@@ -18,7 +18,7 @@ pub enum ReadError {
     /// The text is not valid YAML.
     #[error("yaml: {}", .0.message())]
     Syntax(Box<Problem>),
-    /// The text has a key that isn't text.
+    /// The text contains a key that isn't text.
     #[error("map key must be a string: {key}")]
     Key {
         /// The key as it was read.
@@ -26,10 +26,10 @@ pub enum ReadError {
         /// Place of the key.
         place: Place,
     },
-    /// The text has only comments.
+    /// The text contains only comments.
     #[error("Expected document start at line 1, column 0")]
     OnlyComments,
-    /// The text has a second document where one is expected.
+    /// The text contains a second document where one is expected.
     #[error("multi document not possible")]
     MultipleDocuments,
     /// A line in block notation is indented with a tab.
@@ -80,7 +80,7 @@ fn one_line(diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// Reads a text that has one document; a text of whitespace is null.
+/// Reads a text of one document; a text of whitespace is null.
 ///
 /// ```
 /// use windlass_source::Source;

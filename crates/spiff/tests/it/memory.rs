@@ -86,7 +86,8 @@ fn growing_results_are_refused_before_they_are_allocated() {
     }
 }
 
-/// The largest document that the default limits permit is created, processed and written in that memory.
+/// The largest document that the default limits permit is created, processed and written in the limited
+/// memory.
 #[test]
 fn results_within_the_limits_are_accepted() {
     if !confined("memory::results_within_the_limits_are_accepted") {

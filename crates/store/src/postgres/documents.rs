@@ -1,4 +1,4 @@
-//! Documents as rows. A transaction that changes one has locked the feed.
+//! Documents as rows. A transaction that changes a document has locked the feed before.
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row};

@@ -98,9 +98,9 @@ fn message_of(error: &tokio_postgres::Error) -> String {
 /// The possible reactions to a failed transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// None: the server rejected the request.
+    /// No remedy: the server rejected the request.
     None,
-    /// Retry: a concurrent transaction was in the way.
+    /// Retry: the transaction conflicted with a concurrent one.
     Again,
     /// Reconnect: the connection or its server is gone.
     Reconnect,

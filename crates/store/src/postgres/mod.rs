@@ -5,9 +5,9 @@
 //! server's time.
 //!
 //! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written.
-//! It also locks the single row of the feed, so that events of all writers are numbered in commit order.
-//! `synchronous_commit` keeps the server's setting: only `on`, the default, makes a ticket stand for bytes on
-//! a disk.
+//! It also locks the single row of the feed, so that events of all writers are numbered in commit order. The
+//! store does not change the server's setting `synchronous_commit`. With `on`, the default, a ticket resolves
+//! only when its batch is on a disk.
 //!
 //! No PostgreSQL type is visible outside this module.
 

@@ -11,8 +11,8 @@ use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
-/// Gives an assembly with an owner a natural id, in a transaction of its own. The lock of the feed lets one claim
-/// after another be made.
+/// Gives an assembly with an owner a natural id, in a transaction of its own. The lock of the feed serializes
+/// claims.
 pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease).await?;
     lock_feed(db).await?;

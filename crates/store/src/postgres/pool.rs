@@ -19,7 +19,7 @@ use crate::error::StoreError;
 /// Pause before an operation that failed for lack of a connection is retried.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
-/// Maximum number of attempts of a transaction that concurrent transactions disturb.
+/// Maximum number of attempts of a transaction that conflicts with concurrent transactions.
 pub(super) const ATTEMPTS: usize = 5;
 
 /// A pool of shared connections.
@@ -60,8 +60,8 @@ impl Connections {
         self.transaction(work, Kind::Read).await.map_err(|failed| self.at(failed.fault))
     }
 
-    /// Runs a change in its own transaction. The change is applied once, even if the connection breaks in
-    /// between.
+    /// Runs a change in its own transaction. The change is applied exactly once, even if the connection
+    /// breaks in between.
     pub(super) async fn change<T: Send>(
         &self,
         work: impl for<'a> Fn(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send + Sync,

@@ -124,7 +124,7 @@ pub(super) async fn open_processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessR
     records(db, "SELECT record FROM process WHERE open ORDER BY id", &[]).await
 }
 
-/// Reads an assembly. Without a seal, none of its secrets.
+/// Reads an assembly; without a seal, its secrets are left out.
 pub(super) async fn load(
     db: &Transaction<'_>,
     seal: Option<&Seal>,

@@ -1,7 +1,7 @@
-//! Another name for an assembly, in all of its rows.
+//! Renaming of an assembly, in all of its rows.
 //!
-//! The row with the new name comes first, then the rows that refer to it, and the row with the old name goes
-//! last.
+//! The row with the new name is inserted first. Then the rows that refer to it are changed, and the row with
+//! the old name is deleted last.
 
 use tokio_postgres::GenericClient;
 use windlass_model::document::{DocumentKey, DocumentScope};
@@ -17,7 +17,7 @@ use crate::request::document_name;
 use crate::seal::Seal;
 use crate::version;
 
-/// Why an assembly keeps its name.
+/// The reason why an assembly is not renamed.
 pub(super) enum Kept {
     /// It does not exist.
     Missing,
@@ -106,7 +106,7 @@ async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &Asse
     Ok(())
 }
 
-/// Replaces the records of a table, by one statement.
+/// Replaces the records of a table with one statement.
 async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
     let select = format!("SELECT ctid::text, record FROM {table} WHERE {of_assembly}");

@@ -36,8 +36,8 @@ enum Trust {
     Name,
 }
 
-/// The TLS settings of an address, removed from it. PostgreSQL's clients know more modes than the address
-/// parser of the driver.
+/// The TLS settings that were removed from an address. PostgreSQL's clients know more modes than the driver,
+/// which parses the rest of the address.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     mode: Option<String>,

@@ -10,7 +10,7 @@ use super::fault::{Fault, Outcome};
 use crate::version::{self, VersionRow};
 
 /// Puts a version whose process belongs to the assembly. Returns `false` if the process is missing or belongs
-/// to another one.
+/// to another assembly.
 pub(super) async fn put(
     db: &impl GenericClient,
     scope: &AssemblyName,

@@ -128,7 +128,7 @@ impl WriterTask {
         }
     }
 
-    /// Applies a group, and retries if the connection breaks or concurrent transactions are in the way.
+    /// Applies a group. Retries if the connection breaks, or if it conflicts with concurrent transactions.
     async fn lasting(&mut self, group: &mut [Pending]) -> Result<(), Failed> {
         let fence = self.fence.clone();
         let (mut attempts, mut deadline) = (0, None);

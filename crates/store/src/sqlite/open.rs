@@ -112,8 +112,8 @@ fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Sets WAL mode. If two processes do that to a new file at the same time, SQLite refuses one of them at once
-/// and ignores the busy timeout. So this function waits by itself.
+/// Sets WAL mode. If two processes do so on a new file at the same time, SQLite refuses one of them at once
+/// and ignores the busy timeout. So this function retries by itself.
 fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
     const PAUSE: Duration = Duration::from_millis(5);
     let mut waited = Duration::ZERO;

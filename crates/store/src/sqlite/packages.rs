@@ -6,7 +6,7 @@ use windlass_model::record::PackageRecord;
 use super::fault::Outcome;
 use super::row::to_json;
 
-/// Adds a package unless it is there.
+/// Adds a package unless it exists.
 pub(super) fn put(db: &Connection, record: &PackageRecord) -> Outcome<()> {
     let digest = &record.digest.0;
     let package = (digest, record.name.to_string(), to_json(&record.manifest)?);
@@ -19,7 +19,7 @@ pub(super) fn put(db: &Connection, record: &PackageRecord) -> Outcome<()> {
     Ok(())
 }
 
-/// Drops those of some packages that nothing pins.
+/// Drops the given packages, except those that are pinned.
 pub(super) fn drop_unpinned(db: &Connection, digests: &[String]) -> Outcome<()> {
     let mut delete = db.prepare_cached(DROP)?;
     for digest in digests {

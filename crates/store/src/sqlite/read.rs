@@ -109,7 +109,7 @@ pub(super) fn open_processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM process WHERE open = 1 ORDER BY id")?, [])
 }
 
-/// Reads an assembly. Without a seal, none of its secrets.
+/// Reads an assembly; without a seal, its secrets are left out.
 pub(super) fn load(db: &Connection, seal: Option<&Seal>, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
     let name = scope.as_str();
     let Some(assembly) =

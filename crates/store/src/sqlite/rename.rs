@@ -1,7 +1,7 @@
-//! Another name for an assembly, in all of its rows.
+//! Renaming of an assembly, in all of its rows.
 //!
-//! Foreign keys are immediate, so the row with the new name comes first, then the rows that refer to it, and
-//! the row with the old name goes last.
+//! Foreign keys are immediate, so the row with the new name is inserted first. Then the rows that refer to it
+//! are changed, and the row with the old name is deleted last.
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::document::DocumentKey;
@@ -17,7 +17,7 @@ use crate::request::document_name;
 use crate::seal::Seal;
 use crate::version;
 
-/// Why an assembly keeps its name.
+/// The reason why an assembly is not renamed.
 pub(super) enum Kept {
     /// It does not exist.
     Missing,

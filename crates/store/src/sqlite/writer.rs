@@ -282,8 +282,8 @@ impl WriterThread {
     }
 }
 
-/// Attempts an order unless an earlier batch of one of its leases has failed. Records in the fence if it
-/// fails itself.
+/// Attempts an order unless an earlier batch of one of its leases has failed. Records a failure of the order
+/// in the fence.
 fn attempt(task: &mut dyn Task, db: &Connection, fence: &mut Fence, path: &Path) -> Result<bool, StoreError> {
     if let Err(refusal) = task.leases().iter().try_for_each(|lease| fence.pass(lease)) {
         task.refuse(refusal);

@@ -186,7 +186,7 @@ impl MemoryStore {
         self.state.lock().expect("no one panics while holding the state")
     }
 
-    /// Waits for ever if the process of this handle is dead.
+    /// Waits forever if the process of this handle is dead.
     async fn alive(&self) {
         if self.cut.as_ref().is_some_and(Cut::is_dead) {
             std::future::pending::<()>().await;

@@ -76,7 +76,7 @@ pub(super) struct Records {
     requests: Table<RequestId, Request>,
     events: Table<Seq, EventDraft>,
     recorded: usize,
-    /// The number of the last change of a document, and the last one that was kept.
+    /// The number of the last change of a document, and its value after the last applied batch.
     changes: u64,
     kept_changes: u64,
 }
@@ -225,7 +225,7 @@ impl Records {
         self.drop_unpinned(&before.into_iter().collect());
     }
 
-    /// Drops those of some packages that nothing pins.
+    /// Drops the given packages, except those that are pinned.
     fn drop_unpinned(&mut self, packages: &HashSet<PackageDigest>) {
         let pinned = self.pinned();
         self.packages.drop_where(|digest, _| packages.contains(digest) && !pinned.contains(digest));
@@ -398,7 +398,7 @@ impl Records {
     }
 }
 
-/// Another name for an assembly.
+/// Renaming of an assembly.
 impl Records {
     fn rename(&mut self, rename: &Rename) {
         const PLAIN: &str = "a record is plain data";

@@ -249,7 +249,7 @@ pub fn document_key(scope: &DocumentScope, name: &str) -> DocumentKey {
     DocumentKey { scope: scope.clone(), kind: "note".parse().expect(VALID), name: name.parse().expect(VALID) }
 }
 
-/// Returns a document with a text that is put whatever is there.
+/// Returns a document with a text that is put whatever revision is stored.
 pub fn document(scope: &DocumentScope, name: &str, text: &str) -> DocumentDraft {
     DocumentDraft {
         key: document_key(scope, name),

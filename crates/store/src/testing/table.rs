@@ -69,7 +69,7 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
-    /// Replaces the rows that match `wanted`. Their keys follow from them.
+    /// Replaces the rows that match `wanted`. Their new keys are derived from the new rows.
     pub(super) fn replace(
         &mut self,
         wanted: impl Fn(&K, &V) -> bool,

@@ -178,7 +178,8 @@ impl Environments<'_> {
     /// Removes an environment without services in which no application was launched.
     ///
     /// # Errors
-    /// [`ApplicationError::HasServices`] names its services, and [`ApplicationError::HasApplications`] its applications. [`ApplicationError::Default`] and
+    /// [`ApplicationError::HasServices`] names its services, and [`ApplicationError::HasApplications`] the
+    /// applications launched in it. [`ApplicationError::Default`] and
     /// [`ApplicationError::UnknownEnvironment`].
     pub async fn remove(&self, name: &DocumentName) -> Result<(), Error> {
         if name.as_str() == DEFAULT {
@@ -263,7 +264,8 @@ impl Environments<'_> {
         }
     }
 
-    /// Adds a service. `replaces` removes the present one of the same application, or the present scripting service.
+    /// Adds a service. `replaces` removes the present service of the same application, or the present
+    /// scripting service.
     ///
     /// # Errors
     /// [`ApplicationError::NotLaunched`] or [`ApplicationError::NoLocation`] if there is no such service, and
@@ -296,7 +298,7 @@ impl Environments<'_> {
     /// Removes a service.
     ///
     /// # Errors
-    /// [`EnvironmentError`], for example if the service was chosen for a component of another one.
+    /// [`EnvironmentError`], for example if the service was chosen for a component of another service.
     pub async fn remove_service(
         &self,
         name: &DocumentName,
@@ -312,14 +314,16 @@ impl Environments<'_> {
     /// Chooses a service for a component `reference.Service` of another service.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if one of them is no service of the environment. [`ApplicationError::NoComponent`] or
-    /// [`ApplicationError::Unfit`] if the chosen service can't be that of the component.
+    /// [`EnvironmentError`] if one of the two is not a service of the environment.
+    /// [`ApplicationError::NoComponent`] if the manifest has no such component. [`ApplicationError::Unfit`]
+    /// if the chosen service does not expose the pins of the component.
     pub async fn bind(&self, name: &DocumentName, choice: &Choice) -> Result<EnvironmentView, Error> {
         self.fits(name, choice).await?;
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Refuses the choice of a service for a component that the manifest does not have, or that needs other pins.
+    /// Refuses a choice if the manifest does not have the component, or the chosen service does not expose
+    /// the pins of the component.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));
@@ -371,7 +375,7 @@ impl Environments<'_> {
     /// Removes a marker.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if it is not there.
+    /// [`EnvironmentError`] if the environment does not have the marker.
     pub async fn remove_marker(&self, name: &DocumentName, marker: &Name) -> Result<EnvironmentView, Error> {
         self.change(name, |environment, _| environment.remove_marker(marker)).await
     }
@@ -393,7 +397,8 @@ impl Environments<'_> {
             Error::from(ApplicationError::Environment { name: name.to_string(), cause })
         };
         let kind = property_type(kind).map_err(wrong)?;
-        // A problem of the text may quote it, so that the value counts as text, which does not fit.
+        // The reader's error could quote the value. Instead, an empty text is refused because it does not fit
+        // the type.
         let value = read_value(&kind, text.expose()).unwrap_or_else(|_| Value::from(String::new()));
         self.change(name, |environment, secrets| {
             secrets.remove(property);
@@ -406,7 +411,7 @@ impl Environments<'_> {
     /// Removes a property.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if it is not there.
+    /// [`EnvironmentError`] if the environment does not have the property.
     pub async fn remove_property(
         &self,
         name: &DocumentName,
@@ -446,7 +451,7 @@ impl Environments<'_> {
         Ok((changed.await?, diagnostics))
     }
 
-    /// Returns the environments that name an assembly, with its new name, to store them.
+    /// Returns drafts of the environments that refer to a renamed assembly, with its new name in them.
     pub(crate) async fn renamed(
         &self,
         store: &dyn Store,
@@ -514,13 +519,13 @@ impl Environments<'_> {
         ApplicationError::UnknownEnvironment { name: name.to_string(), known }.into()
     }
 
-    /// Returns an assembly as a service, by the application that its descriptor names.
+    /// Returns an assembly as a service of the application that it was launched from.
     async fn service(&self, assembly: &AssemblyName) -> Result<Service, Error> {
         let store = self.windlass.store_of(assembly).await?;
         let Some(record) = store.assembly(assembly).await? else {
             return Err(self.windlass.unknown(store, assembly).await);
         };
-        // An application has a factory as its owner.
+        // The owner of an application is its factory; a factory has no owner.
         let factory = record.owner.is_none();
         let from = record.application.ok_or_else(|| ApplicationError::NotLaunched(assembly.clone()))?;
         Ok(Service { application: from.title, factory })

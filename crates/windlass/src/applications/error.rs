@@ -106,7 +106,7 @@ pub enum ApplicationError {
         component: ComponentPath,
         /// The pins that it needs.
         pins: Vec<String>,
-        /// The services that have them.
+        /// The services that expose these pins.
         known: Vec<String>,
     },
     /// The project has no such location.
@@ -117,7 +117,7 @@ pub enum ApplicationError {
         /// The locations.
         known: Vec<String>,
     },
-    /// The environment can't be changed so.
+    /// The environment does not allow the change.
     #[error("environment `{name}`: {cause}")]
     Environment {
         /// The environment.

@@ -1,4 +1,4 @@
-//! Publishing of manifests, and finding what is published.
+//! Publishing of manifests, and look-up of published applications.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -67,13 +67,13 @@ impl Publication {
 }
 
 impl Applications<'_> {
-    /// Publishes a manifest with its scripts as the next revision. Nothing changes if the latest revision is the
-    /// same. Returns the warnings, too.
+    /// Publishes a manifest with its scripts as the next revision. Does nothing if the latest revision has
+    /// the same content. Returns the warnings, too.
     ///
     /// # Errors
-    /// [`Error::Input`] if the manifest has errors, is neither an application nor a factory, or does not pair up
-    /// with a published one. [`ApplicationError`] for a title that can't be used.
-    /// [`StoreError::DocumentChanged`] if it is published by two commands at once.
+    /// [`Error::Input`] if the manifest has errors, is neither an application nor a factory, or contradicts
+    /// the published factory or application that belongs to it. [`ApplicationError`] for a title that can't
+    /// be used. [`StoreError::DocumentChanged`] if another command publishes it at the same time.
     pub async fn publish(&self, publication: Publication) -> Result<(PublishView, Diagnostics), Error> {
         let overlay = self.windlass.project().overlay();
         let source = overlay.source(&publication.manifest).map_err(|one| Error::Input(vec![*one].into()))?;
@@ -200,7 +200,8 @@ impl Applications<'_> {
         Err(ApplicationError::Unknown { title: title.to_owned(), known }.into())
     }
 
-    /// Checks that a manifest pairs up with the published ones. Problems of these are not repeated.
+    /// Checks a manifest against the published factories and applications. Problems in their manifests are
+    /// left out.
     async fn pairs(&self, title: &str, source: &Arc<Source>) -> Result<Diagnostics, Error> {
         let mut others = Vec::new();
         if let Some(store) = self.windlass.store(false).await? {

@@ -23,7 +23,8 @@ pub(super) struct ApplicationRecord {
     pub(super) title: String,
     /// Its revisions, oldest first; empty if it is no longer published.
     pub(super) revisions: Vec<RevisionRecord>,
-    /// The number of the last revision that was removed. Numbers never repeat, because records of instances have them.
+    /// The number of the last revision that was removed. Numbers are not reused, because records of instances
+    /// contain them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) removed: u32,
 }
@@ -39,7 +40,7 @@ impl ApplicationRecord {
         !self.revisions.is_empty()
     }
 
-    /// Returns the number of the last revision, also of one that was removed.
+    /// Returns the highest number of a revision, even if that revision was removed.
     pub(super) fn last_number(&self) -> u32 {
         self.revisions.last().map_or(0, |latest| latest.revision).max(self.removed)
     }
@@ -78,7 +79,7 @@ impl RoleKind {
         }
     }
 
-    /// Returns the word of the kind.
+    /// Returns the name of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Application => "application",

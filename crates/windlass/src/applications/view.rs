@@ -143,7 +143,7 @@ pub struct ScriptView {
     pub kind: String,
     /// Its path as the manifest has it.
     pub path: String,
-    /// Whether it was published with the manifest. Otherwise the image of the scripting service has it.
+    /// Whether it was published with the manifest. Otherwise the image of the scripting service contains it.
     pub published: bool,
 }
 

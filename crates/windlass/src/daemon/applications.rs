@@ -51,7 +51,7 @@ impl Daemon<'_> {
         });
     }
 
-    /// Removes the duties of an assembly that is gone.
+    /// Removes the duties of a removed assembly.
     pub(super) async fn forget_application(&mut self, name: &AssemblyName) {
         self.duties.remove(Duty::Discover(name.clone())).await;
         if let Some(factory) = self.applications.remove(name) {
@@ -59,7 +59,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts the check of the applications of a factory, but for those that an intent changes.
+    /// Starts the check of the applications of a factory, except those that an intent is changing.
     pub(super) async fn check_applications(&mut self, factory: AssemblyName) {
         let idle = self.applications.of(&factory).filter(|name| !self.is_changing(name));
         let names: Vec<AssemblyName> = idle.cloned().collect();
@@ -101,7 +101,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts the discovery of a factory for a fire time, in the turn of this daemon.
+    /// Starts the discovery of a factory for a fire time, unless another daemon has run it.
     pub(super) fn discover(&mut self, factory: AssemblyName, fired: Timestamp) {
         let (windlass, context) = (self.windlass, self.work.context.clone());
         self.discovering.insert(factory.clone());

@@ -1,4 +1,4 @@
-//! Demands of policies: the intents that they start, and what is reported once only.
+//! Demands of policies: starts their intents, and reports repeated findings only once.
 
 use windlass_engine::monitor::{Act, Demand, MOST_HEALS};
 use windlass_lifecycle::{Scale, scaled};
@@ -9,8 +9,8 @@ use super::{Daemon, Notice};
 use crate::view::plan::DriftView;
 
 impl Daemon<'_> {
-    /// Starts the demands of policies, one intent per assembly. Skips an assembly that another command has
-    /// begun to change.
+    /// Starts the intents that policies demand, one intent per assembly. Skips an assembly that another
+    /// command has begun to change.
     pub(super) async fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
         if demands.is_empty() {
             return;
@@ -41,8 +41,9 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a cluster is at its minimum or maximum size, or may not shrink. Reports that once, because the load of an
-    /// idle cluster keeps demanding the same. Clusters are not scaled either while a change has left additional nodes.
+    /// Tells whether a cluster can't be scaled: it has its minimum or maximum size, it is protected, or a
+    /// change has left additional nodes. Reports a bound or a protection only once, because the load of an
+    /// idle cluster repeats the demand.
     async fn is_at_bound(
         &mut self,
         name: &AssemblyName,

@@ -54,8 +54,8 @@ pub(super) struct Duties {
 }
 
 impl Duties {
-    /// Begins the duties of the daemon itself. The receiver gets the duties that start. Each has to be
-    /// [`ended`](Self::ended).
+    /// Begins the duties of the daemon itself. The receiver gets each duty when it starts. The caller reports
+    /// its end with [`ended`](Self::ended).
     pub(super) async fn begin(
         windlass: &Windlass,
         watching: &Watching,
@@ -68,7 +68,7 @@ impl Duties {
         (Self { scheduler, health: watching.health }, started)
     }
 
-    /// Begins checks of health. Those of many assemblies are spread over the interval.
+    /// Begins health checks. The checks of many assemblies are spread over the interval.
     pub(super) async fn check(&self, duty: Duty) {
         if let Some(period) = self.health {
             self.scheduler.set(duty, duty_timing::of_checks(period)).await;

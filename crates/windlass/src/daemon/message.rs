@@ -9,7 +9,7 @@ use windlass_model::AssemblyName;
 
 use crate::error::near_or;
 
-/// A sample on its way to the policies.
+/// A received sample, and the channel for its reply.
 #[derive(Debug)]
 pub struct Incoming {
     /// The sample.

@@ -71,17 +71,17 @@ struct Daemon<'a> {
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed because heals did not help. Each was reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The clusters at their minimum or maximum (`true`) size, with the last change of their assembly when
-    /// that was reported.
+    /// The clusters for which the daemon reported that they can't be scaled out (`true`) or in (`false`). The
+    /// time is that of the assembly's last change before the report.
     at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
     /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// The time at which the feed was last read because of a metric that no policy reads.
     last_extra_read: Option<Timestamp>,
-    /// The assemblies with an intent that runs here. Their samples are ignored.
+    /// The assemblies with an intent that this daemon executes. Their samples are ignored.
     busy: BTreeSet<AssemblyName>,
-    /// The assemblies that another command is changing, or has left unfinished. Their samples are ignored,
-    /// too.
+    /// The assemblies that another command is changing, or whose change it left unfinished. Their samples are
+    /// ignored, too.
     elsewhere: BTreeSet<AssemblyName>,
     work: Work,
     looked_at: BTreeSet<AssemblyName>,
@@ -97,7 +97,7 @@ type Background<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 /// The end of a duty that runs in the background.
 enum Done {
     Pruned(Result<PruneView, Error>),
-    /// The discovery of a factory has ended; `None` if another daemon has had the turn.
+    /// The discovery of a factory has ended; `None` if another daemon has run it.
     Discovered(AssemblyName, Result<Option<DiscoveryView>, Error>),
 }
 
@@ -206,7 +206,7 @@ pub async fn watch(
     if !daemon.busy.is_empty() {
         tell(Notice::Stopping { busy: daemon.busy.iter().cloned().collect() });
     }
-    // Another machine has the turn of a discovery only after its lease is released.
+    // Another machine can run a discovery only after this daemon has released its lease.
     while !daemon.discovering.is_empty() {
         let Some(done) = daemon.background.next().await else { break };
         if let Done::Discovered(factory, _) = done {

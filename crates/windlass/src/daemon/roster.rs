@@ -1,5 +1,5 @@
-//! The monitored assemblies, indexed by metric and by due time. So a sample or a timeout touches only its own
-//! assembly.
+//! The monitored assemblies, indexed by metric and by due time. So a sample or a timeout is processed without
+//! visiting other assemblies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -10,14 +10,14 @@ use windlass_model::{AssemblyName, State};
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The applications whose last check has failed, and the factories whose last discovery has, with the reported
-    /// failure.
+    /// The applications whose last check failed and the factories whose last discovery failed, each with the
+    /// reported failure.
     failing: BTreeMap<AssemblyName, String>,
 }
 
 impl Applications {
-    /// Adds a running application, or removes another assembly. Returns the factories whose applications are
-    /// checked from now on, or no more.
+    /// Adds an assembly that is a running application, and removes any other. Returns the factories whose
+    /// checks begin (`true`) or end (`false`).
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();
@@ -35,7 +35,7 @@ impl Applications {
         changes
     }
 
-    /// Removes an assembly. Returns its factory if that has no other application.
+    /// Removes an assembly. Returns its factory if the factory has no other running application.
     pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
         self.failing.remove(name);
         let factory = self.factories.remove(name)?;
@@ -53,7 +53,8 @@ impl Applications {
         self.by_factory.get(factory).into_iter().flatten()
     }
 
-    /// Notes the failure of a check, or that it went well. Tells whether this is new.
+    /// Notes the failure or the success of a check. Tells whether the result is a new failure, or the first
+    /// success after one.
     pub(super) fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
         match failure {
             Some(failure) => {

@@ -25,7 +25,8 @@ use crate::error::Error;
 
 /// Maximum size of a body in bytes: some thousands of messages.
 const LARGEST: usize = 1 << 20;
-/// Maximum time that a sender waits for the outcome of its samples. They are accepted regardless.
+/// Maximum time that a sender waits for the outcome of its samples. The samples are accepted even after that
+/// time.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// A socket that receives metrics. Dropping it removes the socket file.

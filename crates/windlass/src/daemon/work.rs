@@ -25,7 +25,7 @@ use crate::wiring::Removal;
 
 /// Maximum number of unread messages of tasks.
 const QUEUE: usize = 64;
-/// Interval at which a daemon asks again for a turn at a factory that another holder has the lease of.
+/// Interval between two requests for a turn, while another holder has the lease of the factory.
 const HELD: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent health checks of assemblies.
 const LOOKS: usize = 8;
@@ -78,7 +78,8 @@ impl Context {
         prepared.run(&self.stop).await
     }
 
-    /// Waits for the turn of this daemon at a duty of a factory. Returns `None` if another daemon has had it.
+    /// Waits until this daemon may run a duty of a factory. Returns `None` if another daemon has run it, or
+    /// the factory no longer exists.
     pub(super) async fn turn(
         &self,
         factory: &AssemblyName,
@@ -164,7 +165,7 @@ impl Work {
         });
     }
 
-    /// Starts a health check of applications of a factory, in the turn of this daemon.
+    /// Starts a health check of applications of a factory, unless another daemon has run it.
     pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>, period: Duration) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {

@@ -32,11 +32,11 @@ pub trait ProjectRuntimes: Send + Sync {
     /// Returns the runtimes that may hold jobs of earlier processes.
     ///
     /// # Errors
-    /// A sentence that names a runtime that can't be asked, and the reason. Jobs may still run there.
+    /// A sentence that names a runtime which does not answer, and the reason. Jobs may still run there.
     async fn with_jobs(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 
-    /// Closes the open runtimes, and removes what owners that were killed have left. Jobs that must not be
-    /// interrupted keep running. The runtimes may be opened again.
+    /// Closes the open runtimes, and removes what killed owners have left. Jobs that must not be interrupted
+    /// keep running. The runtimes may be opened again.
     ///
     /// # Errors
     /// If a runtime can't be closed.
@@ -46,7 +46,7 @@ pub trait ProjectRuntimes: Send + Sync {
 /// The variables of an environment.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// The parts of a project that runtimes are opened with.
+/// The data of a project that are needed to open runtimes.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RuntimeContext {

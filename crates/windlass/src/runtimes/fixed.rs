@@ -1,4 +1,4 @@
-//! A runtime of the embedding program as a kind.
+//! A kind of runtime for one runtime of the embedding program.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeVie
 #[derive(Clone)]
 pub(super) struct Fixed {
     runtime: Arc<dyn Runtime>,
-    /// The kind whose settings its locations have.
+    /// The replaced kind, which defines the settings of the locations.
     replaced: Option<Arc<dyn RuntimeFactory>>,
 }
 

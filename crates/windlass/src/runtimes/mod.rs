@@ -32,7 +32,7 @@ use self::fixed::Fixed;
 use self::process::Process;
 use self::sandbox::Sandbox;
 
-/// Saves an image of the first common engine that has it. Returns the reason of each engine that has not.
+/// Saves an image of the first common engine that has it. On failure, returns the reason of each engine.
 #[cfg(feature = "docker")]
 pub(crate) use docker::save as save_from_engine;
 
@@ -70,7 +70,7 @@ impl std::fmt::Debug for RuntimeRegistry {
 }
 
 impl RuntimeRegistry {
-    /// Adds a kind. It replaces a kind of the same name, and keeps its place.
+    /// Adds a kind. If there is a kind of the same name, replaces it and keeps its position.
     #[must_use]
     pub fn with(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
         match self.0.iter_mut().find(|known| known.name() == factory.name()) {

@@ -29,7 +29,8 @@ impl Runtimes {
         self.project(location).map(drop)
     }
 
-    /// Returns the runtimes of the kind of a location that jobs can use.
+    /// Returns the runtimes of a location's kind. Refuses an unknown kind, and a location without an image
+    /// that its kind needs.
     fn project(&self, location: &Location) -> Result<&dyn ProjectRuntimes, String> {
         let Location { name, runtime, image, .. } = location;
         match self.kinds.iter().find(|(kind, _)| kind.name() == runtime) {

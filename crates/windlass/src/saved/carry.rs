@@ -128,8 +128,8 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the plan belongs to another project, its inputs have changed, or the state has moved on. Also all
-    /// problems that prevent the intent itself.
+    /// If the plan belongs to another project, its inputs have changed, or its base state has changed. Also
+    /// all problems that prevent the intent itself.
     pub async fn apply(
         &self,
         saved: &SavedPlan,
@@ -251,7 +251,7 @@ impl Windlass {
         Ok(named.chain((more > 0).then(|| format!("and {more} more processes"))).collect())
     }
 
-    /// Lists the first process since then of each referenced assembly.
+    /// For each referenced assembly, lists the first process since the plan was made.
     async fn references_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let mut what = Vec::new();

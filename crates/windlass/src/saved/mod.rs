@@ -41,7 +41,7 @@ pub struct SavedPlan {
     /// The inputs of `up`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up: Option<Recipe>,
-    /// The descriptor around which `down` reads its packages.
+    /// The descriptor whose surroundings contain the packages of `down`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packages_around: Option<PathBuf>,
     /// The parts that `down` is limited to.
@@ -70,7 +70,8 @@ struct Base {
     root: PathBuf,
     /// The last process of the assembly; 0 if there was none.
     last: ProcessId,
-    /// The last process of each referenced assembly. Digests do not show that a secret has changed.
+    /// The last process of each referenced assembly. No digest changes with a secret, so a newer process
+    /// counts as a change.
     #[serde(default)]
     references: BTreeMap<AssemblyName, ProcessId>,
 }
@@ -171,7 +172,8 @@ impl SavedPlan {
         PlanView::of(self.assembly.clone(), preview)
     }
 
-    /// Replaces the error of a changed plan if the secrets may be the reason, because they were given again.
+    /// Replaces the error of a changed plan if it uses secrets. They were given again, so another value may
+    /// be the reason.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
             (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {
@@ -187,8 +189,8 @@ impl SavedPlan {
         &self.assembly
     }
 
-    /// Refuses missing secrets, and parameters that are not secrets of the plan. A file or an environment may
-    /// contain others.
+    /// Refuses missing secrets, and parameters that are not secrets of the plan. Files and the environment
+    /// may contain other parameters.
     fn check_secrets(&self, given: &AssemblyInput) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
         let secrets = self.up.as_ref().map_or(&none, |recipe| &recipe.secrets);

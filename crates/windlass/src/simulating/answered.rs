@@ -1,4 +1,4 @@
-//! The outputs of scripts that do not run. The driver reads them as those of scripts.
+//! The outputs of scripts that do not run. The driver reads them like the outputs of scripts that run.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) struct Printout {
 }
 
 impl Printout {
-    /// Returns the output of a script for a call. Without an answer it succeeds.
+    /// Returns the output of a script for a call. Without a rule, the script succeeds.
     pub(super) fn of_call(rule: Option<&Rule>, script: &Script, call: &Call, name: &str) -> Self {
         Self::of_calls(&[(rule, call, name)], script)
     }
@@ -45,7 +45,8 @@ impl Printout {
         Self { stdout: json!({"instances": instances}).to_string(), failure: None, takes }
     }
 
-    /// Returns the outcome of a job with a timeout, as if its script had printed this, with the time that it has taken.
+    /// Returns the outcome of a job whose script printed this, and the time that it took. The timeout may end
+    /// it.
     pub(super) fn outcome(&self, timeout: Duration, now: Timestamp) -> (Outcome, Duration) {
         let end = match &self.failure {
             _ if self.takes >= timeout => End::TimedOut,
@@ -59,7 +60,7 @@ impl Printout {
         (outcome, timeout.min(self.takes))
     }
 
-    /// Returns the output of a discovery. Without an answer it finds nothing.
+    /// Returns the output of a discovery. Without a rule, it finds no instance.
     pub(super) fn of_discovery(rule: Option<&Rule>) -> Self {
         let takes = rule.map(|rule| rule.takes).unwrap_or_default();
         match rule.map(|rule| &rule.says) {
@@ -82,7 +83,7 @@ fn entry(instance: &Instance, script: &Script, call: &Call, name: &str) -> (Stri
     let id = match (script, &instance.id) {
         (Script::Launch, Some(id)) => text_of_call(id, call, name),
         (Script::Launch, None) => name.to_owned(),
-        // The id by which the driver asks about it.
+        // The id by which the driver asks about the instance.
         _ => call.natural.clone().unwrap_or_else(|| call.instance.to_string()),
     };
     if *script == Script::Launch && update.get("instanceId").is_none() {

@@ -304,7 +304,8 @@ impl Reader<'_> {
         Window { from: from.unwrap_or_default(), until, cycle: every.zip(lasting) }
     }
 
-    /// Reports keys that the script does not have, and answers of more than one kind.
+    /// Reports keys that do not belong to the script, and an answer that is more than one of data, text and
+    /// failure.
     fn refuse_strays(&mut self, at: &str, entry: &AnswerEntry, script: &Script) {
         let is_discovery = *script == Script::Discover;
         let takes_results = matches!(script, Script::HealthCheck | Script::Command(_));
@@ -329,7 +330,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that an update fits the instances of an application; without one, those of any.
+    /// Checks that an update fits the instances of an application, or of any application if `title` is
+    /// `None`.
     fn fits(&mut self, pointer: &str, update: &Value, title: Option<usize>) {
         let update = Rule::sample(update);
         let titles: Vec<usize> = title.map_or_else(|| (0..self.cast.titles.len()).collect(), |one| vec![one]);

@@ -31,20 +31,20 @@ pub(super) struct Application {
     pub(super) failure: Option<Failure>,
     /// The commands that have not ended.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// The answer that has changed nothing since the last change of the document.
+    /// The number of the answer that has changed nothing since the last change of the records.
     pub(super) unchanged_by: Option<usize>,
-    /// The number of changes of its records. A check of older records does not count.
+    /// The number of changes of its records. A result of a check that read an older revision is dropped.
     pub(super) revision: u64,
 }
 
 /// The stage of an application.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Nothing runs for it but health checks.
+    /// Only health checks run for it.
     Up,
     /// A call is open.
     Busy(Box<OpenCall>),
-    /// Its launch or its removal has failed, as these words say.
+    /// Its launch or its removal has failed: `launch failed` or `removal failed`.
     Failed(&'static str),
 }
 
@@ -81,7 +81,7 @@ impl Application {
         InstanceView::new(&self.document).status()
     }
 
-    /// Applies a report by the function of the engine. Values of sensitive pins are masked in the result.
+    /// Applies a report with the function of the engine. Values of sensitive pins are masked in the result.
     ///
     /// # Errors
     /// The failure of a report that does not fit. Nothing has changed then.
@@ -132,7 +132,7 @@ impl Application {
         self.note_commands();
     }
 
-    /// Drops the commands that have ended, and tells the others to the health check.
+    /// Drops the commands that have ended, and passes the open ones to the health check.
     pub(super) fn note_commands(&mut self) {
         self.commands.retain(|_, record| !record.state.is_final());
         let open = self.commands.keys().map(|id| OpenCommand { id: id.clone(), secrets: Vec::new() });
@@ -158,7 +158,7 @@ impl Application {
         log
     }
 
-    /// Returns a redactor of its secrets, with those that it publishes in either document.
+    /// Returns a redactor of its secrets, including the sensitive signals of its document and of `after`.
     fn redactor(&self, title: &Title, after: &Value) -> Redactor {
         let sensitive = title.compiled.package.pins().map(sensitive_signals).unwrap_or_default();
         let published = |document: &Value| -> Vec<String> {

@@ -28,8 +28,8 @@ use crate::open::Windlass;
 pub struct ManifestFile {
     /// The file.
     pub path: PathBuf,
-    /// Its title. Without one, it is the title among those of the other manifests whose short name is the name of the
-    /// file, or else that name.
+    /// Its title. Default: the title by which another manifest names the file, if its short name is the
+    /// file's name; otherwise the file's name.
     pub title: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Title {
     pub(super) compiled: Compiled,
 }
 
-/// The values of an application: the properties of its component, and the parameters that give them.
+/// The values of an application: the properties of its component, and the parameters that set them.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
     pub(super) properties: BTreeMap<PropertyName, Input>,
@@ -105,7 +105,7 @@ pub(super) struct Factory {
     pub(super) name: AssemblyName,
     pub(super) compiled: Compiled,
     pub(super) configuration: BTreeMap<String, Input>,
-    /// The position of the application that its discovery adopts, and the times.
+    /// The position of the application that its discovery adopts, and the times of the discovery.
     pub(super) discovery: Option<(usize, CronExpression)>,
 }
 
@@ -155,7 +155,7 @@ impl Cast {
         }
         cast.fill(compiled);
         if !cast.has_scripts {
-            // Scripts that do not run need no files.
+            // Without a folder of scripts, all scripts have answers, and need no files.
             warnings = Diagnostics::new();
         }
         Ok((cast, warnings))
@@ -213,7 +213,7 @@ impl Title {
     }
 }
 
-/// Gives each file without a title of its own the title by which another manifest names it.
+/// Gives each file without a title the title by which another manifest names it.
 fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
     let named = |one: &PublishedApplication| match check(&one.manifest).role {
         Some(Role::Application(role)) => Some(role.factory.value),

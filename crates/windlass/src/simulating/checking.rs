@@ -1,4 +1,4 @@
-//! Health checks of many applications: by data alone, or by the driver in groups.
+//! Health checks of many applications: from the data of answers, or by the driver in groups.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,11 +25,11 @@ use super::rules::{Rule, Says, Script, Subject};
 /// Maximum number of lines of stderr that a check adds to the timeline.
 const LINES: usize = 100;
 
-/// The number of the answer that each health check gives which has no other.
+/// The number of the default answer, for health checks without another answer.
 const STANDARD: usize = usize::MAX;
 
 impl Host<'_> {
-    /// Checks applications of a factory: those of a title together.
+    /// Checks applications of a factory. The applications of one title are checked together.
     pub(super) async fn check(&self, machine: &Machine<'_>, now: Timestamp, keys: &[Key]) -> Asked {
         let mut by_title: BTreeMap<usize, Vec<(Key, &Application)>> = BTreeMap::new();
         for key in keys {
@@ -62,7 +62,8 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the answers of a batch without a text; `None` if a script or its text is needed.
+    /// Returns the answers of a batch whose answers are data; `None` if a script has to run or its output is
+    /// a text.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {
@@ -86,7 +87,7 @@ impl Host<'_> {
         Some(Asked { answers, lines: Vec::new(), took, runs })
     }
 
-    /// Returns the answer about an application that a rule has as data.
+    /// Returns the answer that the data of a rule give for an application.
     fn data(&self, title: usize, application: &Application, rule: &Rule) -> Result<Observed, Failure> {
         if let Some(Some(update)) = rule.parsed.get(title) {
             return observed(&application.check, update.clone());
@@ -103,7 +104,7 @@ impl Host<'_> {
         }
     }
 
-    /// Asks about a batch: together, then those without a clear answer in smaller groups.
+    /// Checks a batch: first together, then the applications without a clear answer in smaller groups.
     async fn halve(&self, now: Timestamp, batch: &[Element<'_>]) -> Asked {
         let suspect =
             |application: &Application| application.failure.as_ref().is_some_and(check_failure::is_suspect);
@@ -162,8 +163,8 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the answers about a group by the text that a file has for it, without a job; `None` if a script runs, or
-    /// the job of the script would fail.
+    /// Returns the results for a group from the output that the answers give, without a job. Returns `None`
+    /// if a script has to run, or if its job would fail.
     fn printed(
         &self,
         now: Timestamp,
@@ -179,7 +180,7 @@ impl Host<'_> {
     }
 }
 
-/// Returns the warnings on the stderr of a check that went well.
+/// Returns the warnings on the stderr of a check that succeeded.
 fn lines(batch: &[Element<'_>], answers: &[Result<Observed, Failure>], stderr: &str) -> Vec<LogEntry> {
     if stderr.is_empty() || answers.iter().any(Result::is_err) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The context of the driver: its jobs run, or have answers.
+//! The context of the driver. Its jobs run scripts, or get their output from answers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use super::answered::Printout;
 pub(super) enum Jobs {
     /// They run scripts.
     Run(Unrecorded),
-    /// A printout is the output of each.
+    /// They do not run. Each has this output.
     Answer(Printout),
 }
 
-/// A context that keeps the time of its jobs.
+/// A context that records the time of its jobs.
 pub(super) struct SimulationContext {
     jobs: Jobs,
     /// The virtual time.
@@ -26,7 +26,7 @@ pub(super) struct SimulationContext {
     kept: Mutex<Kept>,
 }
 
-/// The data that a context keeps of a call.
+/// The data that a context records about a call.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     /// The time of its jobs.

@@ -19,7 +19,7 @@ pub struct SimulationEvent {
     pub at: Timestamp,
     /// The application or factory.
     pub application: AssemblyName,
-    /// `launches`, `launched`, `adopted`, `destroyed`, `changed`, `command`, `log`, `fails`, `works` or `refused`.
+    /// `launched`, `adopted`, `destroyed`, `changed`, `command`, `log`, `fails`, `works` or `refused`.
     pub event: &'static str,
     /// The severity.
     pub severity: Severity,
@@ -65,7 +65,8 @@ pub struct SimulationView {
     pub scripts: BTreeMap<&'static str, Runs>,
     /// Number of answers about single instances in health checks.
     pub checked: u64,
-    /// Number of health checks and discoveries that did not start in time, because the one before was still running.
+    /// Number of health checks and discoveries that did not start in time, because the previous one was still
+    /// running.
     pub missed: u64,
     /// Number of applications that were launched.
     pub launched: u64,

@@ -22,7 +22,7 @@ use crate::open::Windlass;
 /// Maximum duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application that is asked about, with the number of the answer that fits it.
+/// An application to check, with the number of the answer that applies to it.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
 /// The answers of a batch.
@@ -46,10 +46,10 @@ pub(super) struct HostParts<'h> {
     pub(super) runtime: Option<Arc<dyn Runtime>>,
 }
 
-/// Runs tasks: by the driver, whose jobs run or have answers.
+/// Runs tasks through the driver. Its jobs run scripts, or get their output from answers.
 pub(super) struct Host<'h> {
     pub(super) parts: HostParts<'h>,
-    /// The answer of a health check without another.
+    /// The default answer of a health check.
     pub(super) standard: Rule,
     /// The maximum time of a health check, by title.
     pub(super) timeouts: Vec<Duration>,
@@ -88,7 +88,7 @@ impl<'h> Host<'h> {
         Ok(())
     }
 
-    /// Runs a task, and returns its end with the time that it takes.
+    /// Runs a task. Returns its result, and the time that it takes.
     async fn run(&self, machine: &Machine<'_>, now: Timestamp, task: Task) -> (TaskEnd, Duration) {
         match task {
             Task::Perform { key, script, call } => {
@@ -110,7 +110,7 @@ impl<'h> Host<'h> {
         }
     }
 
-    /// Returns the first answer that fits a call.
+    /// Returns the number of the first answer that applies to a call.
     fn rule(&self, now: Timestamp, script: &Script, application: &Application, call: &Call) -> Option<usize> {
         let active = self.parts.rules.active(script, Some(application.title), self.since(now));
         self.parts.rules.first(&active, Subject::of(call, application.name.as_str()))
@@ -170,7 +170,7 @@ impl<'h> Host<'h> {
         (found, context.into_kept().took)
     }
 
-    /// Asks the driver about calls, whose script runs if no answer fits.
+    /// Asks the driver about the instances of calls. A script runs if no answer applies.
     pub(super) async fn ask(
         &self,
         now: Timestamp,
@@ -199,7 +199,7 @@ impl<'h> Host<'h> {
         Printout::of_calls(&asked, &Script::HealthCheck)
     }
 
-    /// Returns the context of a script, which runs unless it has an answer.
+    /// Returns the context of a script. The script runs unless it has an answer.
     fn context(
         &self,
         now: Timestamp,
@@ -222,7 +222,7 @@ impl<'h> Host<'h> {
     }
 }
 
-/// Returns the failure of a call without an answer, which a driver does not give.
+/// Returns the failure of a call without a result. A correct driver never causes it.
 pub(super) fn no_answer() -> Failure {
     Failure::new(FailureKind::Protocol, "the driver gave no answer")
 }

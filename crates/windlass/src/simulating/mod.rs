@@ -1,8 +1,9 @@
 //! Simulation: a day of applications on a virtual clock, without a store.
 //!
-//! An author of manifests and scripts sees in seconds how launches, health checks, discoveries and commands follow each
-//! other. The scripts run for real, or a file says what they answer. The rules are those of the daemon: its schedule,
-//! the documents and checks of the driver, and the functions that apply a report to an instance.
+//! It shows authors of manifests and scripts within seconds how launches, health checks, discoveries and
+//! commands follow each other. The scripts run for real, or a file contains their answers. The code is shared
+//! with the daemon: its schedule, the driver's documents and checks, and the functions that apply a report to
+//! an instance.
 //!
 //! ```text
 //! manifests ──▶ Cast ──▶ Machine ──tasks──▶ Host ──▶ scripts, or answers
@@ -15,12 +16,12 @@
 //! | `codes` | the codes of its errors |
 //! | `entropy` | the ids of instances |
 //! | `cast` | the manifests, compiled and paired |
-//! | `answers`, `rules` | the file of answers, and the answer that fits a script |
+//! | `answers`, `rules` | the file of answers, and the answer that applies to a script |
 //! | `events` | the timeline and the summary |
 //! | `application` | an application in memory, and the report that changes it |
 //! | `machine` | the pure machine: time and reports in, tasks and events out |
 //! | `host`, `checking` | the loop that moves the clock, and runs the tasks |
-//! | `answered`, `context` | the outputs that a file has, and the context of the driver |
+//! | `answered`, `context` | the outputs that the answers give, and the context of the driver |
 //! | `simulator` | the input of a simulation, and its run: [`Simulator`] |
 
 mod answered;

@@ -1,4 +1,4 @@
-//! The answers of scripts, and the one that fits a run.
+//! The answers of scripts, and the choice of an answer for a run.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +24,7 @@ pub(super) enum Script {
 }
 
 impl Script {
-    /// Returns the word of the kind, for the summary.
+    /// Returns the name of the kind, for the summary.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Launch => "launch",
@@ -46,12 +46,13 @@ impl fmt::Display for Script {
     }
 }
 
-/// The times at which an answer fits, since the beginning.
+/// The times since the beginning at which an answer applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Window {
     pub(super) from: Duration,
     pub(super) until: Option<Duration>,
-    /// Within the window, the answer fits in the first part of each period: the period, and that part.
+    /// A period and the length of its first part. Within the window, the answer applies in the first part of
+    /// each period.
     pub(super) cycle: Option<(Duration, Duration)>,
 }
 
@@ -68,11 +69,11 @@ impl Window {
 /// An answer about one instance.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Instance {
-    /// The natural id, of a launch; without one, the name of the application.
+    /// The natural id that a launch returns. Default: the name of the application.
     pub(super) id: Option<String>,
-    /// The update; without one, that of a success.
+    /// The update. Default: the update of a success.
     pub(super) update: Option<Value>,
-    /// The results of a command. Those of a health check belong to the oldest open command.
+    /// The results of a command. The results in a health check belong to the oldest open command.
     pub(super) results: Option<Vec<Value>>,
 }
 
@@ -88,13 +89,13 @@ pub(super) enum Says {
     Fail(String),
 }
 
-/// An answer, and the runs that it fits.
+/// An answer, and the runs to which it applies.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     pub(super) script: Script,
     /// The position of the application in the cast.
     pub(super) title: Option<usize>,
-    /// The names or natural ids of the instances; all if there are none.
+    /// The names or natural ids of the instances; `None` for all.
     pub(super) applications: Option<BTreeSet<String>>,
     pub(super) window: Window,
     /// The time that the script takes.
@@ -104,7 +105,7 @@ pub(super) struct Rule {
     pub(super) parsed: Vec<Option<Update>>,
 }
 
-/// The words that stand for values of the call in an answer.
+/// The placeholders in an answer for values of the call.
 const NAME: &str = "<name>";
 const ID: &str = "<id>";
 const INSTANCE_ID: &str = "<instance id>";
@@ -128,14 +129,14 @@ impl Rule {
         Self { parsed, ..rule }
     }
 
-    /// Returns the answer of a health check without another: each instance is active.
+    /// Returns the default answer of a health check: each instance is active.
     pub(super) fn standard(cast: &Cast) -> Self {
         let (script, says) = (Script::HealthCheck, Says::Instance(Instance::default()));
         let (window, takes, parsed) = (Window::default(), Duration::ZERO, Vec::new());
         Self::new(cast, Self { script, title: None, applications: None, window, takes, says, parsed })
     }
 
-    /// Returns an update with samples in place of the words that stand for values of a call.
+    /// Returns an update with its placeholders replaced by sample values.
     pub(super) fn sample(update: &Value) -> Value {
         replaced(update, &|text| {
             let text = text.replace(COMMAND_ID, "c1").replace(INSTANCE_ID, "i1");
@@ -143,7 +144,8 @@ impl Rule {
         })
     }
 
-    /// Tells whether it answers for an instance. An answer about a command fits only while the command is open.
+    /// Tells whether the answer applies to an instance. An answer about a command applies only while the
+    /// command is open.
     fn fits(&self, subject: Subject<'_>) -> bool {
         let is_named = |names: &BTreeSet<String>| {
             names.contains(subject.name) || subject.natural.is_some_and(|natural| names.contains(natural))
@@ -174,12 +176,12 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The answers, of which the first that fits counts.
+/// The answers. Of those that apply, the first is used.
 #[derive(Debug, Default)]
 pub(super) struct Rules(Vec<Rule>);
 
 impl Rules {
-    /// Returns the positions of the answers of a script at a time. `title` is the application.
+    /// Returns the positions of the answers that apply to a script of the application `title` at a time.
     pub(super) fn active(&self, script: &Script, title: Option<usize>, time: Duration) -> Vec<usize> {
         let is_active = |rule: &Rule| {
             rule.script == *script
@@ -189,7 +191,7 @@ impl Rules {
         (0..self.0.len()).filter(|at| is_active(&self.0[*at])).collect()
     }
 
-    /// Returns the first of some answers that fits an instance.
+    /// Returns the first of the `active` answers that applies to an instance.
     pub(super) fn first(&self, active: &[usize], subject: Subject<'_>) -> Option<usize> {
         active.iter().copied().find(|at| self.0[*at].fits(subject))
     }
@@ -216,12 +218,12 @@ pub(super) fn success(script: &Script) -> Value {
     }
 }
 
-/// Returns an update with the values of a call in place of the words that stand for them.
+/// Returns an update with its placeholders replaced by the values of a call.
 pub(super) fn of_call(update: &Value, call: &Call, name: &str) -> Value {
     replaced(update, &|text| text_of_call(text, call, name))
 }
 
-/// Returns a text with the values of a call in place of the words that stand for them.
+/// Returns a text with its placeholders replaced by the values of a call.
 pub(super) fn text_of_call(text: &str, call: &Call, name: &str) -> String {
     let is_launch = call.action == Action::Transition(Transition::Install);
     let id = call.natural.as_deref().unwrap_or(if is_launch { name } else { call.instance.as_str() });
@@ -229,7 +231,7 @@ pub(super) fn text_of_call(text: &str, call: &Call, name: &str) -> String {
     text.replace(COMMAND_ID, command_of(call).as_str())
 }
 
-/// Returns the command of a call; of a health check, the oldest open one.
+/// Returns the command of a call. For a health check, returns the oldest open command.
 pub(super) fn command_of(call: &Call) -> CommandId {
     let open = call.open_commands.first().filter(|_| !matches!(call.action, Action::Command(_)));
     open.map_or_else(|| CommandId::of(&call.id), |command| command.id.clone())

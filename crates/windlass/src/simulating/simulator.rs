@@ -28,13 +28,13 @@ use crate::open::Windlass;
 pub struct SimulationInput {
     /// The manifests of applications and of their factories.
     pub manifests: Vec<ManifestFile>,
-    /// The folder of the scripts, which run for real; without one, all scripts have answers.
+    /// The folder of the scripts, which run for real. `None` if all scripts have answers.
     pub scripts: Option<PathBuf>,
-    /// The file of answers. They count before the scripts.
+    /// The file of answers. A script with an answer does not run.
     pub answers: Option<PathBuf>,
     /// Values of configuration pins, for each manifest that exposes such a pin.
     pub parameters: BTreeMap<String, Value>,
-    /// The location of `windlass.yaml` at which scripts run; without one, its only location, or this host.
+    /// The location of `windlass.yaml` at which scripts run. Default: its only location, or this host.
     pub location: Option<String>,
     /// The time to simulate.
     pub duration: Duration,
@@ -49,8 +49,8 @@ pub struct SimulationInput {
 }
 
 impl SimulationInput {
-    /// Creates an input with one application of each title, a day from 2026-01-05 (a Monday) on, and a health check each
-    /// minute.
+    /// Creates an input with the defaults: one application of each title, one day from 2026-01-05 (a Monday),
+    /// and a health check each minute.
     pub fn new(manifests: Vec<ManifestFile>) -> Self {
         Self {
             manifests,
@@ -80,7 +80,8 @@ impl<'w> Simulator<'w> {
         Self { windlass, stop }
     }
 
-    /// Runs a simulation, and hands over its events as they happen. Returns the warnings of the manifests, too.
+    /// Runs a simulation, and passes its events to `tell` as they happen. Returns the warnings of the
+    /// manifests, too.
     ///
     /// # Errors
     /// [`Error::Input`] with all problems of the manifests and answers. [`Error::NoRuntime`] if the location has no
@@ -119,7 +120,7 @@ impl<'w> Simulator<'w> {
         Ok((machine.summary(), warnings))
     }
 
-    /// Returns the location of the scripts. Scripts that do not run need none.
+    /// Returns the location of the scripts. Without scripts to run, it is a placeholder.
     fn location(&self, input: &SimulationInput) -> Result<Location, Error> {
         if input.scripts.is_none() && input.location.is_none() {
             return Ok(Location::local("simulation"));

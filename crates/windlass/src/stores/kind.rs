@@ -16,7 +16,8 @@ pub(crate) trait StoreKind: Send + Sync {
     /// Returns its name, for messages.
     fn name(&self) -> &'static str;
 
-    /// Returns the form of its addresses, such as `postgres://USER@HOST/DATABASE`; `None` if it has none.
+    /// Returns the form of its addresses, such as `postgres://USER@HOST/DATABASE`; `None` if it has no
+    /// addresses.
     fn form(&self) -> Option<&'static str>;
 
     /// Tells whether an address belongs to this kind, including a misspelt one.

@@ -265,8 +265,8 @@ fn remove(file: &Path) -> Result<(), Error> {
     removed.map_err(|source| Error::Write { path: file.to_owned(), source })
 }
 
-/// Maximum size in bytes of an export that is read again. This program wrote it, so its size is not an
-/// attack.
+/// Maximum size in bytes of an export that is read again. This program wrote the export, so a large size is
+/// not an attack.
 const LARGEST: usize = 1 << 31;
 
 /// Reads an export if the file contains one.

@@ -38,8 +38,8 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// If another process holds the assembly, it was interrupted, other assemblies reference it, or the file
-    /// can't be written. The store still owns the assembly then.
+    /// If another process holds the assembly, the assembly's last process was interrupted, other assemblies
+    /// reference it, or the file can't be written. The store still owns the assembly then.
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;

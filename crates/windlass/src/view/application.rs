@@ -1,4 +1,4 @@
-//! The status of a launched application or a factory, beside that of its assembly.
+//! The status of a launched application or a factory, in addition to that of its assembly.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ pub struct ApplicationStatusView {
     pub natural_id: Option<String>,
     /// The known values of its configuration pins, by their exposed ids. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
-    /// Its components `reference.Service`, each in the environments of which it is a service.
+    /// Its components `reference.Service`, for each environment of which it is a service. If it is a service
+    /// of none, for the environment that it was launched in.
     pub services: Vec<ServiceReferenceView>,
     /// Its references to other applications, as its scripts report them.
     pub references: Vec<InstanceReferenceView>,
@@ -56,8 +57,8 @@ impl ApplicationStatusView {
     }
 }
 
-/// Returns the instances of a factory as its outputs: its natural ids with the names of the applications, by the ids
-/// under which the factory exposes them.
+/// Returns the outputs of a factory that contain its instances. Each maps natural ids to the names of
+/// applications. The names of the outputs are the ids under which the factory exposes them.
 pub(super) async fn instances(
     wiring: &mut Wiring,
     snapshot: &Snapshot,

@@ -14,7 +14,7 @@ use super::views::Views;
 use crate::error::Error;
 use crate::view::status::{PairView, pairs_of};
 
-/// The entries of a log that are asked for.
+/// The selection of entries of a log.
 #[derive(Debug, Clone)]
 pub struct LogFilter {
     /// The part, by its name relative to the assembly (`B__1`) or its full name; none for all parts.
@@ -32,7 +32,7 @@ impl Default for LogFilter {
 }
 
 impl LogFilter {
-    /// Tells whether an element is the part that is asked for, or is inside it.
+    /// Tells whether an element is the selected part, or is inside it.
     pub(crate) fn admits(&self, element: &ElementName) -> bool {
         self.part.as_ref().is_none_or(|part| concerns(element, part))
     }
@@ -200,7 +200,7 @@ pub struct JobLog {
     pub exit: Option<i32>,
     /// The last part of its stderr output.
     pub stderr: String,
-    /// The last part of its stdout output, if that is for people or the job has failed.
+    /// The last part of its stdout output, if the output is for people or the job has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
 }
@@ -237,7 +237,7 @@ pub struct DismissedLog {
 }
 
 impl Views<'_> {
-    /// Returns the history of an assembly, even after its deletion, as far as a filter asks for it.
+    /// Returns the history of an assembly, even after its deletion. `filter` selects the entries.
     ///
     /// # Errors
     ///
@@ -284,8 +284,8 @@ impl Views<'_> {
 }
 
 impl LogView {
-    /// Drops the entries that are older or less severe than a filter asks for. A process stays as long as it, or an entry
-    /// of it, is asked for.
+    /// Drops the entries that a filter does not select. A process stays if the filter selects the process
+    /// itself or one of its entries.
     fn keep(&mut self, filter: &LogFilter) {
         for process in &mut self.processes {
             process.steps.retain(|step| {
@@ -319,7 +319,8 @@ pub enum ProcessEntry<'v> {
 }
 
 impl ProcessLog {
-    /// Returns the steps and the activity in the order of time. A step that did not start is at its end.
+    /// Returns the steps and the activity in the order of time. A step that did not start is sorted by the
+    /// time of its end.
     pub fn entries(&self) -> Vec<ProcessEntry<'_>> {
         let steps = self
             .steps

@@ -24,7 +24,7 @@ pub struct PlanView {
     pub widest: usize,
     /// The differences after the plan.
     pub changes: Diff,
-    /// The change of each affected part; parts that are lost come first.
+    /// The change of each affected part, sorted by effect: replaced and removed parts come first.
     pub parts: Vec<PartView>,
     /// The number of changes by effect.
     pub counts: Counts,
@@ -53,7 +53,8 @@ pub struct ProtectionChange {
 }
 
 impl ProtectionChange {
-    /// Returns the differences between two topologies of an assembly. Parts that one of them doesn't have are left out.
+    /// Returns the differences between two topologies of an assembly. Parts that exist in only one of them
+    /// are left out.
     pub(crate) fn between(before: &Topology, after: &Topology) -> Vec<Self> {
         let changed = |element: &Element| {
             let was = before.get(&element.name)?.protected;
@@ -153,7 +154,7 @@ pub struct StepView {
     /// The length of a pause between two batches; `None` for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// The other ends of its relationship.
+    /// The sources of its pairs, if the step belongs to a batch and changes a relationship.
     #[serde(skip)]
     pub(crate) sources: Vec<ElementName>,
     /// The number of driver calls that it makes if none fails.
@@ -176,8 +177,8 @@ pub struct WaitView {
     pub origin: Option<Origin>,
 }
 
-/// Returns the change of each part. Parts that are lost come first; otherwise the order is that of
-/// declaration.
+/// Returns the change of each part, sorted by effect: replaced and removed parts come first. Parts with the
+/// same effect stay in the order of declaration.
 fn parts(changes: &Diff) -> Vec<PartView> {
     let part = |change: &ElementChange| PartView {
         part: change.element.clone(),

@@ -134,7 +134,7 @@ pub struct ProcessEndView {
     pub undecided: u32,
 }
 
-/// A version of an assembly: its desired state as one process was asked to make it.
+/// A version of an assembly: the desired state that one process was started for.
 #[derive(Debug, Clone, Serialize)]
 pub struct VersionView {
     /// The process that created the version.
@@ -427,8 +427,8 @@ fn side(version: &VersionRecord) -> Version<'_> {
     Version { topology: &version.assembly.topology, lookup: &ByName }
 }
 
-/// Resolves each secret to its name, because names differ where values differ. So a difference is visible,
-/// but not the value.
+/// Resolves each secret to its name, not to its value. Names differ where values differ, so differences are
+/// visible.
 struct ByName;
 
 impl Lookup for ByName {

@@ -14,7 +14,7 @@ use super::plan::{PlanView, StepView};
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// A pause between two batches that lasts now.
+/// A running pause between two batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PauseView {
     /// The batch that begins after it.
@@ -37,7 +37,7 @@ impl InProgress {
         process.plan.as_str().contains("\"batch\"")
     }
 
-    /// Reads what is in progress. A plan of another version of windlass has nothing.
+    /// Reads what is in progress. Returns nothing for a plan that this version of windlass can't read.
     pub(crate) fn of(history: &ProcessHistory) -> Self {
         let Ok(plan) = serde_json::from_str::<Plan>(history.process.plan.as_str()) else {
             return Self::default();
@@ -96,7 +96,8 @@ impl RollingView {
     }
 }
 
-/// Returns the result of each node. `begun` has the steps that have begun, and tells of each whether it has succeeded.
+/// Returns the result of each node. `begun` contains the steps that have begun, each with whether it
+/// succeeded.
 fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView> {
     let mut nodes: Vec<(&ElementName, ElementName)> = Vec::new();
     let mut results: HashMap<ElementName, (bool, bool)> = HashMap::new();

@@ -52,7 +52,8 @@ pub struct AssemblyView {
     pub created: Timestamp,
     /// The open process, if there is one.
     pub process: Option<ProcessView>,
-    /// Its output properties. A factory has its instances there: natural ids with the names of applications.
+    /// Its output properties. For a factory they include its instances: natural ids with the names of
+    /// applications.
     pub outputs: BTreeMap<PropertyName, Value>,
     /// The status of a launched application or a factory; absent for an assembly with a descriptor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,14 +62,15 @@ pub struct AssemblyView {
     pub undecided: Vec<UndecidedView>,
     /// The established relationships.
     pub relationships: Vec<RelationshipView>,
-    /// The assemblies that reference it. References between applications are there if one assembly was requested.
+    /// The assemblies that reference it. References between applications are included only if one assembly
+    /// was requested.
     pub referenced_by: Vec<AssemblyName>,
-    /// The number of its active parts.
+    /// The number of its active resources, and of all its resources.
     pub parts: PartsView,
     /// Its parts.
     pub components: Vec<ElementView>,
-    /// Additional nodes of groups, which are removed after a rolling change. Without an open process, a change that
-    /// failed or was interrupted has left them.
+    /// Additional nodes of groups, which are removed after a rolling change. Without an open process, they
+    /// were left by a change that failed or was interrupted.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub additional: BTreeSet<ElementName>,
     /// Parts that are no longer desired and still exist. An upgrade is removing them, or could not.
@@ -90,7 +92,7 @@ fn action_word<S: serde::Serializer>(action: &Action, serializer: S) -> Result<S
     serializer.serialize_str(action.as_str())
 }
 
-/// The number of active resources of an assembly.
+/// The number of active resources of an assembly, and the number of all its resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PartsView {
     /// Active resources.
@@ -122,12 +124,13 @@ pub struct ProcessView {
     /// The time of its creation.
     #[serde(serialize_with = "super::time::one")]
     pub since: Timestamp,
-    /// The orchestrator that runs it. `None` if that one exited; then the next intent settles the open calls.
+    /// The orchestrator that runs it. `None` if that orchestrator exited: the next intent then settles the
+    /// open calls.
     pub runs: Option<String>,
     /// The batches of rolling groups that are in progress.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batch>,
-    /// The pauses between two batches that last now.
+    /// The running pauses between two batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<PauseView>,
 }
@@ -221,7 +224,8 @@ pub struct ElementView {
     /// Whether policies no longer heal it, because [that many](windlass_engine::monitor::MOST_HEALS) heals
     /// did not help.
     pub left_alone: bool,
-    /// Whether neither it nor anything in it may be removed or replaced. Also see the elements around it.
+    /// Whether neither it nor anything in it may be removed or replaced. An element around it may protect it,
+    /// too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
     /// The elements inside it.
@@ -418,7 +422,7 @@ impl PartsView {
     }
 }
 
-/// Returns the call that runs on each element. Without a holder nothing runs that windlass waits for.
+/// Returns the call that runs on each element. Without a holder of the assembly, no call counts as running.
 fn running(snapshot: &Snapshot, holder: Option<&Holder>) -> HashMap<ElementName, RunningView> {
     let calls = snapshot.calls.iter().filter(|call| holder.is_some() && call.state != CallState::Undecided);
     let view = |call: &CallRecord| RunningView { action: call.action.clone(), since: call.started };
@@ -476,8 +480,8 @@ impl RelationshipView {
     }
 }
 
-/// Returns the pairs of nodes that have reached the states which the relationship requires, and that are not
-/// connected.
+/// Returns the pairs of nodes that are not connected although both nodes have reached the states that the
+/// relationship requires.
 fn missing(snapshot: &Snapshot, relationship: &Relationship, there: &[&PairRecord]) -> Vec<PairView> {
     if snapshot.assembly.goal == State::Absent {
         return Vec::new();

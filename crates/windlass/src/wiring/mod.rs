@@ -1,15 +1,15 @@
 //! The connections of launched applications: services for components `reference.Service`, the instances of
 //! factories, and references between instances.
 //!
-//! All of it is a view of records: it is resolved anew at each reading, and only the targets of references that have
-//! gone are stored.
+//! These connections are not stored: each reading resolves them from the records. Only the removed targets of
+//! references are stored.
 //!
 //! | module | content |
 //! |---|---|
 //! | `view` | references with their states, ready for JSON |
-//! | `past` | the targets that references had before these were removed |
+//! | `past` | the removed targets of references |
 //! | `reader` | `Wiring`: reading and resolution |
-//! | `removal` | the references to something that is to be removed |
+//! | `removal` | the references to an assembly that is to be removed |
 
 mod past;
 mod reader;

@@ -1,5 +1,5 @@
-//! The removed targets of references. A reference to a removed target is dangling, and a reference to a target that never
-//! existed is pending. The records of existing instances do not distinguish them.
+//! The removed targets of references. A reference to a removed target is dangling, and a reference to a
+//! target that never existed is pending. The records of existing instances can't distinguish the two.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct PastTargets {
 }
 
 impl PastTargets {
-    /// Returns the application that a key of a mapping had.
+    /// Returns the removed application to which a key of a mapping referred.
     pub(super) fn get(&self, mapping: &str, key: &str) -> Option<&AssemblyName> {
         self.targets.get(mapping)?.get(key)
     }
@@ -39,13 +39,14 @@ fn key_of(factory: &AssemblyName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name: document_name(factory) }
 }
 
-/// Reads the removed targets of a factory. Those of a newer version count as unknown.
+/// Reads the removed targets of a factory's references. Targets that a newer version has stored count as
+/// unknown.
 pub(super) async fn read(store: &dyn Store, factory: &AssemblyName) -> Result<PastTargets, Error> {
     let found = store.document(&key_of(factory)).await?.filter(|found| found.version <= VERSION);
     Ok(found.and_then(|found| serde_json::from_value(found.body).ok()).unwrap_or_default())
 }
 
-/// Adds the target of a key before it is removed.
+/// Adds the target of a key, before the target is removed.
 pub(super) async fn note(
     store: &dyn Store,
     factory: &AssemblyName,
@@ -77,7 +78,7 @@ pub(super) async fn note(
     }
 }
 
-/// Drops the removed targets of a factory.
+/// Drops the stored targets of a removed factory.
 pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
 }

@@ -26,7 +26,8 @@ const PAGE: usize = 500;
 /// Natural ids of a factory's instances, with their applications.
 pub(crate) type Instances = BTreeMap<String, AssemblyName>;
 
-/// Reads the connections of applications. It reads each record once, so one serves one command.
+/// Reads the connections of applications. Each record is read once and kept, so a reader serves only one
+/// command.
 pub(crate) struct Wiring {
     pub(super) store: Arc<dyn Store>,
     assemblies: BTreeMap<AssemblyName, Option<Arc<AssemblyRecord>>>,
@@ -37,11 +38,12 @@ pub(crate) struct Wiring {
     past: BTreeMap<AssemblyName, Arc<PastTargets>>,
 }
 
-/// The state of a mapping of a factory in an environment.
+/// The state of a mapping of a factory in an environment. A mapping is a pin to which the instances of
+/// another factory are bound.
 pub(crate) enum Mapping {
-    /// It has the instances of this factory.
+    /// The instances of this factory are bound to it.
     Bound(AssemblyName),
-    /// It has none; the reason.
+    /// No instances are bound to it, for this reason.
     Open(String),
 }
 
@@ -58,7 +60,7 @@ impl Wiring {
         }
     }
 
-    /// Returns the record of an existing assembly.
+    /// Returns the record of an assembly, if the assembly exists.
     pub(crate) async fn assembly(
         &mut self,
         name: &AssemblyName,
@@ -70,8 +72,8 @@ impl Wiring {
         Ok(self.assemblies.get(name).cloned().flatten())
     }
 
-    /// Returns the services that the manifest of an application needs; `None` if its revision is not published any
-    /// more.
+    /// Returns the services that the manifest of an application needs; `None` if its revision is no longer
+    /// published.
     pub(crate) async fn services(&mut self, record: &AssemblyRecord) -> Result<Option<Arc<Services>>, Error> {
         let Some(from) = &record.application else { return Ok(None) };
         let key = (from.title.clone(), from.revision);
@@ -123,8 +125,8 @@ impl Wiring {
         Ok(offers)
     }
 
-    /// Resolves the components `reference.Service` of an application in each environment of which it is a service, and
-    /// in the one that it was launched in.
+    /// Resolves the components `reference.Service` of an application in each environment of which it is a
+    /// service. If it is a service of none, resolves them in the environment that it was launched in.
     pub(crate) async fn service_references(
         &mut self,
         record: &AssemblyRecord,
@@ -242,7 +244,7 @@ impl Wiring {
         Ok(instances)
     }
 
-    /// Returns the outputs of a factory that are its instances: the ids under which it exposes them.
+    /// Returns the outputs of a factory that publish its instances, by the ids under which it exposes them.
     pub(crate) async fn instance_pins(
         &mut self,
         record: &AssemblyRecord,
@@ -302,7 +304,7 @@ impl Wiring {
     }
 }
 
-/// A reference as the document of an instance has it.
+/// A reference in the document of an instance.
 pub(super) struct Reported {
     pub(super) component: String,
     pub(super) mapping: String,

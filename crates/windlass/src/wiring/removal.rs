@@ -1,4 +1,4 @@
-//! The references to something that is to be removed.
+//! The references to an assembly that is to be removed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,
     is_factory: bool,
-    /// Whether something of it exists.
+    /// Whether a resource of the assembly exists. Only determined if other assemblies refer to it.
     is_there: bool,
     /// The referring assemblies.
     by: BTreeSet<AssemblyName>,
@@ -58,8 +58,9 @@ impl Removal {
         Ok(removal)
     }
 
-    /// Refuses the removal if others refer to it. An application that a script has reported as destroyed is removed nevertheless.
-    /// `what` is the consequence.
+    /// Refuses the removal if others refer to the assembly. An application is removed nevertheless if none of
+    /// its resources exists, for example after a script has reported it as destroyed. `what` describes the
+    /// consequence.
     ///
     /// # Errors
     /// [`EngineError::Referenced`].
@@ -76,8 +77,8 @@ impl Removal {
         self.by
     }
 
-    /// Notes the targets before they are removed, so that the references to them are dangling afterwards. A note
-    /// about something that exists has no effect.
+    /// Stores the targets of references before they are removed, so that the references are dangling
+    /// afterwards. A note about a target that still exists has no effect.
     ///
     /// # Errors
     /// An error of the store.
@@ -93,7 +94,7 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the services whose components are resolved to a factory.
+    /// Finds the services with a component that is resolved to a factory.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let name = removal.name.clone();
         let environments = self.environments().await?;
@@ -124,7 +125,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances of `factory` in an environment that refer through mappings to an instance of `of`.
+    /// Finds the instances of `factory` in an environment that refer, through `mappings`, to the instance of
+    /// `of` that is to be removed.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,
@@ -153,7 +155,7 @@ impl Wiring {
         Ok(())
     }
 
-    /// Returns the mappings of a factory that have the instances of another one.
+    /// Returns the mappings of a factory to which the instances of the factory `other` are bound.
     async fn bound_to(
         &mut self,
         environment: &DocumentName,

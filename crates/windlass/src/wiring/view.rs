@@ -18,10 +18,10 @@ pub struct ServiceReferenceView {
     pub component: ComponentPath,
     /// `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The service that it is resolved to, or the chosen one that has gone. `None` if the environment itself provides
-    /// its pins.
+    /// The service that it is resolved to, or the chosen service that was removed or lacks the pins. `None`
+    /// if there is no such service, or the environment itself provides the pins.
     pub service: Option<AssemblyName>,
-    /// The reason why it is not resolved, and the way out.
+    /// The reason why it is not resolved, and how to resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -50,7 +50,7 @@ impl ServiceReferenceView {
     }
 }
 
-/// Returns the reason why a component is not resolved, and the way out.
+/// Returns the reason why a component is not resolved, and how to resolve it.
 pub(super) fn why(
     of: &AssemblyName,
     environment: &DocumentName,
@@ -88,7 +88,7 @@ pub struct InstanceReferenceView {
     pub key: String,
     /// `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The application that it is resolved to, or that it was resolved to before that was removed.
+    /// The application that it is resolved to, or was resolved to before that application was removed.
     pub application: Option<AssemblyName>,
     /// The reason why it is not resolved.
     #[serde(skip_serializing_if = "Option::is_none")]

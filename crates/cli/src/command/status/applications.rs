@@ -80,7 +80,7 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
 /// Similar applications, or a factory.
 struct Line<'v> {
     now: Timestamp,
-    /// At least one.
+    /// The applications, at least one.
     all: Vec<Launched<'v>>,
     lead: &'static str,
 }

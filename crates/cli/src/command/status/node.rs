@@ -35,7 +35,8 @@ impl<'v> Alike<'v> {
         };
         let in_transition =
             first.running.as_ref().is_some_and(|running| matches!(running.action, Action::Transition(_)));
-        // The age of a state that is being left would be read as that of the transition.
+        // A transition is shown with its own duration. The age of the previous state would be mistaken for
+        // it.
         let since = self.all.iter().filter(|_| !in_transition).filter_map(|part| part.since);
         let since: Vec<Timestamp> = since.collect();
         let mut notes: Vec<String> = Vec::new();

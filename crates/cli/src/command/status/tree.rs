@@ -55,7 +55,7 @@ impl Tree {
         }
     }
 
-    /// Returns the inner parts of similar nodes. They are similar, too, position by position.
+    /// Returns the inner parts of similar nodes. The inner parts at the same position are similar, too.
     fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {

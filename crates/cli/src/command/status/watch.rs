@@ -57,7 +57,7 @@ async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, win
             }
         }
         before = now;
-        // The larger the status is, the more rarely it is read.
+        // The longer a reading takes, the longer is the pause after it.
         tokio::time::sleep(PAUSE.max(begun.elapsed() * 10)).await;
         if is_drawn {
             let _redrawn_anyway = tokio::time::timeout(REDRAW, changes.next()).await;

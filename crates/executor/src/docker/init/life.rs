@@ -20,7 +20,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 /// Pause between two searches for processes that were not signalled yet.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The events that the threads send to the main one.
+/// The events that the threads send to the main thread.
 pub(crate) enum Event {
     /// A process has ended, with this status.
     Reaped { pid: i32, status: i32 },

@@ -20,7 +20,7 @@
 //! | `f` | a file: its mode in octal and its path; the next `c` is its content |
 //! | `i` | the job's stdin |
 //! | `o` | an output: its maximum size and its path |
-//! | `F` | the same for an output folder, which is created |
+//! | `F` | an output folder, which is created: its maximum size and its path |
 //! | `.` | the end of the job; further input is not parsed |
 //!
 //! # Output
@@ -38,8 +38,8 @@
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
 //! | `X started ended stdout stderr end` | the times, the number of bytes written, and the end; the last line |
 //!
-//! A job that must finish keeps a copy in the file `told` of its volume, since lines written while the engine
-//! is down are in no log.
+//! For a job that must finish, the lines are also written to the file `told` in its volume. Lines written
+//! while the engine is down are in no log.
 //!
 //! # Signals
 //! The real-time signal 34 + n asks the job to end, and kills it after 50 ms × 2^(n-1), at once for n = 0.
@@ -122,8 +122,8 @@ fn main() {
     process::exit(run(&spec, &report, sender, &events));
 }
 
-/// Waits until the owner disconnects. Jobs share its network, which has only the loopback device, and its
-/// mounted program.
+/// Waits until the owner disconnects. Jobs share the network of this container, which has only the loopback
+/// device, and the program that is mounted in it.
 fn anchor(signals: sys::SigSet) {
     thread::spawn(move || {
         signals.wait();

@@ -29,8 +29,8 @@ struct Tail {
     rest: VecDeque<u8>,
 }
 
-/// Creates the thread for a stream, which waits for the stream. The outcome has `keep` bytes of it. Half of
-/// them are kept from the end of the output that exceeds the limit.
+/// Creates the thread that waits for a stream and reads it. The outcome contains `keep` bytes of the stream.
+/// Half of them are the last bytes of the output that exceeds the storage limit.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,
@@ -66,7 +66,7 @@ impl<R> Pump<R> {
     }
 }
 
-/// Reports the first `spill` bytes, and keeps the last `keep` of the others.
+/// Reports the first `spill` bytes, and keeps the last `keep` of the remaining bytes.
 fn take_all(mut stream: impl Read, letter: char, spill: u64, keep: usize, report: &Report) -> Tail {
     let mut tail = Tail::default();
     let mut chunk = vec![0; PIECE * 4];

@@ -57,8 +57,8 @@ const RESOLVE_NO_MAGICLINKS: u64 = 2;
 const RESOLVE_BENEATH: u64 = 8;
 
 /// Protects this process from processes of the same user in the container: they can't trace it or open its
-/// descriptors. It also disables core files, since Podman drops its own default limits when a request sets
-/// that limit.
+/// descriptors. It also disables core files here: Podman would drop its own default limits if the request set
+/// a limit for core files.
 pub(crate) fn shut_off() {
     // SAFETY: plain system calls, which read two numbers.
     unsafe {

@@ -91,7 +91,7 @@ pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack)
     }
 }
 
-/// The same for a child that starts a child itself. Signals are blocked already.
+/// Like [`start`], for a child that starts a child itself. Signals are already blocked.
 pub(crate) fn start_in_child<C: Child>(
     child: &C,
     flags: libc::c_int,
@@ -113,7 +113,7 @@ fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) 
     #[expect(unsafe_code, reason = "there is no safe way to make a child that shares memory")]
     // SAFETY: the stack belongs to the child alone until the call returns, since CLONE_VFORK suspends this
     // thread until the child has executed its program or exited. Its end is aligned as u128 is, and `start`
-    // lives as long. The child runs `Child::run`, whose implementations promise the required safety.
+    // lives until then. The child runs `Child::run`, whose implementations promise the required safety.
     let pid = unsafe {
         let top = stack.0.as_mut_ptr().add(stack.0.len());
         libc::clone(entry::<C>, top.cast(), flags, argument.cast_mut().cast())
@@ -121,8 +121,8 @@ fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) 
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
-/// The same in a group of version 2, which only `clone3` supports (linux/sched.h, `struct clone_args`). The C
-/// library has no function for it.
+/// Starts a child in a group of version 2, which only `clone3` supports (linux/sched.h, `struct clone_args`).
+/// The C library has no function for that call.
 fn clone_into<C: Child>(start: &Start<'_, C>, group: u64, stack: &mut Stack) -> io::Result<i32> {
     const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
     /// The arguments of `clone3`, eleven numbers.
@@ -196,7 +196,7 @@ unsafe fn clone3<A>(
     result
 }
 
-/// The same for aarch64. It was never run.
+/// The system call `clone3` on aarch64. This code was never run.
 #[expect(unsafe_code, reason = "registers and stacks are the business of assembly")]
 #[cfg(target_arch = "aarch64")]
 unsafe fn clone3<A>(

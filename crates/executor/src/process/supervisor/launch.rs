@@ -35,7 +35,8 @@ pub(crate) struct Launch {
     pub(crate) image: Image,
     /// stdin, stdout, stderr.
     pub(crate) stdio: [OwnedFd; 3],
-    /// Further descriptors, numbered from 3 on in the child. Here their numbers are above all of those.
+    /// Further descriptors. The child numbers them from 3 on. In this process, their numbers are above all of
+    /// those.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setup: ChildSetup,
     pub(crate) confinement: Prepared,

@@ -75,9 +75,9 @@ impl Members {
     /// Sends SIGTERM to all processes and waits until none is left, at most until `deadline`. The deadline
     /// may move closer during the wait.
     ///
-    /// A process that is started after the first signal is not signalled: it may do the cleanup. But once its
-    /// parent is gone, it is signalled. It was then either started at the moment of the signal, or signalled
-    /// before it executed its program. A shell's child loses a signal of that moment.
+    /// A process that is started after the first signal is not signalled, since it may do the cleanup. Once
+    /// its parent is gone, it is signalled. Such a process may have been started at the moment of the signal,
+    /// or signalled before it executed its program: a child of a shell loses a signal that arrives then.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;
@@ -113,7 +113,7 @@ impl Members {
     }
 
     /// Kills all remaining processes repeatedly, since some may start others in the meantime. Returns the
-    /// names of those found first.
+    /// names of the processes found first.
     pub(crate) async fn kill(&self) -> Vec<String> {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;

@@ -116,8 +116,8 @@ impl PrewarmedSandboxes {
         Some(sandboxes.swap_remove(at))
     }
 
-    /// Records that a job of this kind has started, while `running` jobs run. If it belongs to a series, a
-    /// sandbox is created for the next one.
+    /// Records that a job of this kind has started, while `running` jobs run. If the job belongs to a series,
+    /// a sandbox is created for the next job.
     pub(crate) fn expect_more(self: &Rc<Self>, plan: &SandboxPlan, running: usize) {
         if running > FEW {
             return;
@@ -132,7 +132,7 @@ impl PrewarmedSandboxes {
         });
     }
 
-    /// Counts the job, and tells whether a sandbox is to be created for the next one.
+    /// Counts the job, and tells whether a sandbox is to be created for the next job.
     fn is_wanted(&self, plan: &SandboxPlan) -> bool {
         let (now, sandboxes) = (Instant::now(), self.sandboxes.borrow());
         let mut all = self.series.borrow_mut();

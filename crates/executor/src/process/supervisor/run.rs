@@ -282,7 +282,7 @@ async fn cancelled(requests: &mut watch::Receiver<JobRequests>) {
 }
 
 /// Returns the end of a job in which the kernel has killed a process for lack of memory. A shell exits with
-/// this code when its child was killed so.
+/// code 137 when its child was killed by signal 9.
 fn of_memory(end: End) -> End {
     match end {
         End::Signalled(9) | End::Exited(137) => End::OutOfMemory,

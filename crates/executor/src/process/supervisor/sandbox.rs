@@ -1,8 +1,8 @@
 //! The sandbox of one job: namespaces and mounts created by `bwrap`, in which the job is started.
 //!
-//! `bwrap` is not between the supervisor and the job. It creates the sandbox with only a first process of
-//! this crate in it ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the
-//! supervisor. So its exit code and signal are its own, the kernel itself reports a missing program, and
+//! The job is not a child of `bwrap`. `bwrap` creates the sandbox with only a first process of this crate in
+//! it ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the supervisor. So
+//! the supervisor gets its exit code and signal directly, the kernel itself reports a missing program, and
 //! signals reach it directly. When the job has ended, the supervisor kills the first process, and the kernel
 //! kills all others in the sandbox.
 

@@ -90,7 +90,7 @@ const MFD_CLOEXEC: c_uint = 1;
 const PR_SET_DUMPABLE: c_int = 4;
 const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const SIG_SETMASK: c_int = 2;
-/// The same number on all architectures, as for all calls since the system call tables were unified.
+/// The number is the same on all architectures, as for all calls since the system call tables were unified.
 const SYS_OPENAT2: c_long = 437;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_BENEATH: u64 = 0x08;
@@ -193,8 +193,8 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// Returns the score of the runner while it starts no child. It is that of jobs if the score can't be
-/// changed.
+/// Returns the score of the runner while it starts no child. If the score can't be changed, it is the score
+/// of jobs.
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }

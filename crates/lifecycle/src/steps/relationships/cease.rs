@@ -152,11 +152,11 @@ fn cease_at<'a>(
     step
 }
 
-/// Makes the ceasing `step` wait until a target above its state is stopped: a running target keeps its
-/// pairs.
+/// Makes `step`, which ceases pairs, wait until a target above the state that the relationship names is
+/// stopped. So a running target keeps its pairs.
 ///
 /// This applies only if the target was raised further after the relationship was created. Then the wait
-/// mirrors the path up. A changed relationship can contradict it: then the wait is dropped.
+/// mirrors the path up. If a changed relationship contradicts the wait, the wait is dropped.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,

@@ -40,7 +40,7 @@ struct Making<'a> {
     outdated: Option<&'a OutdatedTargets>,
     /// Whether parts between its ends and others may pass waits on; see [`order()`](super::order()).
     passes_on: bool,
-    /// The reason for which pairs wait for the old relationship, once there is one.
+    /// The reason why pairs wait for the old relationship; set on first use.
     ceased_first: OnceCell<Why>,
 }
 
@@ -165,10 +165,11 @@ fn new_pairs_of<'a>(
     Some(NewPairs { step, ends })
 }
 
-/// Returns the awaited steps of a slot, of all awaited steps by turn.
+/// Selects the steps that a slot waits for, from all awaited steps by turn.
 ///
-/// In a batch, the producers of a later turn have published before, and an earlier turn has passed. Pairs outside of
-/// batches may be created at any time, also while a rolling producer is down.
+/// In a batch, producers of later turns still publish their old outputs, and earlier turns have passed. So a
+/// batch waits only for producers of its own turn, and for those that don't roll. Pairs outside of batches
+/// may be created at any time, even while a rolling producer is down. So they wait for all producers.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
     let batch = slot.filter(|turn| *turn > 0);
     let all = batch.is_none().then(|| awaited.values());
@@ -176,7 +177,7 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
     all.into_iter().flatten().chain(some).flatten()
 }
 
-/// Tells whether an end has had its turn in a slot, or has it then.
+/// Tells whether the turn of an end is before a slot, or in it.
 fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
@@ -240,8 +241,8 @@ fn cease_again<'a>(
     step
 }
 
-/// Makes the step that ceases pairs again wait for the ends of an earlier turn which the pairs precede: they reach
-/// their state while the pairs exist.
+/// Makes the step that ceases pairs again wait for ends of an earlier turn that must reach their state after
+/// the pairs are created. These ends do so while the pairs exist.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -415,7 +416,7 @@ fn create_at<'a>(
         );
     }
     note_created(planner.constraints, (step, slot), with().chain([target]));
-    // A target that stays has no step to hold, and batches are not passed on.
+    // A target that stays has no step to hold, and it passes on no waits of batches.
     let holds_target = target.path.climbs || !planner.constraints.graph.rolls(step);
     if target_modifier == Modifier::Pre
         && holds_target
@@ -462,7 +463,7 @@ fn after_sources<'a>(
         }
         return;
     }
-    // A node of a later turn is far enough, and a pair with a node of an earlier turn exists already.
+    // A node of a later turn is still in its state, and a pair with a node of an earlier turn exists already.
     let is_due = |source: &&Node<'_>| {
         let turn = source.path.rolls.turn;
         turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
@@ -564,8 +565,8 @@ fn given_anew<'a>(
     if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
 }
 
-/// Makes the creation of a relationship wait for the outputs that an end reads after a later turn: operations get the
-/// values of the desired version.
+/// Makes the creation of a relationship wait for the outputs that an end of a later turn will read.
+/// Operations already get the values of the desired version.
 fn after_producers(constraints: &mut Constraints<'_>, new: &Relationship, step: Draft, end: &Node<'_>) {
     if !constraints.awaits_outputs {
         return;
@@ -601,7 +602,8 @@ fn after_values(
     constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
 }
 
-/// Returns the text of a rule. A change in batches has several for each node, and most need no more room than this.
+/// Returns the text of a rule. A change in batches creates several for each node, and most fit into this
+/// capacity.
 fn rule(text: std::fmt::Arguments<'_>) -> String {
     let mut rule = String::with_capacity(64);
     let _ = rule.write_fmt(text);
@@ -616,7 +618,7 @@ fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Opti
     }
 }
 
-/// Makes the creation of a relationship wait until an end has the rank `least`, which is so after `reached`.
+/// Makes the creation of a relationship wait until an end has the rank `least`, which it has after `reached`.
 fn after_end(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
@@ -641,10 +643,10 @@ fn after_end(
     }
 }
 
-/// Makes the creation wait until each node of a source has the rank `least`, which is so after `reached`, or has
-/// failed.
+/// Makes the creation wait until each node of a source has failed, or has the rank `least`, which it has
+/// after `reached`.
 ///
-/// A failed source does not prevent the creation with the others.
+/// A failed source does not prevent the creation with the other sources.
 fn after_each(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
@@ -689,8 +691,8 @@ fn hold_sources<'n, 'a: 'n>(
 
 /// Tells whether there are several sources, each with a state of its own.
 ///
-/// A failed resource does not separate the other sources from the target. The state of an assembly is that of
-/// all its parts, some of which may wait for the relationship itself.
+/// A failed resource does not prevent the relationship between the other sources and the target. The state of
+/// an assembly is that of all its parts, some of which may wait for the relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;
     for source in sources {

@@ -41,7 +41,7 @@ pub(crate) struct Related {
 
 /// Adds the steps of all relationships, and the waits that they require.
 ///
-/// `scope` has the parts that the plan may touch; `None` if the plan is not limited.
+/// `scope` contains the parts that the plan may touch; `None` if the plan is not limited.
 pub(crate) fn add(
     constraints: &mut Constraints<'_>,
     options: &Options,

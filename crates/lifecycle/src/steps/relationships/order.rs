@@ -16,8 +16,8 @@ use crate::rank;
 /// Adds the waits of relationships without operations: N sources and M targets cost N + M waits.
 ///
 /// A part that stays has no step that could wait. Its waits are passed on to the parts that wait for it, so
-/// relationships are taken in their order, and backwards for the way down. `arrivals` has the requirements of
-/// the steps that create each relationship.
+/// relationships are processed in their order, and backwards for the way down. `arrivals` contains the
+/// requirements of the steps that create each relationship.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -53,7 +53,7 @@ pub(super) fn order(
             order_down(constraints, old, then, first);
         }
         if old.is_dependency() {
-            // Also where the dependent is stopped and stays installed.
+            // The Stops have the same order, even if the dependent element stays installed.
             let active = |ends| Stage { ends, rank: rank::ACTIVE, least: rank::ACTIVE };
             order_down(constraints, old, active(&old.targets), active(&old.sources));
         }
@@ -61,7 +61,7 @@ pub(super) fn order(
 }
 
 /// Returns the positions of relationships in an order in which those that an end waits for precede those that
-/// wait for the end. In a circle, the order is any.
+/// wait for the end. Within a cycle, the order is arbitrary.
 fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<usize> {
     if !constraints.passes_on() {
         return (0..relations.len()).collect();
@@ -88,13 +88,13 @@ fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<us
     while graph.node_count() < relations.len() {
         graph.add_node(());
     }
-    // Later ones come first.
+    // The algorithm returns the last components first.
     let sorted = kosaraju_scc(&graph).into_iter().rev().flatten().map(NodeIndex::index);
     sorted.filter(|place| *place < relations.len()).collect()
 }
 
 fn order_up(constraints: &mut Constraints<'_>, new: &Relationship, first: Stage<'_>, then: Stage<'_>) {
-    // Where the goal is lower, a dependency has to reach that.
+    // If the goal is lower than the required state, a dependency only waits for the goal.
     let lowest = if new.is_dependency() { rank::INSTALLED } else { first.least };
     let mut waits: Vec<Draft> = Vec::new();
     let mut passed: BTreeSet<Draft> = BTreeSet::new();
@@ -143,7 +143,8 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
     parts.into_iter().any(|part| part.rolls.moves_in_turn())
 }
 
-/// Tells whether nodes of a relationship change in batches. Nothing is passed on to its creation then.
+/// Tells whether nodes of a relationship change in batches. In that case no waits are passed on to its
+/// creation.
 pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) -> bool {
     let mut ends = of.sources.iter().chain(&of.targets);
     ends.any(|end| rolls(constraints, constraints.desired(), end))

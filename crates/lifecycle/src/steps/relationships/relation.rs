@@ -31,7 +31,7 @@ pub(super) struct Node<'a> {
     pub(super) stays: bool,
     /// Whether its pairs cannot stay because it is lowered.
     pub(super) drops: bool,
-    /// Whether the desired version has pairs of it.
+    /// Whether the desired version contains pairs of it.
     pub(super) wanted: bool,
 }
 

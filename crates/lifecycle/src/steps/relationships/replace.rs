@@ -1,4 +1,5 @@
-//! The ends that other ones replace: they are removed only after the relationship of their replacement is created.
+//! Replaced ends of relationships: they are removed only after the relationships of their replacements are
+//! created.
 //!
 //! A new node of a group replaces the removed nodes of that group. A new component replaces the removed
 //! components that were ends of the same relationship. The waits are weak soft constraints, because a new
@@ -18,7 +19,8 @@ use crate::changes::Disposition;
 use crate::constraints::Priority;
 use crate::rank;
 
-/// The ends of a relationship of one side that replace each other: those in one group, or outside of groups.
+/// Identifies the ends of one side of a relationship that may replace each other: those in one group, or
+/// those outside of groups.
 type Kin<'a> = (bool, Option<&'a ElementName>);
 
 /// Makes the removed ends of a relationship wait for the new pairs of their replacements.

@@ -7,8 +7,9 @@ use windlass_plan::Draft;
 
 use super::relation::Node;
 
-/// A turn of a pair. `None` is that of a pair with a tied end, of a suspended relationship, or that is not desired:
-/// it is ceased before any end leaves its state, and created after all have reached theirs.
+/// The turn of a pair; `None` if an end is tied, if the relationship is suspended, or if the pair is not
+/// desired and none of its ends is replaced. A pair without a turn is ceased before any end leaves its state,
+/// and created after all ends have reached theirs.
 pub(super) type Slot = Option<u32>;
 
 /// The slot of pairs without rolling nodes.
@@ -18,11 +19,11 @@ pub(super) const STATIC: Slot = Some(0);
 pub(super) struct InSlot<'s> {
     /// All pairs.
     pub(super) pairs: &'s [usize],
-    /// Those that an earlier slot has re-created.
+    /// The pairs that an earlier slot has re-created.
     pub(super) again: Vec<usize>,
-    /// Whether this slot is the first of some of them.
+    /// Whether this slot is the first slot of some of the pairs.
     pub(super) is_first: bool,
-    /// Whether some of them exist before.
+    /// Whether some of the pairs exist before the plan.
     pub(super) existed: bool,
 }
 
@@ -46,7 +47,7 @@ impl Concerned {
     }
 }
 
-/// Returns the items of a slot, of items in the order of their slots.
+/// Returns the items of a slot, from items in the order of their slots.
 pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     let start = items.partition_point(|(other, _)| *other < slot);
     let count = items[start..].iter().take_while(|(other, _)| *other == slot).count();
@@ -78,7 +79,7 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the slot in which a pair is ceased that is not desired: the turn of its removed end, if another node
+/// Returns the slot in which an undesired pair is ceased: the turn of its removed end, if another node
 /// replaces that end in the same turn.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };

@@ -8,7 +8,7 @@ use crate::load::draft::Draft;
 use crate::load::yaml::ErrorKind;
 use crate::{Code, Diagnostic, Edit, Fix, Place, Source, Span};
 
-/// An error with its cause, and the edits with which reading can continue.
+/// The cause of a syntax error, as a diagnostic, and the edits with which reading can continue.
 pub(crate) struct Cause {
     pub(crate) diagnostic: Diagnostic,
     /// Edits of the draft; `None` when reading must stop.
@@ -61,7 +61,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Returns an edit that removes the lines that another one touches.
+/// Returns an edit that removes the lines that another edit touches.
 pub(crate) fn without_line(text: &str, touched: &Edit) -> Edit {
     let range = touched.span.range();
     edit(Line::around(text, range.start).start..Line::around(text, range.end).end(), "")

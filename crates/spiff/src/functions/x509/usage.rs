@@ -11,8 +11,8 @@ pub(super) enum Usage {
     Extended(ObjectIdentifier),
 }
 
-/// Basic usages: the accepted name, the displayed name, the usage. A displayed name is also accepted, in any
-/// case, except the second.
+/// Basic usages: the accepted name, the displayed name, the usage. Letter case is ignored, so all displayed
+/// names except `ContentCommitment` are also accepted.
 const BASIC: [(&str, &str, KeyUsages); 9] = [
     ("signature", "Signature", KeyUsages::DigitalSignature),
     ("commitment", "ContentCommitment", KeyUsages::NonRepudiation),

@@ -1,4 +1,4 @@
-//! Another name for an assembly: all of its records have it, and nothing else changes.
+//! Renaming of an assembly: all of its records get the new name, and nothing else changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,8 +111,8 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
 
-/// The records of an assembly that references or belongs to the renamed one have its new name. Plans are those of
-/// the change.
+/// The records of an assembly that references or belongs to the renamed one have its new name. The plans of
+/// processes are those in the change.
 pub async fn records_that_name_it_follow(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "malls").await;
@@ -152,7 +152,7 @@ pub async fn records_that_name_it_follow(harness: &impl Harness) {
     assert!(store.load(&after.scope).await.unwrap().is_none());
 }
 
-/// Back under its old name, an assembly has the records that it had before.
+/// Renamed back, an assembly has the records that it had before.
 pub async fn the_old_name_brings_all_back(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;

@@ -42,7 +42,8 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// The plain text is in no file of the store, open or closed; names are.
+/// The plain text is in no file of the store, whether it is open or closed. The names of secrets are in the
+/// files.
 pub async fn do_not_lie_open_in_any_file(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

@@ -45,8 +45,8 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 }
 
 impl OpenEngine {
-    /// Takes over a connected engine with its note, and removes leftovers of dead clients other than jobs.
-    /// Jobs are adopted by their ids.
+    /// Wraps a connected engine with its note. Removes what dead clients have left, except jobs, which are
+    /// adopted by their ids later.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
         fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
@@ -58,12 +58,12 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether a client has surely left nothing on the engine.
+    /// Tells whether it is certain that a client has left nothing on the engine.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Takes the note of this process if it is the one of a client.
+    /// Takes the note of this process, if `client` is the client of this process.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         note.take_if(|_| client == Some(self.fresh.client()))

@@ -1,8 +1,8 @@
 //! Notes about the container engines that may hold jobs of a project.
 //!
 //! A process writes a note about an engine and its client id before it submits the first job there. It
-//! removes the note when it disconnects and has left nothing on the engine. So a command queries only those
-//! engines that may hold jobs: of killed processes, of jobs that were left to finish, and of running
+//! removes the note when it disconnects and has left nothing on the engine. So a command queries only engines
+//! that may hold jobs: jobs of killed processes, jobs that were left to finish, and jobs of running
 //! processes.
 
 use std::fs::{self, DirBuilder, File, TryLockError};

@@ -12,7 +12,7 @@ use crate::runtimes::factory::Variables;
 /// Saves an image of the first common engine that has it, as a docker archive.
 ///
 /// # Errors
-/// The reason of each engine that does not have it.
+/// For each common engine, the reason why it did not save the image.
 pub(crate) async fn save(image: &str, file: &mut File, variables: &Variables) -> Result<(), Vec<String>> {
     let environment = environment(variables);
     let mut reasons = Vec::new();

@@ -14,7 +14,7 @@ const POOL_SECRETS: &str = "pool-secrets";
 /// The engines with a name of their own.
 pub(super) const COMMON_ENGINES: [&str; 2] = ["docker", "podman"];
 
-/// The beginnings of other engines.
+/// The beginnings of the addresses of other engines.
 const ADDRESSES: [&str; 6] = ["unix://", "tcp://", "http://", "https://", "ssh://", "context:"];
 
 /// Maximum number of prewarmed containers of a location.
@@ -54,7 +54,7 @@ pub(super) fn pool(location: &Location) -> Option<u16> {
     size.filter(|size| (1..=POOL_LIMIT).contains(size))
 }
 
-/// Checks the settings, and takes over `pool-secrets`.
+/// Checks the settings, and sets the field `pool_secrets` from `pool-secrets`.
 pub(super) fn check(location: &mut Location) -> Vec<SettingProblem> {
     let mut problems = Vec::new();
     problems.extend(location.settings.get(ENGINE).and_then(|text| bad_engine(text)));

@@ -1,4 +1,4 @@
-//! Launches and actions of operators: calls of one application each.
+//! The calls of launches and of operators' actions. Each call is about one application.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ impl Machine<'_> {
         key
     }
 
-    /// Does something that an operator wants.
+    /// Executes an action of an operator.
     pub(super) fn act(&mut self, now: Timestamp, action: usize) {
         match self.settings.actions[action].what.clone() {
             Intent::Launch { title, count } => (0..count).for_each(|_| self.launch(now, title)),
@@ -121,7 +121,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the application of a name that has no open call, or reports the reason why there is none.
+    /// Returns the application of a name if the action `what` is possible now. Otherwise reports the reason.
     fn idle(&mut self, name: &AssemblyName, what: &str) -> Option<Key> {
         let key = self.names.get(name).copied();
         let why = match key.and_then(|key| self.applications.get(&key)).map(|found| &found.stage) {
@@ -254,7 +254,7 @@ impl Machine<'_> {
         result: Result<Report, Failure>,
     ) {
         if let Some(report) = checkpoint {
-            // The failure of the call is reported; a report that does not fit adds nothing to it.
+            // A checkpoint that can't be applied is dropped; the result of the call decides.
             let _ = self.take_report(now, key, report);
         }
         match result {
@@ -324,7 +324,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Refuses the natural id of another application of the factory.
+    /// Refuses a report with the natural id of another application of the factory.
     fn refuse_claimed(&self, key: Key, report: &Report) -> Result<(), Failure> {
         let own = self.applications.get(&key).filter(|application| application.check.natural.is_none());
         let (Some(own), Some(natural)) = (own, &report.natural) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Health checks: their begin, and the reports that count.
+//! Health checks: their start, and the results that are applied.
 
 use windlass_driver::{Failure, Observation, Observed};
 use windlass_engine::check_failure;
@@ -11,7 +11,8 @@ use super::super::application::{Application, Stage};
 use super::{CheckAnswer, Duty, Key, Machine, Task};
 
 impl Machine<'_> {
-    /// Starts the check of the applications of a factory, but for those with an open call.
+    /// Starts the check of the applications of a factory, except those with an open call or a failed launch
+    /// or removal.
     pub(super) fn begin_check(&mut self, now: Timestamp, factory: usize) {
         let is_up = |key: &&Key| {
             self.applications.get(*key).is_some_and(|application| matches!(application.stage, Stage::Up))
@@ -53,7 +54,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies the answer about an application, by the rules of the engine's check.
+    /// Applies the result of a check for an application, by the rules of the engine's check.
     pub(super) fn take_answer(
         &mut self,
         now: Timestamp,
@@ -111,7 +112,7 @@ impl Machine<'_> {
     }
 }
 
-/// Ends the commands whose time for results is over.
+/// Ends the commands whose results are overdue.
 fn expire(application: &mut Application, now: Timestamp) -> Vec<LogEntry> {
     let overdue = application.commands.values_mut().filter(|record| record.is_overdue(now));
     let log: Vec<LogEntry> = overdue.map(|record| record.expire(now)).collect();

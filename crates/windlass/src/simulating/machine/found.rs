@@ -49,7 +49,7 @@ impl Machine<'_> {
                         self.take_answer(now, key, Ok(Observed { observation, report }), None);
                     }
                 }
-                // A launch that may have made it ends first.
+                // The instance may come from a launch, which has to end first.
                 Decision::Ignored | Decision::Waits(_) => {}
                 Decision::New => self.adopt(now, factory, found),
             }

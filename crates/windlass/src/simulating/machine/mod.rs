@@ -1,8 +1,8 @@
 //! The pure machine of a simulation: time and reports in, tasks and events out.
 //!
-//! It reads no clock and runs nothing. The [schedule](windlass_engine::schedule) of the daemon starts health checks and
-//! discoveries. All else that has a time is on the agenda: actions, ends of tasks, and observations of instances that
-//! converge. Memory depends on the applications that exist, and not on the simulated time.
+//! It reads no clock and runs nothing. The [schedule](windlass_engine::schedule) of the daemon starts health
+//! checks and discoveries. All other timed events are on the agenda: actions, ends of tasks, and observations
+//! of instances that are converging. Memory depends on the existing applications, not on the simulated time.
 
 mod calls;
 mod checks;
@@ -37,7 +37,7 @@ enum Duty {
     Discover(usize),
 }
 
-/// Something to do: a script, or an answer instead of it.
+/// A task: a script to run, or an answer instead of it.
 pub(super) enum Task {
     /// Performs a call.
     Perform { key: Key, script: Script, call: Box<Call> },
@@ -66,9 +66,9 @@ pub(super) struct CheckAnswer {
     pub(super) key: Key,
     /// The revision of the records that the check has read.
     pub(super) revision: u64,
-    /// The answer; `None` if it is the one that has changed nothing before.
+    /// The answer; `None` if the same answer has changed nothing before.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The number of the answer in the file, if it is the same for each run.
+    /// The number of the answer, if it is the same for each call.
     pub(super) number: Option<usize>,
 }
 
@@ -100,7 +100,7 @@ struct FactoryState {
     members: BTreeSet<Key>,
     /// Its applications, by natural id.
     naturals: BTreeMap<String, Key>,
-    /// The applications that are checked while no call of them is open.
+    /// The applications with health checks. An application is skipped while it has an open call.
     checked: BTreeSet<Key>,
     /// The failure of the last discovery.
     failing: Option<String>,
@@ -108,7 +108,7 @@ struct FactoryState {
     lines: Vec<LogEntry>,
 }
 
-/// The simulated applications, and the times of all that happens to them.
+/// The simulated applications, and the times of all events.
 pub(super) struct Machine<'c> {
     cast: &'c Cast,
     drivers: &'c Registry,
@@ -117,11 +117,11 @@ pub(super) struct Machine<'c> {
     settings: MachineSettings,
     schedule: Schedule<Duty>,
     agenda: BTreeMap<(Timestamp, u64), Timer>,
-    /// The number of the next entry of the agenda, application and call.
+    /// The next number for an entry of the agenda, an application or a call.
     next: u64,
     applications: BTreeMap<Key, Application>,
     names: BTreeMap<AssemblyName, Key>,
-    /// The number in the next name of an application, by its base.
+    /// The number in the next name of an application, by the part of the name before it.
     numbers: BTreeMap<AssemblyName, u32>,
     factories: Vec<FactoryState>,
     timeline: Timeline,
@@ -212,7 +212,7 @@ impl<'c> Machine<'c> {
         self.applications.get(&key)
     }
 
-    /// Returns the numbers of all records, which depend on the applications that exist.
+    /// Returns the sizes of all records, which depend only on the existing applications.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> [usize; 7] {
         let factories = self.factories.iter();
@@ -275,7 +275,7 @@ impl<'c> Machine<'c> {
         self.timeline.view.scripts.entry(script.word()).or_default().note(has_failed);
     }
 
-    /// Ends a run of a duty. If its next time has passed meanwhile, it starts at once.
+    /// Ends a run of a duty. If its next time has already passed, the duty starts again at once.
     fn duty_ended(&mut self, now: Timestamp, duty: Duty) {
         let is_late = |due: Option<Timestamp>| due.is_some_and(|due| due < now);
         let before = self.schedule.due();
