@@ -1,5 +1,6 @@
 //! The entry point: an engine with settings, and sessions that process documents.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use windlass_source::{Code, Source};
@@ -170,7 +171,7 @@ impl Engine {
     /// Adds a function, or replaces the one of that name.
     pub fn with_function(
         mut self,
-        name: impl Into<String>,
+        name: impl Into<Cow<'static, str>>,
         function: impl Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync + 'static,
     ) -> Self {
         self.registry.add(name, function);

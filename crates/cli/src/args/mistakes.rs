@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Error, Parser as _};
+use clap::{CommandFactory as _, Error, FromArgMatches as _, Parser as _};
 
 use crate::{codes, exit, failure};
 
@@ -100,8 +100,10 @@ fn short(arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
     let mut arguments = arguments.peekable();
     let program = arguments.next()?;
     arguments.peek().filter(|first| *first == "spiff")?;
-    let Templates { command: TemplateCommand::Spiff(args) } =
-        Templates::try_parse_from(std::iter::once(program).chain(arguments)).ok()?;
+    // The parser is as old as the process. Dropping it would take as long as a small template.
+    let parser = Box::leak(Box::new(Templates::command()));
+    let matches = parser.try_get_matches_from_mut(std::iter::once(program).chain(arguments)).ok()?;
+    let Templates { command: TemplateCommand::Spiff(args) } = Templates::from_arg_matches(&matches).ok()?;
     Some(Cli { command: Command::Spiff(args), state: None, max_size: None })
 }
 

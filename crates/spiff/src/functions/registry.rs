@@ -1,5 +1,6 @@
 //! The registry of functions by name.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionEr
 #[derive(Clone, Default)]
 pub struct Registry {
     /// Shared by an engine and all its sessions.
-    functions: Arc<BTreeMap<String, Builtin>>,
+    functions: Arc<BTreeMap<Cow<'static, str>, Builtin>>,
 }
 
 impl Registry {
@@ -35,7 +36,7 @@ impl Registry {
     /// Adds a function, or replaces the one of that name.
     pub fn add(
         &mut self,
-        name: impl Into<String>,
+        name: impl Into<Cow<'static, str>>,
         function: impl Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync + 'static,
     ) -> &mut Self {
         Arc::make_mut(&mut self.functions).insert(name.into(), Arc::new(function));
@@ -49,7 +50,7 @@ impl Registry {
 
     /// Returns all names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.functions.keys().map(String::as_str)
+        self.functions.keys().map(|name| &**name)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The registry of all functions of the language.
 
+use std::sync::LazyLock;
+
 use super::registry::Registry;
 #[cfg(feature = "x509")]
 use super::x509;
@@ -22,9 +24,12 @@ impl Registry {
     /// assert!(Registry::standard().get("join").is_some());
     /// ```
     pub fn standard() -> Self {
-        let mut registry = Self::empty();
-        register(&mut registry);
-        registry
+        static STANDARD: LazyLock<Registry> = LazyLock::new(|| {
+            let mut registry = Registry::empty();
+            register(&mut registry);
+            registry
+        });
+        STANDARD.clone()
     }
 }
 

@@ -89,7 +89,7 @@ fn engine(case: &Json) -> Engine {
     if let Some(functions) = case.get("functions").and_then(Json::as_object) {
         for (name, value) in functions {
             let value = untyped(value);
-            engine = engine.with_function(name, move |_, _| Ok(Node::new(value.clone())));
+            engine = engine.with_function(name.clone(), move |_, _| Ok(Node::new(value.clone())));
         }
     }
     if let Some(credentials) = case.get("credentials").and_then(Json::as_object) {
