@@ -72,7 +72,7 @@ mod tests {
         let mut engine = Engine::new();
         for name in registry.names() {
             let function = registry.get(name).expect("it has this name").clone();
-            engine = engine.with_function(name, move |host, arguments| function(host, arguments));
+            engine = engine.with_function(name.to_owned(), move |host, arguments| function(host, arguments));
         }
         for (call, feature) in [("md5(\"a\")", "crypto"), ("x509genkey()", "x509")] {
             let template = Source::new("t.yaml", format!("a: (( {call} ))\n"));
