@@ -825,3 +825,24 @@ fn the_daemon_checks_and_discovers() {
     let run = daemon.end();
     assert_eq!(run.code(), Some(0), "{run}");
 }
+
+/// The daemon holds the factory while it discovers. A change of the factory becomes its request, and follows.
+#[test]
+fn a_factory_that_discovers_is_changed_afterwards() {
+    let env = cloud_discovered("0/2 * * * * ? *");
+    env.write("cloud/slow", "");
+    let daemon = env.spawn(&["run", "--health", "0"]);
+    let count = |what: &str| trace(&env).iter().filter(|line| *line == what).count();
+    until("a discovery runs", || count("discover") > count("discovered"));
+    let running = count("discover");
+    std::fs::create_dir(env.path("moved")).unwrap();
+    let folder = format!("configuration.cloud={}", env.path("moved").display());
+    let run = env.ok(&["app", "reconfigure", "factory", "-p", &folder]);
+    assert!(run.out().contains("done: factory"), "{run}");
+    assert!(count("discovered") >= running, "the discovery that ran has ended before");
+    std::fs::write(env.path("moved/i-other"), r#"{"ip": "203.0.113.9", "size": "huge"}"#).unwrap();
+    until("the next one has the new value", || daemon.stdout().contains("adopts i-other"));
+    daemon.signal(rustix::process::Signal::TERM);
+    let run = daemon.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+}

@@ -66,7 +66,7 @@ impl Daemon<'_> {
         if names.is_empty() {
             self.duties.ended(Duty::CheckApplications(factory)).await;
         } else {
-            self.looked_at.insert(factory.clone());
+            self.checking.insert(factory.clone());
             self.work.check(factory, names, self.duties.period());
         }
     }
@@ -77,7 +77,8 @@ impl Daemon<'_> {
         factory: AssemblyName,
         checked: Result<Vec<Checked>, EngineError>,
     ) {
-        self.looked_at.remove(&factory);
+        self.checking.remove(&factory);
+        self.take_up().await;
         self.duties.ended(Duty::CheckApplications(factory)).await;
         let checked = match checked {
             Ok(checked) => checked,
@@ -126,6 +127,7 @@ impl Daemon<'_> {
         found: Result<Option<DiscoveryView>, Error>,
     ) {
         self.discovering.remove(factory);
+        self.take_up().await;
         self.duties.ended(Duty::Discover(factory.clone())).await;
         let found = match found {
             Ok(Some(found)) => found.found,

@@ -67,6 +67,12 @@ struct Daemon<'a> {
     background: FuturesUnordered<Background<'a>>,
     /// The factories whose discovery runs.
     discovering: BTreeSet<AssemblyName>,
+    /// The factories whose applications are being checked.
+    checking: BTreeSet<AssemblyName>,
+    /// The factories with a request that waits for the end of their duties.
+    awaited: BTreeSet<AssemblyName>,
+    /// The duties that wait for the end of an intent on their factory.
+    waiting: Vec<(AssemblyName, Started<Duty>)>,
     /// The metrics that were reported for each assembly.
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed because heals did not help. Each was reported once.
@@ -171,6 +177,9 @@ pub async fn watch(
         duties,
         background: FuturesUnordered::new(),
         discovering: BTreeSet::new(),
+        checking: BTreeSet::new(),
+        awaited: BTreeSet::new(),
+        waiting: Vec::new(),
         reported_metrics: BTreeMap::new(),
         given_up: BTreeMap::new(),
         at_bound: BTreeMap::new(),
@@ -213,7 +222,7 @@ pub async fn watch(
             daemon.discovering.remove(&factory);
         }
     }
-    while !(daemon.busy.is_empty() && daemon.looked_at.is_empty()) {
+    while !(daemon.busy.is_empty() && daemon.looked_at.is_empty() && daemon.checking.is_empty()) {
         let Some(said) = said.recv().await else { break };
         daemon.last_word(said);
     }
@@ -233,8 +242,8 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    async fn begin_duty(&mut self, Started { duty, fired }: Started<Duty>) {
-        match duty {
+    async fn begin_duty(&mut self, started: Started<Duty>) {
+        match started.duty {
             Duty::Refresh => {
                 self.refresh().await;
                 self.duties.ended(Duty::Refresh).await;
@@ -245,9 +254,33 @@ impl<'a> Daemon<'a> {
                     Done::Pruned(windlass.upkeep().prune(None, windlass.project.retention(), false).await)
                 }));
             }
-            Duty::Discover(factory) => self.discover(factory, fired),
             Duty::Check(assembly) => self.look(assembly).await,
-            Duty::CheckApplications(factory) => self.check_applications(factory).await,
+            Duty::Discover(ref factory) | Duty::CheckApplications(ref factory) => {
+                let factory = factory.clone();
+                self.begin_for(factory, started).await;
+            }
+        }
+    }
+
+    /// Starts a duty of a factory. An intent or a request on the factory comes first.
+    async fn begin_for(&mut self, factory: AssemblyName, started: Started<Duty>) {
+        if self.is_in_use(&factory) {
+            self.waiting.push((factory, started));
+        } else if matches!(started.duty, Duty::Discover(_)) {
+            self.discover(factory, started.fired);
+        } else {
+            self.check_applications(factory).await;
+        }
+    }
+
+    fn is_in_use(&self, factory: &AssemblyName) -> bool {
+        self.busy.contains(factory) || self.awaited.contains(factory)
+    }
+
+    /// Starts the duties that have waited for an intent or a request.
+    async fn begin_waiting(&mut self) {
+        for (factory, started) in std::mem::take(&mut self.waiting) {
+            self.begin_for(factory, started).await;
         }
     }
 
@@ -410,7 +443,7 @@ impl<'a> Daemon<'a> {
                 notice.into_iter().for_each(self.tell);
             }
             Said::Looked { assembly, .. } => drop(self.looked_at.remove(&assembly)),
-            Said::Checked { factory, .. } => drop(self.looked_at.remove(&factory)),
+            Said::Checked { factory, .. } => drop(self.checking.remove(&factory)),
         }
     }
 }

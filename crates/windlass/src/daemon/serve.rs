@@ -12,13 +12,20 @@ impl Daemon<'_> {
     /// Begins requests of other processes, oldest first, one intent per assembly.
     pub(super) async fn take_up(&mut self) {
         let requests = self.store.requests().await;
+        self.awaited.clear();
         for request in self.answered(requests).into_iter().flatten() {
             self.begin(request);
         }
+        self.begin_waiting().await;
     }
 
     fn begin(&mut self, request: RequestRecord) {
         if self.stop.soon.is_cancelled() || self.busy.contains(&request.assembly) {
+            return;
+        }
+        // A duty holds the lease. No other duty begins before the request does.
+        if self.discovering.contains(&request.assembly) || self.checking.contains(&request.assembly) {
+            self.awaited.insert(request.assembly);
             return;
         }
         if !self.tried.insert(request.id) {
