@@ -133,6 +133,19 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
+    /// Reads several assemblies as [`load`](Self::load) does, each at one point in time. Those that do not exist
+    /// are left out. A store may read all of them at once.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load).
+    async fn load_all(&self, scopes: &[AssemblyName]) -> Result<Vec<Snapshot>, StoreError> {
+        let mut found = Vec::new();
+        for scope in scopes {
+            found.extend(self.load(scope).await?);
+        }
+        Ok(found)
+    }
+
     /// Reads the same as [`load`](Self::load), without the secrets, so that it needs no key.
     async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 

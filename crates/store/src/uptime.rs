@@ -34,18 +34,24 @@ impl Uptime for SystemUptime {
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs;
+    use std::sync::LazyLock;
 
     use rustix::time::{ClockId, clock_gettime};
 
     use super::Tick;
 
-    pub(super) fn tick() -> Option<Tick> {
+    /// The boot id and the time namespace of this process, which do not change.
+    static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         // Kernels before 5.6 have no time namespaces.
         let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
+        Some(format!("{} {}", boot.trim(), namespace.display()).trim().to_owned())
+    });
+
+    pub(super) fn tick() -> Option<Tick> {
         let time = clock_gettime(ClockId::Monotonic);
         let millis = time.tv_sec.checked_mul(1000)?.checked_add(time.tv_nsec / 1_000_000)?;
-        Some(Tick { boot: format!("{} {}", boot.trim(), namespace.display()).trim().to_owned(), millis })
+        Some(Tick { boot: BOOT.clone()?, millis })
     }
 }
 

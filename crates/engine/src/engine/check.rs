@@ -27,6 +27,9 @@ use crate::stop::Stop;
 use crate::world::World;
 use crate::{check_failure, commands};
 
+/// Number of assemblies that are read at once.
+const PAGE: usize = 64;
+
 /// Number of assemblies whose records are written at once.
 const AT_ONCE: usize = 64;
 
@@ -103,15 +106,21 @@ impl<'a> Writer<'a> {
         let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
         let shared = SharedRecords::default();
         let records = Records { shared: Some(&shared), ..engine.records() };
-        for name in names {
-            let Some(snapshot) = engine.store.load(name).await? else { continue };
-            owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
-            let revision = Revision::of(&snapshot);
-            let is_destroyed = is_destroyed(&snapshot);
-            ends.insert(name.clone(), if is_destroyed { CheckEnd::Destroyed } else { CheckEnd::Unchecked });
-            let world = records.loaded(snapshot).await?;
-            looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
-            read.insert(name.clone(), (revision, world));
+        // The store reads the next page meanwhile.
+        let pages = names.chunks(PAGE).map(|page| engine.store.load_all(page));
+        let mut pages = stream::iter(pages).buffered(2);
+        while let Some(page) = pages.try_next().await? {
+            for snapshot in page {
+                let name = snapshot.assembly.name.clone();
+                owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
+                let revision = Revision::of(&snapshot);
+                let is_destroyed = is_destroyed(&snapshot);
+                let end = if is_destroyed { CheckEnd::Destroyed } else { CheckEnd::Unchecked };
+                ends.insert(name.clone(), end);
+                let world = records.loaded(snapshot).await?;
+                looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
+                read.insert(name, (revision, world));
+            }
         }
         let Checks { answers, failed, lines } = engine.checks().answers(looks, stop).await;
         if stop.soon.is_cancelled() {

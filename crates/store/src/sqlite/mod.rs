@@ -323,6 +323,15 @@ impl Store for SqliteStore {
         self.readers.read(move |db| read::load(db, Some(&seal), &scope)).await
     }
 
+    async fn load_all(&self, scopes: &[AssemblyName]) -> Result<Vec<Snapshot>, StoreError> {
+        let (scopes, seal) = (scopes.to_vec(), self.seal.clone());
+        let load = move |db: &Connection| {
+            let loaded = scopes.iter().filter_map(|scope| read::load(db, Some(&seal), scope).transpose());
+            loaded.collect()
+        };
+        self.readers.read(load).await
+    }
+
     async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| read::load(db, None, &scope)).await

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use windlass_model::id::StoreId;
 
@@ -60,7 +61,12 @@ pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreEr
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(file, flags).and_then(|db| db.busy_timeout(busy).map(|()| db));
+    let db = Connection::open_with_flags(file, flags).and_then(|db| {
+        db.busy_timeout(busy)?;
+        // Without stable plans, SQLite parses some statements again for each value of a parameter.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        Ok(db)
+    });
     db.map_err(|error| Fault::from(error).at(path))
 }
 

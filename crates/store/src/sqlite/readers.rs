@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 
 use super::fault::{Fault, Outcome};
 use super::open::connect;
@@ -52,11 +51,7 @@ impl Readers {
     fn make(&self) -> Result<Connection, StoreError> {
         let db = connect(&self.path, self.busy)?;
         db.set_prepared_statement_cache_capacity(32);
-        // Without stable plans, SQLite parses some statements again for each value of a parameter.
-        let prepared = db
-            .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-            .and_then(|_| db.pragma_update(None, "query_only", true));
-        prepared.map_err(|error| Fault::from(error).at(&self.path))?;
+        db.pragma_update(None, "query_only", true).map_err(|error| Fault::from(error).at(&self.path))?;
         Ok(db)
     }
 }

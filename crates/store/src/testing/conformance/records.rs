@@ -318,6 +318,20 @@ pub async fn assemblies_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(page(Some("aa"), 9).await, [name("b"), name("c")], "an assembly that is not there");
 }
 
+/// Several assemblies are loaded as each alone, without those that do not exist.
+pub async fn assemblies_are_loaded_together(harness: &impl Harness) {
+    let store = harness.open().await;
+    for assembly in ["b", "a"] {
+        let _lease = with_assembly(&*store, assembly).await;
+    }
+    let loaded = store.load_all(&[name("b"), name("missing"), name("a")]).await.unwrap();
+    assert_eq!(loaded.len(), 2);
+    for snapshot in loaded {
+        let alone = store.load(&snapshot.assembly.name).await.unwrap().expect("it is there");
+        assert_eq!((snapshot.assembly, snapshot.elements), (alone.assembly, alone.elements));
+    }
+}
+
 /// The referrers of an assembly are found, according to the latest record of each.
 pub async fn referrers_are_told(harness: &impl Harness) {
     let store = harness.open().await;
