@@ -7,8 +7,10 @@
 //! | `WL0001`–`WL0099` | `source`: documents as text |
 //! | `WL0100`–`WL0199` | `descriptor`: assembly and resource descriptors |
 //! | `WL0200`–`WL0249` | `store`: errors of stores and keys |
-//! | `WL0300`–`WL0399` | `project`: `windlass.yaml`, catalog, package folders |
-//! | `WL0400`–`WL0499` | the drivers |
+//! | `WL0300`–`WL0349` | `project`: `windlass.yaml`, catalog, package folders |
+//! | `WL0400`–`WL0449` | `script`: the driver of scripts |
+//! | `WL0450`–`WL0459` | `driver`: driver properties, and the driver `noop` |
+//! | `WL0460`–`WL0499` | further drivers |
 //! | `WL0500`–`WL0549` | `engine`: errors of intents, and of planning in `lifecycle` |
 //! | `WL0550`–`WL0599` | `windlass`: errors of the facade |
 //! | `WL0600`–`WL0699` | `manifest`: application manifests |

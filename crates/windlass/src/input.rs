@@ -200,7 +200,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Limits the plans that may remove or replace parts which are recorded well. Default: all may.
+    /// Limits the plans that may remove or replace parts which are recorded as healthy. Default: all may.
     pub fn consent(mut self, consent: Consent) -> Self {
         self.consent = consent;
         self

@@ -1,4 +1,4 @@
-//! Consent to plans that remove or replace parts which are recorded well.
+//! Consent to plans that remove or replace parts which are recorded as healthy.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use windlass_model::AssemblyName;
 
 use super::fingerprint::PlanFingerprint;
 
-/// The plans that may remove or replace parts which are recorded well.
+/// The plans that may remove or replace parts which are recorded as healthy.
 ///
 /// Parts that are recorded Failed or Broken, or whose removal has begun, need no consent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl Consent {
     }
 }
 
-/// A plan that removes or replaces parts which are recorded well, and that nobody has agreed to.
+/// A plan that removes or replaces parts which are recorded as healthy, and that nobody has agreed to.
 #[derive(Debug, Clone)]
 pub struct DestructivePlan {
     /// The assembly.
@@ -51,7 +51,7 @@ pub struct DestructivePlan {
 const MOST_NAMED: usize = 3;
 
 impl DestructivePlan {
-    /// Names the first parts that are recorded well and would be removed or replaced, each with the reason.
+    /// Names the first parts that are recorded as healthy and would be removed or replaced, each with the reason.
     /// Then names the first parts that no longer exist.
     pub(crate) fn named(&self) -> String {
         let list = |found: Vec<String>| {

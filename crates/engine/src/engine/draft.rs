@@ -92,7 +92,7 @@ pub(super) struct Draft {
     pub(super) found: Found,
     /// The assembly before the intent; `None` for a new one.
     pub(super) before: Option<Before>,
-    /// The plans that may remove or replace parts which are recorded well.
+    /// The plans that may remove or replace parts which are recorded as healthy.
     pub(super) consent: Consent,
     /// The additional nodes of groups before the intent. Their removal needs no consent.
     surplus: BTreeSet<ElementName>,
@@ -265,7 +265,7 @@ impl EngineEnv {
 }
 
 impl Draft {
-    /// Refuses a plan that removes or replaces parts which are recorded well, unless there is consent to the
+    /// Refuses a plan that removes or replaces parts which are recorded as healthy, unless there is consent to the
     /// plan.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {

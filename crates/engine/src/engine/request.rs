@@ -131,7 +131,7 @@ pub struct Request {
     pub(super) arguments: Arguments,
     /// The plan that the intent must lead to; otherwise the intent is refused.
     pub(super) expected: Option<PlanFingerprint>,
-    /// The plans that may remove or replace parts which are recorded well.
+    /// The plans that may remove or replace parts which are recorded as healthy.
     pub(super) consent: Consent,
     /// Maximum time for the health checks before the plan is made; `None` if there are none.
     pub(super) refresh: Option<Duration>,
@@ -185,7 +185,7 @@ impl Request {
         Self { expected: Some(expected), ..self }
     }
 
-    /// Limits the plans that may remove or replace parts which are recorded well. The default permits all.
+    /// Limits the plans that may remove or replace parts which are recorded as healthy. The default permits all.
     pub fn with_consent(self, consent: Consent) -> Self {
         Self { consent, ..self }
     }
