@@ -1,6 +1,5 @@
 //! The files of a resource, and its driver bindings.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -110,8 +109,30 @@ pub struct Package {
     bindings: Bindings,
     files: Vec<PackageFile>,
     /// Shared, because every call contains its package.
-    pins: Option<Arc<Pins>>,
+    pins: Option<Arc<Pinned>>,
 }
+
+/// The pins of an application, and the shape that follows from them.
+#[derive(Debug)]
+struct Pinned {
+    pins: Pins,
+    shape: Shape,
+}
+
+impl Pinned {
+    fn new(pins: Pins) -> Arc<Self> {
+        let shape = shape_of(&pins);
+        Arc::new(Self { pins, shape })
+    }
+}
+
+impl PartialEq for Pinned {
+    fn eq(&self, other: &Self) -> bool {
+        self.pins == other.pins
+    }
+}
+
+impl Eq for Pinned {}
 
 impl Package {
     /// Creates a package from files. Its digest covers the name, the bindings, and the paths, executable bits
@@ -126,20 +147,17 @@ impl Package {
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Self {
         let digest = digest(&self.name, &self.bindings, &self.files, Some(&pins));
-        Self { digest, pins: Some(Arc::new(pins)), ..self }
+        Self { digest, pins: Some(Pinned::new(pins)), ..self }
     }
 
     /// Returns the pins of an application; `None` for a resource of an assembly.
     pub fn pins(&self) -> Option<&Pins> {
-        self.pins.as_deref()
+        self.pins.as_deref().map(|pinned| &pinned.pins)
     }
 
     /// Returns the shape of the instance documents of its instances.
-    pub fn shape(&self) -> Cow<'static, Shape> {
-        match self.pins() {
-            Some(pins) => Cow::Owned(shape_of(pins)),
-            None => Cow::Borrowed(shape()),
-        }
+    pub fn shape(&self) -> &Shape {
+        self.pins.as_deref().map_or_else(|| shape(), |pinned| &pinned.shape)
     }
 
     /// Returns the digest of its content.
@@ -204,7 +222,7 @@ impl Package {
             name: record.name,
             bindings: manifest.bindings,
             files: record.files,
-            pins: manifest.pins.map(Arc::new),
+            pins: manifest.pins.map(Pinned::new),
         })
     }
 }

@@ -63,7 +63,7 @@ impl World {
         let mut record = self.instances.of(&call.element);
         let is_open = |id: &CommandId| commands::is_open(self, &call.element, id);
         let Accepted { mut log, results } =
-            accept(&mut record.document, &report.updates, &call.package.shape(), is_open)?;
+            accept(&mut record.document, &report.updates, call.package.shape(), is_open)?;
         log.extend(report.log);
         let before = Published::of(self, &call.element);
         let name = record.document["name"].as_str().map(str::to_owned);

@@ -1,6 +1,5 @@
 //! Results of a discovery script.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -33,10 +32,10 @@ pub(crate) fn found(
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
     // The instances are of the application, and the package is that of its factory. The engine checks their pins.
     let shape = match query.purpose {
-        Purpose::Inventory => Cow::Borrowed(shape()),
+        Purpose::Inventory => shape(),
         _ => query.package.shape(),
     };
-    let output = Output::read_as(&format!("stdout of {script}"), stdout, &shape, adapter)?;
+    let output = Output::read_as(&format!("stdout of {script}"), stdout, shape, adapter)?;
     let mut all = Vec::new();
     let mut problems = Vec::new();
     for said in output.instances {

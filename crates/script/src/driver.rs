@@ -367,7 +367,7 @@ impl<'a> Run<'a> {
         let output = match Output::read_as(
             &format!("stdout of {name}"),
             &outcome.stdout,
-            &calls[0].package.shape(),
+            calls[0].package.shape(),
             self.settings.adapter,
         ) {
             Ok(output) => output,

@@ -160,6 +160,9 @@ pub trait Store: Send + Sync {
     /// Reads the names of all assemblies, sorted.
     async fn assembly_names(&self) -> Result<Vec<AssemblyName>, StoreError>;
 
+    /// Reads the names of all assemblies that have an owner, sorted.
+    async fn owned_names(&self) -> Result<Vec<AssemblyName>, StoreError>;
+
     /// Reads the record of an assembly, without its elements and other parts.
     async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError>;
 

@@ -29,6 +29,10 @@ pub(crate) fn kept(
     chain: Vec<VersionRow>,
 ) -> Result<VersionRow, String> {
     let unwritable = |error: serde_json::Error| format!("a version can't be written: {error}");
+    if chain.is_empty() {
+        let text = serde_json::to_string(record).map_err(unwritable)?;
+        return Ok(VersionRow { process: process.0, base: None, text });
+    }
     let new = serde_json::to_value(record).map_err(unwritable)?;
     let whole = new.to_string();
     let length = chain.len();

@@ -1,9 +1,11 @@
 //! Instances that the search of a factory finds: listed, adopted as applications, and applied to known ones.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 
 use windlass_driver::contract::{Found, Purpose};
 use windlass_driver::{Observation, Observed, Settled};
+use windlass_model::assembly::PackageDigest;
 use windlass_model::instance::LogEntry;
 use windlass_model::record::{
     Event as Happening, Failure, FailureKind, Intent, Made, PlanText, ProcessRecord, ProcessStatus,
@@ -20,7 +22,7 @@ use super::draft::{Draft, PreviousState};
 use super::env::resources;
 use super::look::Answered;
 use super::prepare::{beginning, event};
-use super::previous::{Records, SharedRecords};
+use super::previous::{Records, SharedRecords, lock};
 use super::request::{Desired, Request};
 use crate::error::EngineError;
 use crate::machine::Preparer;
@@ -71,12 +73,14 @@ pub struct FoundRecorder<'e> {
     engine: &'e Engine,
     holder: &'e Holder,
     shared: SharedRecords,
+    /// The packages that an adoption has stored.
+    stored: Mutex<BTreeSet<PackageDigest>>,
 }
 
 impl<'e> FoundRecorder<'e> {
     /// Creates a recorder for the result of one search.
     pub fn new(engine: &'e Engine, holder: &'e Holder) -> Self {
-        Self { engine, holder, shared: SharedRecords::default() }
+        Self { engine, holder, shared: SharedRecords::default(), stored: Mutex::default() }
     }
 
     fn records(&self) -> Records<'_> {
@@ -113,6 +117,9 @@ impl<'e> FoundRecorder<'e> {
             )));
         }
         let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
+        let digests: Vec<PackageDigest> =
+            draft.packages.iter().map(|package| package.digest().clone()).collect();
+        draft.packages.retain(|package| !lock(&self.stored).contains(package.digest()));
         draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
         let (id, now) = (engine.store.reserve_process().await?, engine.env.clock.now());
         let parts = made(&mut draft, id);
@@ -142,7 +149,10 @@ impl<'e> FoundRecorder<'e> {
         let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
         batch = batch.event(event(&world, Some(id), now, ended)).claim(found.natural.clone());
         match engine.store.commit(lease, batch).await {
-            Ok(_) => Ok(Ok(())),
+            Ok(_) => {
+                lock(&self.stored).extend(digests);
+                Ok(Ok(()))
+            }
             Err(error @ StoreError::Refused { .. }) => {
                 // Another command has adopted it at the same time.
                 let owner = world.assembly.owner.as_ref();
@@ -181,8 +191,8 @@ impl<'e> FoundRecorder<'e> {
         Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
     }
 
-    /// Applies what a search has found about a known application. Its name does not change. What changes no record
-    /// needs no lease.
+    /// Applies the report of a search about a known application. Its name does not change. A report that changes
+    /// no record needs no lease.
     ///
     /// # Errors
     /// An error of the store.

@@ -107,7 +107,7 @@ impl<'a> Writer<'a> {
         let shared = SharedRecords::default();
         let records = Records { shared: Some(&shared), ..engine.records() };
         // The store reads the next page meanwhile.
-        let pages = names.chunks(PAGE).map(|page| engine.store.load_all(page));
+        let pages: Vec<_> = names.chunks(PAGE).map(|page| engine.store.load_all(page)).collect();
         let mut pages = stream::iter(pages).buffered(2);
         while let Some(page) = pages.try_next().await? {
             for snapshot in page {
@@ -139,7 +139,8 @@ impl<'a> Writer<'a> {
             }
         }
         // The store writes the records of concurrent changes together.
-        let written = news.into_iter().map(|(name, answers)| self.write(&read[&name].0, name, answers));
+        let written: Vec<_> =
+            news.into_iter().map(|(name, answers)| self.write(&read[&name].0, name, answers)).collect();
         let written: Vec<_> = stream::iter(written).buffered(AT_ONCE).try_collect().await?;
         ends.extend(written);
         self.keep_failed(failed, &owners).await?;

@@ -383,6 +383,10 @@ impl Store for PostgresStore {
         self.readers.read(|db| Box::pin(read::assembly_names(db))).await
     }
 
+    async fn owned_names(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(|db| Box::pin(read::owned_names(db))).await
+    }
+
     async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| Box::pin(async move { read::assembly(db, &scope).await })).await

@@ -83,6 +83,11 @@ pub(super) async fn assembly_names(db: &Transaction<'_>) -> Outcome<Vec<Assembly
     names(db, "SELECT name FROM assembly ORDER BY name COLLATE \"C\"", &[]).await
 }
 
+pub(super) async fn owned_names(db: &Transaction<'_>) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT name FROM assembly WHERE owner IS NOT NULL ORDER BY name COLLATE \"C\"";
+    names(db, sql, &[]).await
+}
+
 pub(super) async fn remembered(db: &Transaction<'_>) -> Outcome<Vec<AssemblyName>> {
     let sql = "SELECT assembly FROM process GROUP BY assembly ORDER BY assembly COLLATE \"C\"";
     names(db, sql, &[]).await

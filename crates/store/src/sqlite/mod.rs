@@ -350,6 +350,10 @@ impl Store for SqliteStore {
         self.readers.read(read::assembly_names).await
     }
 
+    async fn owned_names(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        self.readers.read(read::owned_names).await
+    }
+
     async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| read::assembly(db, &scope)).await

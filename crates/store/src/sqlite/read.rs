@@ -61,6 +61,10 @@ pub(super) fn assembly_names(db: &Connection) -> Outcome<Vec<AssemblyName>> {
     names(&mut *db.prepare_cached("SELECT name FROM assembly ORDER BY name")?, [])
 }
 
+pub(super) fn owned_names(db: &Connection) -> Outcome<Vec<AssemblyName>> {
+    names(&mut *db.prepare_cached("SELECT name FROM assembly WHERE owner IS NOT NULL ORDER BY name")?, [])
+}
+
 pub(super) fn remembered(db: &Connection) -> Outcome<Vec<AssemblyName>> {
     names(&mut *db.prepare_cached("SELECT DISTINCT assembly FROM process ORDER BY assembly")?, [])
 }

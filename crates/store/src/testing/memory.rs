@@ -429,6 +429,11 @@ impl Store for MemoryStore {
         Ok(self.state().records.assemblies().into_iter().map(|assembly| assembly.name).collect())
     }
 
+    async fn owned_names(&self) -> Result<Vec<AssemblyName>, StoreError> {
+        let assemblies = self.state().records.assemblies().into_iter();
+        Ok(assemblies.filter(|assembly| assembly.owner.is_some()).map(|assembly| assembly.name).collect())
+    }
+
     async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError> {
         Ok(self.state().records.assemblies().into_iter().find(|assembly| assembly.name == *scope))
     }

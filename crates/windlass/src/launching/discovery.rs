@@ -229,7 +229,7 @@ impl Launcher<'_> {
     }
 }
 
-/// What is recorded about a found instance.
+/// The change of the records for a found instance.
 enum FoundWork {
     /// The report of a known application.
     Apply(AssemblyName, Found),

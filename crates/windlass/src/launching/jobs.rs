@@ -223,13 +223,13 @@ fn replayed(
     };
     let shape = call.package.shape();
     view.log = report.log.iter().map(|entry| redactor.mask_str(&entry.message)).collect();
-    if let Ok(parsed) = Update::parse(&report.updates, &shape) {
+    if let Ok(parsed) = Update::parse(&report.updates, shape) {
         // Results of commands are no part of the document.
         let (_, update) = parsed.update.partition(|path| path.keys().next() == Some("commands"));
         let mut after = call.document.clone();
         match update.apply(&mut after) {
             Ok(()) => {
-                let changes = Update::diff(&call.document, &after, &shape);
+                let changes = Update::diff(&call.document, &after, shape);
                 view.changes = if changes.is_empty() { Value::Null } else { changes.to_value() };
             }
             Err(error) => view.problem = Some(error.to_string()),

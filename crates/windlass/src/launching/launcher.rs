@@ -10,7 +10,7 @@ use windlass_manifest::resolution::Offers;
 use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
-use windlass_model::record::{AssemblyRecord, Intent, LaunchedFrom};
+use windlass_model::record::{Intent, LaunchedFrom};
 use windlass_model::{AssemblyName, Element, PropertyName};
 use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
@@ -22,7 +22,6 @@ use super::title::free;
 use crate::applications::PublishedApplication;
 use crate::error::Error;
 use crate::open::Windlass;
-use crate::pages::for_each_assembly;
 use crate::request::Pending;
 use crate::started::Started;
 use crate::view::plan::PlanView;
@@ -268,35 +267,18 @@ impl<'w> Launcher<'w> {
     /// # Errors
     /// If one of the names is no application, a stop is requested, or the store fails.
     pub async fn check(&self, names: &[AssemblyName], stop: &Stop) -> Result<Vec<Checked>, Error> {
-        let names = match names {
-            [] => self.applications().await?,
-            names => {
-                for name in names {
-                    launched_from(&self.windlass.snapshot(name).await?)?;
-                }
-                names.to_vec()
-            }
-        };
+        for name in names {
+            launched_from(&self.windlass.snapshot(name).await?)?;
+        }
         let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
+        // An application has the factory as its owner.
+        let names = if names.is_empty() { store.owned_names().await? } else { names.to_vec() };
         let engine = self.windlass.engine(store);
         let checked = check_health(&engine, &names, &self.windlass.holder(), stop).await?;
         for destroyed in checked.iter().filter(|checked| checked.end == CheckEnd::Destroyed) {
             self.finish_destroyed(&destroyed.name, stop).await?;
         }
         Ok(checked)
-    }
-
-    /// Returns the names of all launched applications, without factories.
-    async fn applications(&self) -> Result<Vec<AssemblyName>, Error> {
-        let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
-        let mut found = Vec::new();
-        let add = |record: AssemblyRecord| {
-            if record.application.is_some() && record.owner.is_some() {
-                found.push(record.name);
-            }
-        };
-        for_each_assembly(&*store, add).await?;
-        Ok(found)
     }
 
     /// Removes the records of an application whose scripts have said that it is destroyed. Tells whether they

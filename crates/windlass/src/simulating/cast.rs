@@ -337,7 +337,7 @@ fn compile(
             properties.insert(name.clone(), value);
         }
     }
-    let shape = package.shape().into_owned();
+    let shape = package.shape().clone();
     Ok((Compiled { package: Arc::new(package), shape, component, properties }, warnings))
 }
 

@@ -27,6 +27,9 @@ pub async fn owners_list_their_assemblies(harness: &impl Harness) {
     let first = with_owner(&*store, "vm-1", "vms").await;
     let second = with_owner(&*store, "vm-2", "vms").await;
     let _other = with_owner(&*store, "shop-1", "shops").await;
+    let alone = leased(&*store, "alone").await;
+    commit(&*store, &alone, Batch::new().put_assembly(assembly(&alone.scope, &[]))).await;
+    assert_eq!(store.owned_names().await.unwrap(), [name("shop-1"), name("vm-1"), name("vm-2")]);
     store.claim(&second, "i-2").await.unwrap();
     let first = Owned { assembly: first.scope, natural_id: None };
     let second_of = Owned { assembly: second.scope.clone(), natural_id: Some("i-2".to_owned()) };
