@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
 use serde::de::DeserializeOwned;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{
-    AssemblyRecord, ElementRecord, EventRecord, InstanceRecord, PackageFile, PackageRecord, PairRecord,
-    ProcessRecord,
+    AssemblyRecord, CallRecord, ElementRecord, EventRecord, InstanceRecord, PackageFile, PackageRecord,
+    PairRecord, ProcessRecord,
 };
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
@@ -128,14 +128,16 @@ pub(super) fn load(db: &Connection, seal: Option<&Seal>, scope: &AssemblyName) -
         Some(seal) => secrets(db, seal, &assembly)?,
         None => BTreeMap::new(),
     };
+    let calls: Vec<CallRecord> = of(db, OPEN_CALLS, name)?;
+    let jobs = if calls.is_empty() { Vec::new() } else { of(db, JOBS_OF_OPEN_CALLS, name)? };
     Ok(Some(Snapshot {
         assembly,
         elements: elements.into_iter().map(|element| (element.name.clone(), element)).collect(),
         instances: instances.into_iter().map(|instance| (instance.element.clone(), instance)).collect(),
         pairs: pairs.into_iter().map(|pair| (pair.key.clone(), pair)).collect(),
         processes: of(db, OPEN_PROCESSES, name)?,
-        calls: of(db, OPEN_CALLS, name)?,
-        jobs: of(db, JOBS_OF_OPEN_CALLS, name)?,
+        calls,
+        jobs,
         secrets,
     }))
 }

@@ -25,7 +25,7 @@ use crate::error::Error;
 const PAGE: usize = 500;
 
 /// Number of found instances that are recorded at once.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 256;
 
 /// The result of a discovery.
 #[derive(Debug, Clone, Serialize)]

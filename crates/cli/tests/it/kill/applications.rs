@@ -282,6 +282,11 @@ impl Cloud {
             }
             self.killed("run", &["run", "--health", "1"]);
         }
+        if self.exists(&machine) {
+            // A launch whose supervisor was killed needs an answer.
+            let effect = format!("launch {machine}");
+            self.retried(&machine, || self.effects().contains(&effect), Some(&machine));
+        }
         let daemon = self.env.spawn(&["run", "--health", "1"]);
         let is_settled = || {
             let is_up = self.exists(&machine) && self.processes(&machine)[0]["status"] != "running";
