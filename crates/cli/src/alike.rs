@@ -150,8 +150,8 @@ fn row(name: &str) -> Vec<Part> {
     name.split(SEPARATOR).map(part).collect()
 }
 
-/// Merges rows that differ only in the numbers at one position. The order is that of the first row of each
-/// group.
+/// Merges rows that differ only in the numbers at one position. A merged row stands where its first row
+/// stood.
 fn united(rows: Vec<Vec<Part>>, place: usize) -> Vec<Vec<Part>> {
     let mut out: Vec<Vec<Part>> = Vec::new();
     let mut known: BTreeMap<Vec<Part>, usize> = BTreeMap::new();

@@ -173,7 +173,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Walks a line break with the surrounding spaces, which produces one space or some line breaks.
+    /// Walks a run of spaces and line breaks, which produces one space or some line breaks.
     fn fold(&mut self, raw: usize) {
         let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
         // The first break produces the space, unless it follows an escaped one.

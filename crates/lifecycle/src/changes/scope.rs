@@ -2,7 +2,8 @@
 //!
 //! A part is needed in two cases. A named part reads its output, or a relationship with it must be created
 //! before the named part reaches its state. A needed part stays as it is if its state is sufficient.
-//! Otherwise the plan contains its complete path, and it needs others in turn. All other parts have no steps.
+//! Otherwise all its steps are planned, and the parts that it needs are needed too. All other parts have no
+//! steps.
 //!
 //! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. It is also
 //! created if a part cannot run without it.

@@ -70,8 +70,8 @@ struct Base {
     root: PathBuf,
     /// The last process of the assembly; 0 if there was none.
     last: ProcessId,
-    /// The last process of each referenced assembly. No digest changes with a secret, so a newer process
-    /// counts as a change.
+    /// The last process of each referenced assembly. Digests don't cover secrets, so a newer process counts
+    /// as a change.
     #[serde(default)]
     references: BTreeMap<AssemblyName, ProcessId>,
 }

@@ -77,8 +77,8 @@ impl Removal {
         self.by
     }
 
-    /// Stores the targets of references before they are removed, so that the references are dangling
-    /// afterwards. A note about a target that still exists has no effect.
+    /// Records the assembly as the target of the references to it. After its removal, these are dangling, not
+    /// pending. Before, the note has no effect.
     ///
     /// # Errors
     /// An error of the store.
