@@ -97,6 +97,7 @@ mod suggest;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
+mod typed;
 
 /// The README's example, as a doc test.
 #[cfg(doctest)]
@@ -106,7 +107,7 @@ mod readme {}
 pub use code::{Code, CodeInfo, code_problems};
 pub use diagnostic::{Diagnostic, Label};
 pub use diagnostics::Diagnostics;
-pub use emit::{Content, EmitError, EmitStyle, Tree, emit, emit_typed, quote};
+pub use emit::{Content, EmitStyle, Tree, emit, quote};
 pub use fix::{Edit, Fix, apply_fixes};
 pub use format::formatted;
 pub use hint::did_you_mean;
@@ -120,3 +121,4 @@ pub use severity::Severity;
 pub use spiff::SpiffScalar;
 pub use suggest::{listed, nearest, suggest, suggest_unique, suggest_within};
 pub use text::{Place, Position, Source, Span, Spanned};
+pub use typed::{EmitError, emit_typed};

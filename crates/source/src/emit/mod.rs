@@ -5,12 +5,10 @@
 //! quotes, which YAML 1.1 and 1.2 both read unambiguously.
 
 mod notation;
-mod typed;
 
 use serde_json::{Number, Value};
 
 pub use notation::quote;
-pub use typed::{EmitError, emit_typed};
 
 /// The format of [`emit`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde_yaml::Value;
 use serde_yaml::with::singleton_map_recursive;
 use thiserror::Error;
 
-use super::{Content, EmitStyle, Tree, emit};
+use crate::emit::{Content, EmitStyle, Tree, emit};
 
 /// The reason why a value can't be written.
 #[derive(Debug, Error)]
