@@ -1,7 +1,7 @@
 //! Masking of secrets in quoted lines of descriptors.
 //!
 //! A descriptor should not contain the value of a sensitive property, but often does: as a default, or for a
-//! test. A message that quotes its line must not copy it into a build log.
+//! test. A message that quotes the line of the value must not copy the value into a build log.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -105,8 +105,8 @@ impl Seen {
         concealed
     }
 
-    /// Returns a redactor for messages about some places. It masks the concealed words on their lines; `None`
-    /// if there are none.
+    /// Returns a redactor for messages about some places. It masks the concealed words on the lines of these
+    /// places. Returns `None` if there are no such words.
     fn redactor<'a>(&mut self, labels: impl IntoIterator<Item = &'a Label>) -> Option<Redactor> {
         let near: Vec<(Rc<Concealed>, &Label)> = labels
             .into_iter()

@@ -101,8 +101,8 @@ fn snippet<'a>(
     Some(snippet)
 }
 
-/// Returns the end of the text drawn for a place, including the line break. A place that spans pages is cut
-/// after its first line.
+/// Returns the end of the text drawn for a place, including the line break. A place of [`WINDOW`] bytes or
+/// more is cut after its first line.
 fn end_of(source: &Source, label: &Label) -> usize {
     let span = label.place.span();
     let last = if span.len() < WINDOW { label.place.end().line } else { label.place.start().line };

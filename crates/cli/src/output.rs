@@ -72,7 +72,7 @@ pub(crate) fn clear_screen() {
     note(std::io::stdout().write_all(b"\x1b[H\x1b[2J"));
 }
 
-/// Prints a line to standard error. A failure of that is ignored, because it can't be reported.
+/// Prints a line to standard error. A failure to print it is ignored, because it can't be reported.
 pub(crate) fn tell_line(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", drawn(&line.to_string()));
 }
@@ -105,7 +105,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes a byte stream for a terminal, piece by piece, as [visible] does. Bytes that are not UTF-8 become
-/// `\x9b` and the like.
+/// escapes such as `\x9b`.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleStream {
     /// An incomplete character, or a carriage return that a line feed may follow.

@@ -21,13 +21,13 @@ const MOST_NODES: usize = 500_000;
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
-    /// The places of the names that come from files.
+    /// The places of the parameter names that come from files.
     pub(crate) places: BTreeMap<String, Place>,
-    /// The places of the entries of lists that come from files.
+    /// The places of the list entries that come from files, by parameter.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
     /// The names of the inventory variables that are left out, by parameter.
     pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,
-    /// The files whose whole texts are values.
+    /// The files whose whole texts are values, by parameter.
     pub(crate) files: BTreeMap<String, PathBuf>,
     /// The parameters whose values were on the command line, where others can see them.
     pub(crate) open: Vec<String>,

@@ -22,7 +22,8 @@ pub(crate) fn listen(grace: Duration) -> Stop {
     })
 }
 
-/// Listens as [`listen`] does, for a command that may be idle. The command itself reports what it waits for.
+/// Listens as [`listen`] does, for a command that may be idle. The command itself reports what it waits for
+/// after a signal.
 pub(crate) fn listen_idle(grace: Duration) -> Stop {
     listen_and(grace, |stop| {
         // Print before cancelling, so that the command's own report follows.

@@ -85,7 +85,7 @@ pub enum CronProblem {
     /// `/` is not followed by a whole number.
     #[error("expected a whole number after `/`, found `{0}`")]
     NoStep(String),
-    /// The step is 0, or exceeds the field.
+    /// The step is 0, or larger than the field allows.
     #[error("the step {step} is outside of 1 to {largest}, the steps of a {field}")]
     StepRange {
         /// The field.
@@ -95,7 +95,7 @@ pub enum CronProblem {
         /// The largest step.
         largest: u16,
     },
-    /// The years of a range count down. Other ranges wrap.
+    /// A range of years ends before it starts. In other fields, such a range wraps.
     #[error("the years from {first} to {last} count down, and years do not wrap")]
     YearsDown {
         /// The first year.
@@ -103,10 +103,10 @@ pub enum CronProblem {
         /// The last year.
         last: u16,
     },
-    /// `?` in a field other than those of days.
+    /// `?` in a field that is not a field of days.
     #[error("`?` is permitted for the day of the month and the day of the week only, not for the {0}")]
     QuestionMark(Field),
-    /// Both fields of days are given, or neither is.
+    /// Both fields of days are given, or both are `?`.
     #[error("exactly one of day of the month and day of the week must be `?`")]
     DayFields,
     /// A form that selects one day, such as `L`, is an element of a list.

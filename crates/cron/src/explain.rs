@@ -83,7 +83,8 @@ impl Part {
     }
 }
 
-/// Describes how often a field of the time fires: `every 5 minutes`, `at minutes 10 and 44 of each hour`.
+/// Describes which values a field of the time of day selects: `every 5 minutes`, `at minutes 10 and 44 of
+/// each hour`.
 fn pace(field: Field, parts: &[Part]) -> String {
     let size = field.range().end() + 1;
     match *parts {
@@ -158,8 +159,8 @@ fn counted(field: Field, parts: &[Part]) -> String {
     }
 }
 
-/// Lists the parts: `Monday, Wednesday and Friday`, `9 to 17 and 20`. A step is shown as the values that it
-/// selects.
+/// Lists the selected values: `Monday, Wednesday and Friday`, `9 to 17 and 20`. A part with a step is shown
+/// as the values that it selects.
 fn listed(field: Field, parts: &[Part]) -> String {
     let mut words = vec![];
     for part in parts {

@@ -162,8 +162,8 @@ fn wrong_count(text: &str, pieces: &[Piece<'_>]) -> CronError {
     CronError::new(span, CronProblem::FieldCount { found }).help_with(help)
 }
 
-/// Converts an expression of five fields, as other crons use it. Returns none if its days can mean something
-/// else in Quartz.
+/// Converts an expression of five fields, as other crons use it. Returns none if its days may have another
+/// meaning in Quartz.
 fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     let &[minute, hour, day, month, weekday] = pieces else { return None };
     let (day, weekday) = match (day.text, weekday.text) {

@@ -44,7 +44,7 @@ impl Field {
     pub const ALL: [Self; 7] =
         [Self::Second, Self::Minute, Self::Hour, Self::DayOfMonth, Self::Month, Self::DayOfWeek, Self::Year];
 
-    /// Returns the numbers in which something can fire.
+    /// Returns the values of the field for which an expression can fire.
     pub fn range(self) -> RangeInclusive<u16> {
         match self {
             Self::Second | Self::Minute => 0..=59,
@@ -56,12 +56,13 @@ impl Field {
         }
     }
 
-    /// Tells whether the field takes a number.
+    /// Tells whether the field accepts a number.
     pub(crate) fn takes(self, value: u16) -> bool {
         self.range().contains(&value) || (self == Self::Year && value <= 9999)
     }
 
-    /// Returns the largest step. As in Quartz, a field that counts from 1 allows a step of its whole size.
+    /// Returns the largest permitted step. As in Quartz, a field that counts from 1 allows a step of its
+    /// whole size.
     pub(crate) fn largest_step(self) -> u16 {
         match self {
             Self::Year => self.range().end() - self.range().start(),

@@ -17,9 +17,9 @@ pub(crate) struct Part {
 pub(crate) enum Extent {
     /// All values: `*`.
     Every,
-    /// One value; with a step, all from there to the end of the field.
+    /// One value; with a step, all values from this one to the end of the field.
     Single(u16),
-    /// From a value to another. It wraps if the second one is smaller.
+    /// From a value to another. The range wraps if the second value is smaller.
     Range(u16, u16),
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Days {
     /// These days of the month.
     OfMonth(Vec<Part>),
     /// The day that is `before` days before the last day of the month; with `weekday`, the weekday nearest to
-    /// it.
+    /// that day.
     Last { before: u16, weekday: bool },
     /// The weekday nearest to this day of the month.
     NearestWeekday(u16),

@@ -6,9 +6,9 @@ use crate::expression::CronExpression;
 use crate::part::Days;
 
 impl CronExpression {
-    /// Returns the first fire time at or after `from`, whose fraction of a second is ignored.
+    /// Returns the first fire time at or after `from`. The fraction of a second in `from` is ignored.
     ///
-    /// The search ends: it looks at each month up to 2199 at most once.
+    /// The search always ends, because it looks at each month up to 2199 at most once.
     pub(crate) fn first_from(&self, from: DateTime) -> Option<DateTime> {
         let date = from.date();
         if self.days_of(date.year(), date.month()) >> date.day() & 1 == 1

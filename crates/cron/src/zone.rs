@@ -67,7 +67,7 @@ impl Zone {
             && before == self.0.to_offset(after)
         {
             // This is the first occurrence of a repeated hour. The search continues at the start of the
-            // second one.
+            // second occurrence.
             let fold = self.0.following(after).next()?.timestamp();
             return Some(second.to_datetime(fold));
         }

@@ -200,8 +200,8 @@ enum Placeholder {
     Open,
 }
 
-/// Resolves a placeholder. If no placeholders are known at all, the check reports the placeholder, since a
-/// later build may replace it.
+/// Resolves a placeholder. If no placeholders are known at all, a later build may replace this one. The check
+/// then reports it.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;

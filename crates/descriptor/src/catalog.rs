@@ -29,8 +29,8 @@ impl MemoryCatalog {
         Self::default()
     }
 
-    /// Adds a descriptor under its own name; one without a valid name is skipped. Returns the previous
-    /// descriptor of that name.
+    /// Adds a descriptor under its own name; a descriptor without a valid name is skipped. Returns the
+    /// previous descriptor of that name.
     pub fn insert(&mut self, descriptor: Descriptor) -> Option<Descriptor> {
         let name = descriptor.name()?.clone();
         self.descriptors.insert(name, descriptor)

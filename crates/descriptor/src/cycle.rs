@@ -15,7 +15,7 @@ use crate::template::Reference;
 /// A read graph: nodes are numbers, and the edges of each node are stored together.
 #[derive(Debug)]
 pub(crate) struct Graph<E> {
-    /// Index of each node's first edge; one more than there are nodes.
+    /// Index of each node's first edge, followed by the total number of edges.
     first: Vec<usize>,
     edges: Vec<(usize, E)>,
 }
@@ -91,7 +91,7 @@ impl<'d> Names<'d> {
         Self { own, private: None, assembly: None, parts: Vec::new(), properties: own.len() }
     }
 
-    /// Returns the target of a reference; `None` if it has no value that could read others.
+    /// Returns the target of a reference; `None` if it has no value that could read other properties.
     fn read(&self, reference: &Reference, catalog: &dyn Catalog) -> Option<Reads> {
         let (part, property) = reference.split();
         if property.is_some() && RESERVED.contains(&part) {

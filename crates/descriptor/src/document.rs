@@ -199,7 +199,7 @@ impl Component {
         self.cluster.as_ref()?.each.as_ref()
     }
 
-    /// Tells whether the component may have any number of nodes other than one.
+    /// Tells whether the component may have a number of nodes other than one.
     pub fn is_plural(&self) -> bool {
         self.cluster.is_some() || self.quantity.as_ref().is_some_and(|q| q.literal() != Some("1"))
     }

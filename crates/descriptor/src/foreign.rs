@@ -1,8 +1,8 @@
 //! Recognises documents that are no descriptor.
 //!
-//! A text page or the manifest of another tool would cause dozens of errors as a descriptor. The only useful
-//! error is that it is no descriptor. A broken descriptor keeps all its errors: one key of the language in
-//! its proper place is enough.
+//! A text page or the manifest of another tool, read as a descriptor, would cause dozens of errors. The only
+//! useful error is that it is no descriptor. A broken descriptor keeps all its errors: a document with one
+//! key of the language in its proper place counts as a descriptor.
 
 use windlass_source::{Mapping, Node, Source, Span, suggest};
 
@@ -66,7 +66,7 @@ fn names_itself(root: &Mapping) -> bool {
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Tells whether a key belongs to the language and is rare elsewhere; a near miss counts.
+/// Tells whether a key belongs to the language and is rare elsewhere; a misspelling of such a key counts too.
 fn is_own(key: &str) -> bool {
     let own = || {
         let known = keys::ASSEMBLY.names.iter().chain(keys::RESOURCE.names);

@@ -12,7 +12,7 @@ pub(crate) type Section = windlass_source::keys::Section<Form>;
 pub(crate) enum Form {
     /// Anything at all.
     Anything,
-    /// Anything, by name.
+    /// A mapping from names to anything.
     Named,
     /// Text; a scalar keeps its spelling.
     Text,

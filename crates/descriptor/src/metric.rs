@@ -46,7 +46,8 @@ pub struct PolicyDecl {
     pub name_span: Span,
     /// `type`: `policy::scale` or `policy::heal`.
     pub kind: Option<Spanned<PolicyKind>>,
-    /// `metric`: `component.metric` in an assembly, or the name of an own metric.
+    /// `metric`: `component.metric` in an assembly, or the name of a metric that the descriptor itself
+    /// declares.
     pub metric: Option<Spanned<String>>,
     /// `target`: the component to scale.
     pub target: Option<Spanned<String>>,

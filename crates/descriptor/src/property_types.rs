@@ -2,7 +2,7 @@
 //!
 //! The language reads all values as text, and names a few types that later versions define. So an unknown
 //! type, and a value that doesn't look like its type, are warnings, and nothing is converted. A descriptor
-//! can declare own types in `data-types`.
+//! can declare its own types in `data-types`.
 
 use std::fmt;
 

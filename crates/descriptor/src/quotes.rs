@@ -1,8 +1,8 @@
 //! Detects typographic quotes around a value, which an office program or a web page has substituted for
 //! straight ones.
 //!
-//! YAML reads them as part of the text, so `“80”` has four characters. This is hardly ever intended, and the
-//! resulting errors are misleading. So the actual cause is reported at the value.
+//! YAML reads such quotes as part of the text, so `“80”` has four characters. This is hardly ever intended,
+//! and the resulting errors are misleading. So the actual cause is reported at the value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

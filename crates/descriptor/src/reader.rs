@@ -52,8 +52,8 @@ const KEY_SPELLINGS: &[(&str, &str)] = &[
 /// Maximum edit distance of a misspelling; beyond it another word may be meant.
 pub(crate) const EDITS: usize = 2;
 
-/// Maximum number of unknown keys of a document that are compared with known ones. Further ones count as
-/// other words.
+/// Maximum number of unknown keys of a document that are compared with known ones. Further unknown keys are
+/// not taken for misspellings.
 const COMPARED: usize = 50_000;
 
 /// Returns the key for a known misspelling, and other keys unchanged.
@@ -144,7 +144,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a word that is not in a closed set, with the nearest one.
+    /// Reports a word that is not in a closed set, and suggests the nearest word of the set.
     pub(crate) fn bad_word(&mut self, code: Code, text: &Spanned<String>, message: &str, words: &[&str]) {
         self.say(Severity::Error, |source| {
             let diagnostic = Diagnostic::error(code, message).at(source.place(text.span));

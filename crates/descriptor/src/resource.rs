@@ -88,7 +88,8 @@ pub struct DriverDecl {
 }
 
 impl ResourceDescriptor {
-    /// Returns all declared drivers: of transitions, operations, commands, the default and of queries.
+    /// Returns all declared drivers: those of transitions, operations and commands, the default drivers, and
+    /// those of queries.
     pub fn drivers(&self) -> impl Iterator<Item = &DriverDecl> {
         let actions = self.transitions.values().chain(self.operations.values()).chain(self.commands.values());
         let own = actions.flat_map(|action| &action.drivers);

@@ -1,7 +1,7 @@
 //! JSON Schemas of assembly and resource descriptors, for editors and for other tools.
 //!
-//! A schema is a first check: it knows keys, sorts of values and the form of names. Everything that it
-//! refuses, the check refuses too. Only the check knows whether a `${…}` has a meaning or a descriptor
+//! A schema is a first check: it knows keys, sorts of values and the form of names. The check refuses
+//! everything that the schema refuses. Only the check knows whether a `${…}` has a meaning or a descriptor
 //! exists. The schema is as tolerant as the reader, which only warns of some unknown keys.
 //!
 //! The schemas are generated from the reader's own tables of keys.

@@ -90,7 +90,7 @@ impl Value {
         }
     }
 
-    /// Tells whether it contains no reference, so that it never changes.
+    /// Tells whether the value contains no reference, and so never changes.
     pub fn is_fixed(&self) -> bool {
         let mut fixed = true;
         self.for_each_reference(&mut |_| fixed = false);
@@ -117,7 +117,7 @@ impl Value {
 struct Cutter<'a> {
     source: &'a Arc<Source>,
     node: &'a Node,
-    /// Created for the first reference: one walk serves all of them.
+    /// Created at the first reference and reused for later ones, so that the text is walked only once.
     inside: Option<Inside>,
     diagnostics: &'a mut Diagnostics,
 }

@@ -92,7 +92,7 @@ impl std::fmt::Debug for PrivateState {
 
 impl Call {
     /// Returns the texts of all sensitive values of the call, including those of its configuration, its
-    /// private state, its location and open commands. They must not appear in any log.
+    /// private state, its location and open commands. These texts must not appear in any log.
     /// [`Context::hide`](crate::Context::hide) adds the values that the call publishes.
     pub fn secrets(&self) -> Vec<String> {
         let values =

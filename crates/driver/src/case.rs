@@ -62,7 +62,7 @@ pub struct CaseResult {
     /// The update of the instance document, in wire form; null for no update.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub updates: Value,
-    /// Whether the instance has settled; `None` if it has.
+    /// Whether the instance is converging or gone; `None` if it has settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
     /// The entries for the activity log: severity and message.
@@ -86,7 +86,7 @@ pub struct CaseError {
     pub detail: Option<String>,
 }
 
-/// The instance id of every case. So the result of a launch is the same each time.
+/// The instance id of every case. It is constant, so that a launch has the same result each time.
 pub const INSTANCE: &str = "case";
 
 impl CaseInput {

@@ -56,14 +56,14 @@ pub trait Driver: Send + Sync {
         CallSettings::described().into()
     }
 
-    /// Returns the settings that its entry of `drivers` in `windlass.yaml` may contain. The default returns
-    /// none.
+    /// Returns the settings that the driver's entry of `drivers` in `windlass.yaml` may contain. The default
+    /// returns none.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
 
-    /// Returns the driver with settings of `windlass.yaml`; `None` if they change nothing. They are values of
-    /// [`settings`](Self::settings), in which every scalar is text.
+    /// Returns the driver with settings of `windlass.yaml`; `None` if they change nothing. The keys are those
+    /// of [`settings`](Self::settings), and every scalar value is text.
     ///
     /// # Errors
     /// All settings with an invalid value.
@@ -86,9 +86,9 @@ pub trait Driver: Send + Sync {
     /// Tells whether the driver can manage instances of an old package with a new package. Both packages have
     /// the same name, but differ in their files or bindings.
     ///
-    /// If so, the engine uses the new package from then on: it reconfigures the instance where the resource
-    /// declares that, and calls nothing otherwise. If not, the instance stays with the old package until it is
-    /// replaced on demand.
+    /// If so, the engine uses the new package from then on: it reconfigures the instance if the resource
+    /// declares that, and calls nothing otherwise. If not, the instance stays with the old package until it
+    /// is replaced on demand.
     fn keeps(&self, _old: &Package, _new: &Package) -> bool {
         false
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use thiserror::Error;
 
-/// A key that a driver or a kind of runtime reads. Its value is text or made of texts: a scalar keeps its
+/// A key that a driver or a kind of runtime reads. Every scalar in its value is text, so that it keeps its
 /// spelling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {

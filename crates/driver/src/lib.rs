@@ -22,7 +22,7 @@
 //! | [`location`] | the placement of a part, and its runtime |
 //! | [`package`] | the files of a resource, and its driver bindings |
 //! | `keys` | [`Setting`]: a key with the schema of its value |
-//! | `settings` | [`CallSettings`]: the driver properties that all drivers have |
+//! | `settings` | [`CallSettings`]: the driver properties that all drivers support |
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`case`] | test cases of packages: the input of one call, and its expected result |

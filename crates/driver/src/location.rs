@@ -53,7 +53,8 @@ pub struct Location {
     pub network: Option<String>,
     /// Named volumes, and the paths where container runtimes mount them.
     pub volumes: BTreeMap<String, String>,
-    /// Variables of each job. No value is secret: other programs of the user may read an environment.
+    /// Variables of each job. No value is secret, because other programs of the user may read the environment
+    /// of a job.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Resource limits of each job.

@@ -11,8 +11,8 @@ const EDITS: usize = 2;
 /// Returns the diagnostic for a driver property that the driver does not support; `None` if the driver
 /// supports it. The caller adds the place.
 ///
-/// A misspelled property is an error, because its setting would be missing: a script with the effect `once` would
-/// run again. Any other unknown property is ignored, with a warning.
+/// A misspelled property is an error, because its value would be ignored: a script with a misspelled
+/// `timeout` would run with the default timeout. Any other unknown property is ignored, with a warning.
 ///
 /// ```
 /// use windlass_driver::{noop::Noop, properties::unknown};

@@ -1,4 +1,4 @@
-//! The driver properties that all drivers have: `effect` and `timeout`.
+//! The driver properties that all drivers support: `effect` and `timeout`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use windlass_model::record::Effect;
 use crate::keys::Setting;
 use crate::package::Binding;
 
-/// The driver properties that all drivers have, as a resource descriptor declares them.
+/// The driver properties that all drivers support, as a resource descriptor declares them.
 ///
 /// ```
 /// use std::time::Duration;

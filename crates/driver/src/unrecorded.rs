@@ -46,8 +46,8 @@ impl Unrecorded {
             outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
             () = self.stop.cancelled() => {}
         }
-        // No process waits for a cancelled job. The next process of its owner removes one that can't be removed
-        // now.
+        // No process waits for a cancelled job. If the job can't be removed now, the next process of its
+        // owner removes it.
         let removed = async {
             self.runtime.cancel(id, Duration::ZERO).await?;
             self.runtime.wait(id).await?;

@@ -87,8 +87,8 @@ fn open(secrets: &Secrets, given: &Given) -> Option<Input> {
 }
 
 /// Finds the relationships whose recorded values differ from the present values in the desired version. A
-/// value that is unknown now doesn't count as different: the plan already waits for the element that will
-/// publish it.
+/// presently unknown value does not count as different: the plan already waits for the element that will
+/// publish the value.
 pub(crate) fn outdated_pairs(world: &World) -> Vec<(PairKey, Vec<ValueChange>)> {
     let topology = world.topology();
     let mut resolver = Resolver::new(topology, world);

@@ -22,7 +22,8 @@ pub enum CallOutcome {
 /// The facts that determine the outcome of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
-    /// The status before the report, as far as it is a result of the call.
+    /// The status before the report, if the call is an operation that has not reported yet; otherwise an
+    /// empty status.
     pub before: &'a Status,
     /// The status after the report.
     pub after: &'a Status,
@@ -63,7 +64,7 @@ impl CallOutcome {
 }
 
 /// Returns the time until the next observation of a converging instance. It is `polls` times `first`, but at
-/// most 15 times. `polls` is the number of that observation, from 1 on.
+/// most 15 times `first`. `polls` is the number of that observation, counted from 1.
 pub fn pause_before(first: Duration, polls: u32) -> Duration {
     first.saturating_mul(polls.min(15))
 }

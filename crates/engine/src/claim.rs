@@ -19,12 +19,12 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     Failure::new(FailureKind::AlreadyExists, message)
 }
 
-/// Claims the natural id in a report. `secrets` are the secrets of the call. An id that contains one of them
-/// is not stored here, and is refused later.
+/// Claims the natural id in a report. `secrets` are the secrets of the call. An id that contains a secret is
+/// not claimed here, and is refused later.
 ///
 /// # Errors
-/// Another application of the factory has the id. The launch has then failed, and no application owns an
-/// instance that it created.
+/// Another application of the factory has the id. In this case the launch has failed. If it created an
+/// instance, no application owns that instance. Or the id can't be recorded; the call is then lost.
 pub(crate) async fn claim(
     store: &dyn Store,
     lease: &Lease,

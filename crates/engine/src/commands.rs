@@ -1,8 +1,8 @@
 //! Commands that an operator called: their records and results.
 //!
-//! A command may outlive its process: the final result may come from a later health check. Its record is a
-//! document of the assembly. While the command is open, the record of its element lists its id, and its
-//! [arguments](crate::command_arguments) stay sealed, so that they are masked in later results.
+//! A command may still be open when its process has ended: a later health check may report the final result.
+//! Its record is a document of the assembly. While the command is open, the record of its element lists its
+//! id, and its [arguments](crate::command_arguments) stay sealed, so that they are masked in later results.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -141,8 +141,8 @@ pub(crate) fn is_open(world: &World, element: &ElementName, id: &CommandId) -> b
     world.commands.get(id).is_some_and(|record| record.element == *element)
 }
 
-/// Records results of commands. The first result of a command that is not intermediate ends the command.
-/// Returns the entries for the activity log.
+/// Records results of commands. The first result that is not intermediate ends its command. Returns the
+/// entries for the activity log.
 pub(crate) fn record(
     world: &mut World,
     results: Results,

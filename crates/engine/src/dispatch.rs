@@ -33,7 +33,7 @@ pub(crate) struct ProcessEnv {
 }
 
 impl ProcessEnv {
-    /// Returns the leases of the assembly and of the others that the process changes.
+    /// Returns the leases of the assembly and of the other assemblies that the process changes.
     pub(crate) fn leases(&self) -> Vec<Lease> {
         std::iter::once(&self.lease).chain(&self.beside).cloned().collect()
     }
@@ -91,7 +91,7 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until an entry is durable, and then removes its job, which is no longer needed.
+/// Waits until a record about a job is durable, and then removes its job from the runtime, if it names one.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
     let Some((runtime, job)) = entry.remove else { return Ok(()) };
@@ -235,7 +235,8 @@ impl CallDispatcher<'_> {
     }
 }
 
-/// Returns a driver's answer to one call. If a driver ignores a stop, its call is lost.
+/// Returns a driver's answer to one call. If a driver ignores a stop, the outcome of its call is unknown
+/// (lost).
 ///
 /// # Errors
 /// The driver has a fault: it panicked, or did not give exactly one answer. Its jobs may still run.

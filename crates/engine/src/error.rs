@@ -119,7 +119,7 @@ pub enum EngineError {
     /// Health checks find other parts gone or broken than when the plan was saved.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
-    /// The plan removes or replaces parts that are recorded well, and nobody has agreed to it.
+    /// The plan removes or replaces parts that are recorded as healthy, and consent is missing.
     #[error(
         "the plan for `{}` removes or replaces parts that are well ({}): {}; review it with `--dry-run`, and agree to it with `--yes`",
         .0.assembly, Counts::of(&.0.changes), .0.named()
@@ -208,7 +208,7 @@ pub enum EngineError {
     /// The outputs or the natural id in the operator's answer are not possible.
     #[error("{0}")]
     NotPublished(String),
-    /// The name of a command's argument is no property name.
+    /// The name of a command's argument is not a valid property name.
     #[error("argument `{argument}`: {cause}")]
     NotAnArgument {
         /// The argument.
@@ -466,7 +466,7 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// Number of elements that are listed before the rest is counted.
+    /// Maximum number of listed elements. A message gives only the number of the rest.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();
@@ -494,7 +494,7 @@ fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
 }
 
 fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
-    /// Number of names that are listed if none is similar.
+    /// Maximum number of listed names if no name is similar to the given one.
     const LISTED: usize = 8;
     if let Some(near) = windlass_source::suggest(name.as_str(), known.iter().map(AssemblyName::as_str)) {
         return format!("; did you mean `{near}`?");

@@ -1,9 +1,9 @@
 //! Halving: finds the bad elements of a batch whose check fails as a whole.
 //!
-//! A pure machine. A batch that fails is asked again in two halves, until each bad element is alone. The groups of one
-//! wave are asked at the same time. An element that was bad before is a *suspect*, and is asked alone from the
-//! beginning. With `b` bad elements among `n`, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks, and later ones
-//! at most `1 + b` while there are few of them ([`MAX_ALONE`]).
+//! A pure machine. A batch that fails is asked again in two halves, until each bad element is alone. The
+//! groups of one wave are asked at the same time. An element that was bad before is a *suspect*, and is asked
+//! alone from the beginning. With `b` bad elements among `n`, the first round makes at most
+//! `1 + 2·b·⌈log2 n⌉` checks. Later rounds make at most `1 + b`, if there are at most [`MAX_ALONE`] suspects.
 //!
 //! Each check that hangs costs its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that times
 //! out is no longer halved. Its elements stay unresolved in that round.
@@ -14,8 +14,8 @@ use windlass_model::record::{Failure, FailureKind};
 /// After this number of timeouts in one round of a batch, a group that times out is no longer halved.
 pub const MAX_TIMEOUTS: usize = 32;
 
-/// Maximum number of suspects that are asked alone. More of them are asked together, because the script may be broken
-/// rather than the elements.
+/// Maximum number of suspects that are asked alone. If there are more suspects, they are asked together,
+/// because the script may be broken rather than the elements.
 pub const MAX_ALONE: usize = 16;
 
 /// Maximum number of failed groups of suspects in one round. After that, groups of suspects are no longer

@@ -154,7 +154,8 @@ impl Host {
     /// Runs a machine until it has finished and no work is left, or until `lost` reports the loss of a lease.
     ///
     /// # Errors
-    /// The error of `lost`, or of work. Nothing can be made durable then, so nothing new is started.
+    /// The error of `lost`, or of work. After such an error nothing can be made durable, so nothing new is
+    /// started.
     pub async fn run<M: Machine>(
         &self,
         machine: &mut M,
@@ -176,8 +177,8 @@ impl Host {
                     running.timers.hurry();
                     Some(Input::Cancel)
                 }
-                // The next three are rarely ready. They are polled before the work, which may always be
-                // ready.
+                // The next three futures are rarely ready. They are polled before the work, which may always
+                // be ready.
                 lost = &mut lost => return Err(lost),
                 incoming = running.dispatcher.incoming() => running.receive(incoming),
                 timer = running.timers.next() => Some(Input::Due(timer)),

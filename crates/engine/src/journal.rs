@@ -76,7 +76,8 @@ pub(crate) struct CallContext {
     place: Arc<Location>,
     assembly: AssemblyName,
     call: CallId,
-    /// Whether the call must not run twice. Its jobs then start only if space for their answers is reserved.
+    /// Whether the call must not run twice. The jobs of such a call start only if space for their answers is
+    /// reserved.
     once: bool,
     /// The reason why its first job must not begin. A job that an earlier process has begun is still awaited.
     failed_endpoint: Option<Failure>,
@@ -115,7 +116,8 @@ pub(crate) struct CallArtifacts {
     pub(crate) is_refused: bool,
     /// Whether one of its jobs has started, and so may have acted.
     pub(crate) started: bool,
-    /// The output of each of `jobs`, not masked yet. All its secrets are known only when the call has ended.
+    /// The output of each of `jobs`, not masked yet. The secrets in it are completely known only when the
+    /// call has ended.
     written: Vec<Written>,
 }
 
@@ -165,7 +167,7 @@ impl CallContext {
         self
     }
 
-    /// Makes it the context of an observation. Each observation runs its own jobs, and uses no earlier
+    /// Makes this the context of an observation. Each observation runs its own jobs, and uses no earlier
     /// outcomes.
     pub(crate) fn looking(mut self, now: Timestamp) -> Self {
         self.round = format!("o{}", now.as_millis());
@@ -342,7 +344,7 @@ impl CallContext {
         }
     }
 
-    /// Submits a job. If that fails, the runtime tells whether the job exists anyway.
+    /// Submits a job. If the submission fails, asks the runtime whether the job exists nevertheless.
     async fn submit(&self, runtime: &Arc<dyn Runtime>, id: &JobId, job: &Job) -> Result<(), JobFailure> {
         let Err(error) = runtime.submit(id, job).await else { return Ok(()) };
         match error {
@@ -419,7 +421,8 @@ impl CallContext {
     }
 
     /// Records the end of a job, and seals its outcome for a repeated call. The output is recorded [at the
-    /// end of the call](CallArtifacts). A job of an earlier process may have ended long ago.
+    /// end of the call](CallArtifacts). For a job of an earlier process (`taken_over`), records the time of
+    /// the outcome, which may be long ago.
     fn record_end(
         &self,
         mut record: JobRecord,
@@ -429,8 +432,8 @@ impl CallContext {
         let now = self.journal.clock.now();
         let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
         let mut batch = Batch::new();
-        // Without the key, the outcome is not stored. Then an interrupted call is repeated, or becomes
-        // undecided.
+        // Without the key, the outcome is not stored. If the call is then interrupted, it is repeated or
+        // becomes undecided.
         let can_seal = self.journal.store.check_key().is_ok();
         if let (true, Some(secret), Ok(bytes)) = (can_seal, &secret, serde_json::to_vec(outcome)) {
             batch = batch.put_secret(secret.clone(), self.assembly.clone(), Sensitive::new(bytes));

@@ -1,7 +1,7 @@
-//! Tasks beside a process: renewing its leases, and reading stop requests.
+//! Tasks that run during a process: renewing its leases, and reading stop requests.
 //!
-//! A store that fails once or answers late does not end a process. Only a lost lease does, or a lease that
-//! was not renewed for its whole term.
+//! A store that fails once or answers late does not end a process. A store error ends a process only if a
+//! lease was lost, or was not renewed for its whole term.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

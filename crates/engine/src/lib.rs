@@ -14,8 +14,8 @@
 //!                                 └─ perform, observe ──┘ events
 //! ```
 //!
-//! The engine knows the traits `Driver`, `Store` and [`Places`]. It knows no driver, no SQL and no rule of the
-//! lifecycle. The crate `windlass` connects it with all of these, and most programs use that one.
+//! The engine uses the traits `Driver`, `Store` and [`Places`]. It contains no driver, no SQL and no rule of
+//! the lifecycle. The crate `windlass` connects the engine with these, and most programs use that crate.
 //!
 //! # Example
 //!
@@ -129,7 +129,7 @@
 //!
 //! # Modules
 //!
-//! In the order in which they are best read:
+//! The modules, in the recommended reading order:
 //!
 //! | module | content |
 //! |---|---|

@@ -9,12 +9,12 @@
 //! | heal | integrity `BROKEN` | `OK` | a breach |
 //! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, counted separately | the rest | neutral |
 //!
-//! A value equal to a threshold is no breach. A policy that has fired starts counting again. While an intent
-//! runs on the assembly, samples don't count, since it changes the measured values. A reading of the wrong
-//! kind, such as a load for an integrity metric, is no sample.
+//! A value equal to a threshold is not a breach. A policy that has fired starts counting from zero. Samples
+//! are ignored while an intent runs on the assembly, since the intent changes the measured values. A reading
+//! of the wrong kind, such as a load for an integrity metric, is ignored.
 //!
 //! [`Heals`] counts the heals of each element without recovery. After [`MOST_HEALS`] of them, the element is
-//! left alone. An element has recovered after as many consecutive good samples as breaches fire its policy.
+//! left alone. An element has recovered after `smoothing` consecutive samples in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ pub enum Act {
 pub const MOST_HEALS: u32 = 3;
 
 /// The number of heals without recovery of each element, from the elements' records. A heal is counted in the
-/// batch in which its process begins, so no restart loses the count.
+/// batch that records the beginning of its process, so no restart of the daemon loses the count.
 #[derive(Debug, Clone, Default)]
 pub struct Heals(BTreeMap<ElementName, u32>);
 
@@ -118,7 +118,7 @@ pub struct Monitor {
 /// A policy with all its values resolved.
 #[derive(Debug)]
 struct Rule {
-    /// The ids of the metrics that it reads: one, or one for each node of a group.
+    /// The ids of the metrics that it reads: a single id, or one id for each node of a group.
     sources: BTreeSet<String>,
     /// The name of the metric in messages.
     label: String,
@@ -177,8 +177,9 @@ impl Monitor {
         found
     }
 
-    /// Returns the elements that have recovered. Each of their heal policies has as many consecutive samples in
-    /// order as breaches fire it. One good sample proves nothing, since an element may break again and again.
+    /// Returns the elements that have recovered. Each of their heal policies has counted `smoothing`
+    /// consecutive samples in order. One good sample proves nothing, since an element may break again and
+    /// again.
     pub fn well(&self) -> BTreeSet<&ElementName> {
         let heal = |rule: &&Rule| matches!(rule.limits, Limits::Heal { .. });
         let (well, unwell): (Vec<&Rule>, Vec<&Rule>) =

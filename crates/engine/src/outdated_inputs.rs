@@ -102,8 +102,8 @@ fn reread(
     reread
 }
 
-/// Drops the notes of outdated inputs that a transition has made current, and tells whether there were any.
-/// If no driver was called (`call` is `None`), all present values count as applied.
+/// Drops the recorded outdated inputs whose present values a transition has applied, and tells whether there
+/// were any. If no driver was called (`call` is `None`), all present values count as applied.
 pub(crate) fn record_inputs(
     world: &mut World,
     element: &ElementName,

@@ -1,7 +1,7 @@
 //! Recordings of jobs of applications: their input and output, sealed, so that an author can look at them later.
 //!
-//! The jobs of the last calls of an application are kept, and for a factory the job of its last failed health
-//! check. Recordings are documents, which are removed with their assembly.
+//! For an application, the jobs of its last calls are kept. For a factory, the job of its last failed health
+//! check is kept. Recordings are documents, which are removed with their assembly.
 
 use std::collections::BTreeSet;
 
@@ -118,7 +118,7 @@ pub(crate) fn put(assembly: &AssemblyName, job: &RecordedJob, transcript: &Trans
     }))
 }
 
-/// Drops the oldest recordings of an assembly, to make room for those of `coming` calls.
+/// Drops the oldest recordings of an assembly, to make room for the recordings of `coming` further calls.
 pub(crate) async fn drop_oldest(
     store: &dyn Store,
     assembly: &AssemblyName,

@@ -1,5 +1,5 @@
-//! Applies reports of drivers to instance documents, and answers of operators that replace a report. Secrets
-//! are sealed on the way.
+//! Applies reports of drivers to instance documents, and answers of operators that replace a report. Seals
+//! the secrets in both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,8 +147,9 @@ impl World {
         (record.natural, record.sealed_natural) = (None, Some(secret));
     }
 
-    /// Writes the outputs that an operator stated into the instance document, like a report: with secrets
-    /// sealed and readers noted. A repeated Install drops the former outputs, which may no longer be true.
+    /// Writes the outputs that an operator stated into the instance document. As for a report, secrets are
+    /// sealed, and outdated inputs are recorded at the readers. A repeated Install drops the former outputs,
+    /// which may no longer be true.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,
@@ -232,8 +233,8 @@ impl World {
         }
     }
 
-    /// Replaces secret values in a document by markers, and returns all secrets. These are `known`, and the
-    /// values of sensitive properties. A signal that contains one of them is secret too.
+    /// Replaces secret values in a document by markers, and returns all secrets. The secrets are `known`, and
+    /// the values of sensitive properties. A signal that contains a secret is secret too.
     fn seal(
         &mut self,
         element: &ElementName,
@@ -277,7 +278,7 @@ impl World {
     }
 }
 
-/// The signals of a document that others read.
+/// The signals of a document that other elements read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
     /// The signals of the interface with the output properties.

@@ -12,12 +12,12 @@ use windlass_plan::{Step, StepNumber, Task, WaitKind};
 /// A walk through a plan, the lowest step number first. A failed step skips the steps that need it; steps that
 /// only come after it continue.
 ///
-/// A skipped step is reported at once, but keeps its place. Steps after it still wait for everything that it
-/// would have waited for.
+/// A skipped step is reported at once, but it still orders other steps: the steps after it wait for
+/// everything that it would have waited for.
 #[derive(Debug)]
 pub(crate) struct Runner {
     plan: Plan,
-    /// The dependents of each step, and how each waits.
+    /// The dependents of each step, with the kind of each wait.
     dependents: Links<(StepId, WaitKind)>,
     /// Number of open waits of each step.
     open: Vec<usize>,

@@ -1,9 +1,9 @@
 //! The schedule: a pure machine that takes the time, and returns the duties that are due. A
 //! [`Scheduler`](crate::Scheduler) runs it.
 //!
-//! A duty is anything that is done repeatedly, such as the health check of an assembly. It never runs beside
-//! itself. Fire times that pass while it runs, or while nobody asked, count as one: it starts once, as soon
-//! as it can.
+//! A duty is anything that is done repeatedly, such as the health check of an assembly. Two runs of one duty
+//! never overlap. Fire times that pass while it runs, or while the schedule is not asked, count as one: the
+//! duty starts once, as soon as possible.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -39,8 +39,8 @@ pub enum Timing {
     Every {
         /// The interval between two fire times, at least 1 ms.
         period: Duration,
-        /// The maximum delay of the second fire time, and so of all later ones. The delay depends on the duty
-        /// only. So duties that begin at the same time spread out.
+        /// The maximum delay of the second fire time, and so of all later ones. The delay is derived from a
+        /// hash of the duty. So the fire times of duties that begin at the same time spread out.
         jitter: Duration,
     },
     /// At the fire times of a cron expression. The duty never starts if there are none left.
@@ -138,7 +138,8 @@ pub enum Change<K> {
 pub struct Started<K> {
     /// The duty.
     pub duty: K,
-    /// The fire time for which it starts. It may have passed, if the duty ran then, or nobody asked.
+    /// The fire time for which it starts. It lies in the past if the duty still ran at that time, or if the
+    /// schedule was not asked then.
     pub fired: Timestamp,
 }
 
@@ -224,7 +225,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         started
     }
 
-    /// Records the end of a duty. If a fire time has passed meanwhile, it is due at once.
+    /// Records the end of a duty. If a fire time has passed meanwhile, the duty is due at once.
     pub fn ended(&mut self, now: Timestamp, key: &K) {
         self.tell(now);
         let Some(duty) = self.duties.get_mut(key).filter(|duty| duty.is_running) else { return };

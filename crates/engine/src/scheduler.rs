@@ -11,7 +11,7 @@ use crate::host::{Dispatcher, Host, Incoming, Work};
 use crate::schedule::{Change, Schedule, Started, Timing};
 use crate::stop::Stop;
 
-/// Maximum number of changes, and of started duties, that wait.
+/// Maximum number of queued changes, and of queued started duties.
 const QUEUE: usize = 64;
 
 /// A [`Schedule`] that a [`Host`] runs until a stop. Dropping it ends the schedule, too.

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use windlass_driver::Location;
 
-/// The slots of all locations with a limit. Clones share them, so one limit holds for all processes, health
-/// checks and searches of a program together.
+/// The slots of all locations with a limit. Clones share the slots, so one limit holds for all processes,
+/// health checks and searches of a program together.
 #[derive(Debug, Clone, Default)]
 pub struct JobSlots(Arc<Mutex<HashMap<LimitedLocation, Arc<Semaphore>>>>);
 

@@ -202,8 +202,8 @@ impl<'w> Opening<'w> {
         !self.missing.borrow().is_empty()
     }
 
-    /// Returns a new resolver for the next value, without recorded secrets. A value that reads the same secret
-    /// records it again.
+    /// Returns a new resolver for the next value, without recorded secrets. If the next value reads the same
+    /// secret, the secret is recorded again.
     fn resolver<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
         self.missing.borrow_mut().clear();
         Resolver::new(topology, self)

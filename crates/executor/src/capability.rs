@@ -23,7 +23,8 @@ pub enum Capability {
     CpuLimit,
     /// Enforces [`Limits::open_files`](crate::Limits::open_files).
     OpenFilesLimit,
-    /// Bounds the size of a job's `TMPDIR`. A job can't request it: a runtime has it or not.
+    /// Bounds the size of a job's `TMPDIR`. A job can't request this capability: a runtime either always
+    /// bounds the size or never.
     TmpLimit,
 }
 

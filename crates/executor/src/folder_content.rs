@@ -12,7 +12,7 @@ use std::{
 /// Maximum number of files in an output folder.
 pub(crate) const MAX_FILES: usize = 1000;
 
-/// Maximum number of bytes that the encoded form takes beside the contents, for each file.
+/// Maximum number of bytes that the encoded form adds to the content of each file.
 const MAX_HEAD: u64 = 2048;
 
 /// A file of a folder, by its name. Invalid bytes of the name are replaced.

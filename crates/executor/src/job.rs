@@ -94,7 +94,7 @@ pub struct InputFile {
     pub content: Content,
 }
 
-/// A file or folder to bring back once the job has ended, whatever its end.
+/// A file or folder to bring back once the job has ended, however it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OutputRequest {
@@ -134,7 +134,8 @@ impl OutputKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Volume {
-    /// Name of the volume. The job finds its path in `WINDLASS_VOLUME_<NAME>`, upper-cased, `_` for `-`.
+    /// Name of the volume. The job finds its path in `WINDLASS_VOLUME_<NAME>`, with the name in upper case
+    /// and `_` for `-`.
     pub name: VolumeName,
     /// Mount point, on runtimes where a job has a file system of its own.
     pub path: String,
@@ -407,7 +408,7 @@ pub enum JobProblem {
     /// A variable is set twice: to a text, and to a path in the working folder.
     #[error("the variable `{name}` is set twice")]
     VariableTwice {
-        /// The name of both.
+        /// The name of the variable.
         name: String,
     },
     /// Two files have the same path, or a file has the path of a folder that another file needs.
@@ -427,7 +428,7 @@ pub enum JobProblem {
     /// Two outputs have the same name.
     #[error("two outputs are called `{name}`")]
     OutputTwice {
-        /// The name of both.
+        /// The name of both outputs.
         name: String,
     },
     /// The name of a kernel capability is malformed.
@@ -452,7 +453,7 @@ pub enum JobProblem {
     /// Two volumes have the same name.
     #[error("the volume `{name}` is declared twice")]
     VolumeTwice {
-        /// The name of both.
+        /// The name of both volumes.
         name: VolumeName,
     },
 }

@@ -68,9 +68,9 @@
 //! - [`Found`]: the state of a job that this process or an earlier one submitted.
 //!
 //! # Modules and features
-//! Each runtime is a feature; all but `testing` are on by default. Without features the crate has the types above
-//! and the trait, for crates that describe jobs and read their outcomes. It then depends on no engine's client, no
-//! archive format, and only the channels of tokio.
+//! Each runtime is a feature; all but `testing` are on by default. Without features the crate has the types
+//! above and the trait, for crates that describe jobs and read their outcomes. It then depends on no engine
+//! client and no archive format, and uses only the channels of tokio.
 //!
 //! | module | feature | content |
 //! |---|---|---|

@@ -17,7 +17,7 @@ pub struct Limits {
     /// Maximum bytes of stdout in the [`Outcome`](crate::Outcome): half from the start, half from the end.
     /// Default: 4 MiB.
     pub stdout_bytes: u64,
-    /// The same for stderr. Default: 256 KiB.
+    /// Maximum bytes of stderr in the outcome: half from the start, half from the end. Default: 256 KiB.
     pub stderr_bytes: u64,
     /// Maximum bytes of each stream kept on disk until the job is removed; at least as many as the outcome
     /// keeps. Bytes beyond this limit are counted but not stored, except the last ones. Default: 64 MiB.
@@ -50,7 +50,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Applies these bounds too: of two limits, the stricter one counts.
+    /// Applies these bounds in addition: of two limits, the stricter one counts.
     pub fn within(mut self, bounds: &Bounds) -> Self {
         let Bounds { memory_bytes, pids, cpu_millis, open_files } = bounds;
         stricter(&mut self.memory_bytes, *memory_bytes);

@@ -30,8 +30,8 @@ pub trait Runtime: Send + Sync {
     ///
     /// # Errors
     /// [`RuntimeError::Invalid`] and [`RuntimeError::Unsupported`] are returned before anything was done.
-    /// After any other error the job may or may not exist; [`find`](Runtime::find) tells. A command that
-    /// can't be *started* is no error but an [outcome](crate::End::NotStarted).
+    /// After any other error the job may or may not exist; [`find`](Runtime::find) tells whether it does. A
+    /// command that can't be *started* is no error but an [outcome](crate::End::NotStarted).
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError>;
 
     /// Looks a job up, independent of the process that submitted it.

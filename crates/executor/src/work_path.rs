@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// The path of a file inside a job's working folder.
 ///
-/// Relative, with `/` between its parts, without `.`, `..` or empty parts, so it can't name a place outside.
-/// It is text, not a [`Path`](std::path::Path), since the folder may be on another host.
+/// The path is relative, with `/` between its parts and without `.`, `..` or empty parts, so it can't name a
+/// place outside. It is text, not a [`Path`](std::path::Path), since the folder may be on another host.
 ///
 /// ```
 /// use windlass_executor::WorkPath;
@@ -42,7 +42,7 @@ pub enum WorkPathProblem {
     Upwards,
     /// A part is `.`, or empty.
     EmptyPart,
-    /// The path contains a NUL byte, which no file name can.
+    /// The path contains a NUL byte, which no file name can contain.
     Nul,
     /// The path is longer than 4095 bytes, or a part is longer than 255.
     TooLong,

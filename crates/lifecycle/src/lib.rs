@@ -31,9 +31,9 @@
 //! | relationship | ceased before either end leaves its state |
 //! | property | a reader of an output comes after its producer is Installed |
 //! | property | a reader is removed, or gets other values, before its producer is removed |
-//! | phase | all parts reach a state before any continues, except those that an earlier phase demands |
+//! | phase | all parts reach a state before any part continues, except parts that an earlier phase needs |
 //!
-//! Order, relationship and property waits are *needs*: if the step waited for fails, the waiting step is
+//! Order, relationship and property waits are *needs*: if the awaited step fails, the waiting step is
 //! skipped. A phase wait only requires that the other steps have ended. So after a failure, independent parts
 //! continue.
 

@@ -120,8 +120,8 @@ fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName
 
 /// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies.
 ///
-/// Returns the drawn node of each element that has one. All nodes of a cluster share one drawn node. So do
-/// corresponding parts of the assemblies in a cluster.
+/// Returns the drawn node of each element that has one. All nodes of a cluster share one drawn node.
+/// Corresponding parts of the assemblies in a cluster also share one drawn node.
 fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
     let mut places: HashMap<&ElementName, usize> = HashMap::new();
     let mut groups: HashMap<&ElementName, usize> = HashMap::new();

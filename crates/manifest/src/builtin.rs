@@ -1,13 +1,14 @@
-//! The pins that components of the scripted types have without declaring them.
+//! The built-in pins of scripted component types, which manifests do not declare.
 
 use windlass_model::pins::{PinType, ValueType};
 
 use crate::document::ComponentType;
 
-/// The interface with the scripts of a component, and with the instances of a factory.
+/// The interface of the pins that name the scripts of a component, or that publish the instances of a
+/// factory.
 pub(crate) const FACTORY: &str = "factory";
 
-/// The interface with the discovery of a factory.
+/// The interface of the pins that configure the discovery of a factory.
 pub(crate) const COMPONENT: &str = "component";
 
 /// The signal with the instances of a factory: their natural ids with the names of their applications.

@@ -91,7 +91,7 @@ pub fn check(manifest: &Manifest) -> Checked<'_> {
     Checked { manifest, role, visible, settings, connections, diagnostics }
 }
 
-/// Reports required interfaces that the component does not have.
+/// Reports required interfaces that the component does not declare.
 fn required(report: &mut Report<'_>, leaf: &Leaf) {
     for required in leaf.required.iter().filter(|name| !leaf.interfaces.contains_key(&name.value)) {
         let message = format!("the component has no interface `{}`, which it requires", required.value);

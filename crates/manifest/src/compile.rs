@@ -57,8 +57,8 @@ pub struct Compiled {
 /// The root element has the exposed configuration pins and signals as properties, named by the ids of the
 /// pins. Its only part is the scripted component, whose properties are its declared pins. An exposed
 /// configuration pin of the component reads the root's property, and an exposed signal of the root reads the
-/// component's property. Scripts, commands and mappings are not properties, but part of the [`Role`].
-/// `factory.instances` is a view of records.
+/// component's property. Scripts, commands and mappings are not properties, but part of the [`Role`]. The
+/// signal `factory.instances` is not a property either, because it is computed from records.
 pub fn compile(checked: &Checked<'_>, launch: Launch<'_>) -> Compiled {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
@@ -89,7 +89,7 @@ impl Compiler<'_> {
         let component = role.component();
         let leaf = self.checked.visible.find(component).ok()?;
         let root = ElementName::from(self.launch.name);
-        // Names of manifests have a wider form than those of components.
+        // A manifest allows names that are not valid component names.
         let part = component.0.last().and_then(|name| name.as_str().parse().ok());
         let part: ComponentName = part.unwrap_or_else(|| "component".parse().expect("it is a valid name"));
         let resource = root.child(&part);

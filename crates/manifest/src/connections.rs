@@ -34,8 +34,8 @@ pub(crate) fn collect(
 struct Joiner<'r, 'a> {
     report: &'r mut Report<'a>,
     found: Vec<Connection>,
-    /// Number of interfaces and pins that may still be compared. A few lines can bind many components with
-    /// many pins.
+    /// Number of interfaces and pins that may still be compared. The number is limited, because a few lines
+    /// can bind many components with many pins.
     left: usize,
 }
 

@@ -22,7 +22,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Calls `visit` for each component with a type, with its path, in the order of the text.
+    /// Calls `visit` with each typed component and its path, in the order of the text.
     pub fn for_each_leaf<'m>(&'m self, visit: &mut dyn FnMut(&ComponentPath, &'m Leaf)) {
         self.application.for_each_leaf(&ComponentPath::default(), visit);
     }

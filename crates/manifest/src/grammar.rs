@@ -36,13 +36,13 @@ pub enum GrammarProblem {
         /// The token, or `the end`.
         found: String,
     },
-    /// The word before the first parenthesis is no kind of pin.
+    /// The word before the first parenthesis is not a kind of pin.
     #[error("there is no pin of the kind `{0}`")]
     Kind(String),
-    /// The word is no type.
+    /// The word is not a type.
     #[error("there is no type `{0}`")]
     Type(String),
-    /// A record has two fields of one name.
+    /// A record contains two fields of the same name.
     #[error("`{0}` is declared twice")]
     Twice(Name),
     /// A type is nested deeper than [`MAX_TYPE_DEPTH`].

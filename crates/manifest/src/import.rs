@@ -12,7 +12,8 @@ use crate::codes;
 use crate::environment::property_type;
 use crate::report::Report;
 
-/// Keys of environments of the platform that have no meaning for scripted components.
+/// Keys that environment files of the original platform may contain. They have no meaning for scripted
+/// components.
 const IGNORED: [&str; 4] = ["policies", "componentPolicies", "services", "serviceIds"];
 
 /// The content of an environment file.
@@ -37,8 +38,8 @@ pub struct ImportedProperty {
     pub secret: bool,
 }
 
-/// Reads an environment file: `markers`, a list, and `properties`, each with `type`, `value` and `secret`. JSON is
-/// read too.
+/// Reads an environment file in YAML or JSON: `markers`, a list, and `properties`, each with `type`, `value`
+/// and `secret`.
 pub fn read_environment(source: &Arc<Source>) -> (Imported, Diagnostics) {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
@@ -127,7 +128,7 @@ fn property(report: &mut Report<'_>, name: Name, node: &Node) -> Option<Imported
 /// Reads a value of a command line as data of a type: text as it is, everything else as YAML.
 ///
 /// # Errors
-/// If the text is no YAML document.
+/// If the text is not a YAML document.
 pub fn read_value(kind: &ValueType, text: &str) -> Result<Value, Diagnostics> {
     if matches!(kind, ValueType::String | ValueType::Bytes) {
         return Ok(text.into());

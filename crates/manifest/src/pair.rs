@@ -18,10 +18,10 @@ pub struct Published<'m> {
     pub role: &'m Role,
 }
 
-/// Checks that applications and factories pair up: `factory.name` is the title of a factory, and
-/// `component.application` that of an application which names this factory.
+/// Checks that applications and factories name each other: `factory.name` is the title of a factory, and
+/// `component.application` is the title of an application that names this factory.
 ///
-/// A title that is not among `published` is a warning, since it may be published later.
+/// A title that is not among `published` causes a warning, since it may be published later.
 pub fn check_pairs(published: &[Published<'_>]) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     for one in published {

@@ -39,9 +39,10 @@ pub struct Read {
     pub diagnostics: Diagnostics,
 }
 
-/// Tells whether a text is meant as a manifest: it begins with the key `application`, or has a line that does.
+/// Tells whether a text is meant as a manifest: it begins with the key `application`, or one of its lines
+/// does.
 ///
-/// The text can have mistakes. No descriptor has this key.
+/// The text may contain mistakes. Descriptors never contain this key.
 pub fn is_manifest(text: &str) -> bool {
     let is_key = |text: &str| {
         let key = text.trim_start_matches(['"', '\'']).strip_prefix("application");

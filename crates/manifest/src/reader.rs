@@ -21,7 +21,7 @@ impl Report<'_> {
         self.error(codes::WRONG_SORT, node.span(), message);
     }
 
-    /// Reads a mapping; `None` for null, and for other nodes, which are reported.
+    /// Reads a mapping. Returns `None` for null, and for any other node, which is reported.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         let mapping = node.as_mapping();
         if mapping.is_none() && !node.is_null() {
@@ -30,7 +30,7 @@ impl Report<'_> {
         mapping
     }
 
-    /// Reads a list; empty for null, and for other nodes, which are reported.
+    /// Reads a list. Returns an empty one for null, and for any other node, which is reported.
     pub(crate) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
         let Some(node) = node.filter(|node| !node.is_null()) else { return &[] };
         node.as_sequence().unwrap_or_else(|| {
@@ -39,7 +39,7 @@ impl Report<'_> {
         })
     }
 
-    /// Reads the text of a scalar; `None` for null, and for other nodes, which are reported.
+    /// Reads the text of a scalar. Returns `None` for null, and for any other node, which is reported.
     pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         match node.as_str() {
             Some(_) if node.is_null() => None,

@@ -28,7 +28,7 @@ pub enum Provider {
 /// The state of a component `reference.Service`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceState {
-    /// One provider has its pins, or was chosen.
+    /// The component has one provider: the only one with its pins, or the chosen one.
     Resolved(Provider),
     /// No service has its pins.
     Missing,

@@ -13,8 +13,8 @@ use crate::report::{Report, choose};
 use crate::value;
 use crate::visible::{LeafPin, Visible, unknown_pin};
 
-/// The value of each pin to which the manifest gives one. Of several values, that in the outermost composite
-/// applies.
+/// The value of each pin to which the manifest gives one. If several composites give a value, the value of
+/// the outermost one applies.
 pub type Settings<'m> = HashMap<LeafPin, &'m Setting>;
 
 /// Collects the values of an application. Reports values without a pin, and values that do not fit their
@@ -99,8 +99,8 @@ fn configuration<'m>(
     }
 }
 
-/// Returns the current id of a discovery pin that an old manifest of a factory sets in the interface
-/// `factory`.
+/// Old manifests of factories set the pins of discovery in the interface `factory`. Returns the current id of
+/// such a pin.
 fn current_id(leaf: &Leaf, given: &PinId) -> Option<PinId> {
     let is_old = leaf.kind.value == ComponentType::Factory
         && given.interface.as_str() == builtin::FACTORY

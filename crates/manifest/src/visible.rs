@@ -17,7 +17,7 @@ use crate::report::{Report, choose};
 /// so a short text can have very many.
 pub const MAX_PINS: usize = 100_000;
 
-/// A pin of a component with a type, by its path from the application.
+/// A pin of a typed component, by its path from the application.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeafPin {
     /// The component.
@@ -34,7 +34,7 @@ pub struct VisiblePin {
     /// Its type; none for a pin that could not be read, and for an undeclared pin of a component type that
     /// windlass does not know.
     pub kind: Option<PinType>,
-    /// The pins of components with a type that it represents. A pin of such a component represents itself.
+    /// The pins of typed components that this pin represents. A pin of a typed component represents itself.
     pub targets: Vec<LeafPin>,
     /// Whether its value is a secret.
     pub sensitive: bool,
@@ -142,7 +142,7 @@ pub(crate) fn unknown_pin(
     });
 }
 
-/// Returns a pin that exists, but of which nothing else is known.
+/// Returns a pin of which only the existence is known.
 fn unread(span: Span) -> VisiblePin {
     VisiblePin { span, kind: None, targets: Vec::new(), sensitive: false }
 }

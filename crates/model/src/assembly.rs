@@ -1,8 +1,8 @@
 //! The desired assembly, as a flat list of elements and relationships. Only the engine writes it.
 //!
 //! A [`Topology`] is the result of checking, composing and binding descriptors. Every element has its full
-//! name, every reference names an element, and every relationship lists its ends. It is pure data, is stored
-//! with the assembly, and holds no secret.
+//! name, every reference names an element, and every relationship lists its ends. A topology is pure data, is
+//! stored with the assembly, and contains no secret.
 
 mod element;
 mod property;
@@ -49,7 +49,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the name of the transition or the operation.
+    /// Returns the name of the transition, operation or command.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Transition(transition) => transition.as_str(),
@@ -58,7 +58,8 @@ impl Action {
         }
     }
 
-    /// Returns the transition; none for an operation, which does not change the state of its element.
+    /// Returns the transition; none for an operation or a command, which does not change the state of its
+    /// element.
     pub fn transition(&self) -> Option<Transition> {
         match self {
             Self::Transition(transition) => Some(*transition),

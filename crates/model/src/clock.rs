@@ -33,7 +33,7 @@ impl Timestamp {
 }
 
 impl Timestamp {
-    /// Displays the time as RFC 3339 in UTC with milliseconds, as `2026-01-31T08:15:30.250Z`.
+    /// Displays the time as RFC 3339 in UTC with milliseconds, for example `2026-01-31T08:15:30.250Z`.
     pub fn exactly(self) -> impl fmt::Display {
         struct Exactly(i64);
         impl fmt::Display for Exactly {
@@ -49,7 +49,7 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
-    /// Writes RFC 3339 in UTC, as `2026-01-31T08:15:30Z`.
+    /// Writes RFC 3339 in UTC, for example `2026-01-31T08:15:30Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(time) => write!(f, "{time:.0}"),

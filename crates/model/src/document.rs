@@ -1,7 +1,7 @@
 //! Documents: data of other crates, which the store keeps with a revision.
 //!
-//! The store does not read the body of a document. A crate that writes documents numbers its format, and
-//! replaces a document only if nobody else has changed it ([`Expected`]).
+//! The store does not read the body of a document. A crate that writes documents gives its format a version
+//! number. It replaces a document only if no other writer has changed it ([`Expected`]).
 //!
 //! ```
 //! use windlass_model::document::{DocumentKey, DocumentScope};

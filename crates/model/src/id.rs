@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::newtype::checked_text;
 
-/// An error of an invalid id.
+/// The error for an invalid id.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not {expected}")]
 pub struct IdError {
@@ -66,7 +66,8 @@ fn random_id(entropy: &dyn Entropy, length: usize) -> String {
     letters(&bytes)
 }
 
-/// Encodes five bits of each byte as a letter or digit. The first byte gives four bits and is a letter.
+/// Encodes five bits of each byte as a letter or digit. Only four bits of the first byte are used, and it
+/// becomes a letter.
 fn letters(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let letters = bytes.iter().enumerate().map(|(at, byte)| {

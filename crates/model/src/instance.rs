@@ -247,7 +247,8 @@ fn log_entry(entry: &Value) -> LogEntry {
     }
 }
 
-/// Clears the flags `failed` and `converging` in a document, and their message. This prepares it for a call.
+/// Clears the flags `failed` and `converging` in a document, and their message. This prepares the document
+/// for a call.
 pub fn clear_complaint(document: &mut Value) {
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
     let flags = status.get_mut("flags").and_then(Value::as_object_mut);
@@ -347,8 +348,8 @@ mod tests {
 
     proptest! {
         /// A plain status replaces the whole status. A path changes only its own field. A flag that was never
-        /// written is false. The same holds for the status of an interface, which is independent of the
-        /// status of the instance.
+        /// written is false. All of this also applies to the status of an interface, which is independent of
+        /// the status of the instance.
         #[test]
         fn a_status_is_what_updates_have_written(writes in writes(), others in writes()) {
             let (mut document, mut status) = (json!({}), Status::default());

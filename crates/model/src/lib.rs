@@ -30,7 +30,7 @@
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
 //! | [`document`] | documents of other crates, with a revision |
 //! | [`request`] | intents that are queued for another process |
-//! | [`rename`] | records with another name of their assembly |
+//! | [`rename`] | renaming of an assembly in its records |
 //! | [`retention`] | the retention of an assembly's history |
 //!
 //! ```

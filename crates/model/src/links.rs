@@ -18,7 +18,7 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
-    /// Adds an item to the node that is not closed yet.
+    /// Adds an item to the current node, which is not closed yet.
     pub fn push(&mut self, item: T) {
         self.items.push(item);
     }
@@ -90,8 +90,8 @@ impl<T: Copy> Links<T> {
             return Self { starts: vec![0; nodes + 1], items: Vec::new() };
         };
         // The items of node n are counted at n + 2. After the prefix sums, n + 1 holds the position of n's
-        // next item. Each placed item increments it. In the end, it is the end of n's items and the start of
-        // the items of n + 1.
+        // next item. Each placed item increments that position. In the end, n + 1 holds the end of n's items,
+        // which is the start of the items of n + 1.
         let mut starts = vec![0_u32; nodes + 2];
         for (node, _) in pairs.clone() {
             starts[node as usize + 2] += 1;

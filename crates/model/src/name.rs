@@ -32,7 +32,8 @@ static WORD: LazyLock<Regex> =
 /// The maximum number of a name's characters in a message.
 const SHOWN: usize = 200;
 
-/// Returns the beginning of a name, for messages. A name can be as long as its document.
+/// Returns the beginning of a name, for messages. An invalid name may be very long: only the size of its
+/// document limits it.
 fn beginning(name: &str) -> String {
     match name.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &name[..end]),
@@ -60,7 +61,7 @@ pub enum NameError {
         /// Its length in characters.
         length: usize,
     },
-    /// The name contains a forbidden character, or begins or ends with one that is forbidden there.
+    /// The name contains a forbidden character, or a character that is forbidden at its beginning or end.
     #[error(
         "the {kind} name `{}` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`",
         beginning(name)
@@ -149,21 +150,22 @@ fn check_free(kind: &'static str, name: &str) -> Result<(), NameError> {
 }
 
 checked_text! {
-    /// The name of an assembly in its store: 1 to 50 characters, as `h_bta`.
+    /// The name of an assembly in its store: 1 to 50 characters, for example `h_bta`.
     AssemblyName: NameError = |name| {
         check_word("assembly", name)?;
         check_length("assembly", name)?;
         check_reserved("assembly", name)
     };
 
-    /// The name of an entry of a composition or of `references`, as `balancer`. It can have any length, but
-    /// contains no dot and is not a reserved word.
+    /// The name of an entry of a composition or of `references`, for example `balancer`. It can have any
+    /// length, but contains no dot and is not a reserved word.
     ComponentName: NameError = |name| {
         check_word("component", name)?;
         check_reserved("component", name)
     };
 
-    /// The key of a node in a group whose nodes have keys, as `rack1`. It has the form of a component's name.
+    /// The key of a node in a group whose nodes have keys, for example `rack1`. It has the form of a
+    /// component's name.
     NodeKey: NameError = |key| {
         check_word("key", key)?;
         check_reserved("key", key)
@@ -172,19 +174,19 @@ checked_text! {
     /// The name of a property: any text without blanks. Resource descriptors may use dots, with a warning.
     PropertyName: NameError = |name| check_free("property", name);
 
-    /// The name of an operation of a resource or assembly, as `AddBalancedHttpServer`.
+    /// The name of an operation of a resource or assembly, for example `AddBalancedHttpServer`.
     OperationName: NameError = |name| check_free("operation", name);
 
-    /// The name of a command of a resource, as `backup`.
+    /// The name of a command of a resource, for example `backup`.
     CommandName: NameError = |name| check_free("command", name);
 
-    /// The name of a relationship within its assembly, as `third-relationship`.
+    /// The name of a relationship within its assembly, for example `third-relationship`.
     RelationshipName: NameError = |name| check_free("relationship", name);
 
-    /// The name of a metric of a resource or assembly, as `lb_load`.
+    /// The name of a metric of a resource or assembly, for example `lb_load`.
     MetricName: NameError = |name| check_free("metric", name);
 
-    /// The name of a policy within its descriptor, as `scaleStreamer`.
+    /// The name of a policy within its descriptor, for example `scaleStreamer`.
     PolicyName: NameError = |name| check_free("policy", name);
 
     /// The kind of a driver, as resource descriptors spell it: `script`, `noop`.
@@ -233,7 +235,8 @@ impl ElementName {
         AssemblyName(self.root().into())
     }
 
-    /// Returns the name without the assembly, as `B__2`. For the assembly itself, returns its own name.
+    /// Returns the name without the assembly, for example `B__2`. For the assembly itself, returns its own
+    /// name.
     pub fn local(&self) -> &str {
         self.separator().map_or(self.0.as_str(), |at| &self.0[at + SEPARATOR.len()..])
     }
@@ -337,7 +340,7 @@ impl FromStr for DescriptorKind {
     }
 }
 
-/// The name of a descriptor, `kind::name::version`, as `resource::c_balancer::1.0`.
+/// The name of a descriptor, `kind::name::version`, for example `resource::c_balancer::1.0`.
 ///
 /// Copies share the content, because many elements and records have the same descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -165,7 +165,7 @@ pub struct Policy {
     pub metric: MetricSource,
     /// The element that it acts on: the group to scale, or the resource to heal.
     pub target: ElementName,
-    /// Its settings, as `scaleOut_threshold` and `smoothing`.
+    /// Its settings, for example `scaleOut_threshold` and `smoothing`.
     pub properties: IndexMap<PropertyName, Property>,
     /// The place of its declaration.
     pub origin: Option<Origin>,

@@ -63,7 +63,7 @@ pub struct AssemblyRecord {
     /// The assemblies that it references, including those that an unfinished change no longer references.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,
-    /// The assembly that it belongs to, such as the factory of an application. It never changes.
+    /// The assembly that it belongs to, such as the factory of an application. The owner never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<AssemblyName>,
     /// The published application that it was launched from; `None` for an assembly with a descriptor.

@@ -1,7 +1,7 @@
 //! The references of a topology's values, by position.
 //!
-//! Each name is looked up once, when the topology is created. There, the memory accesses of consecutive
-//! look-ups overlap. A look-up during resolving would have to wait for its access.
+//! Each name is looked up once, when the topology is created. At that time, the memory accesses of
+//! consecutive look-ups overlap. A look-up during resolving would have to wait for each access.
 
 use indexmap::IndexMap;
 

@@ -1,4 +1,4 @@
-//! Records with another name of their assembly.
+//! Renaming of an assembly in its records.
 //!
 //! Names of assemblies, elements and secrets serialize under the names of their types. So a [`Renaming`]
 //! finds all of them in any record, and no record type has to list its names.

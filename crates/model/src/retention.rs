@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct Retention {
     /// The number of newest processes, and of newest versions, that are kept at any age.
     pub keep: usize,
-    /// The maximum age at which all processes and versions are kept.
+    /// The age up to which all processes and versions are kept.
     pub older: Age,
 }
 
@@ -29,7 +29,7 @@ const DAY: u64 = 24 * 60 * 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Age(pub Duration);
 
-/// An error of an invalid duration.
+/// The error for an invalid duration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected a number with a unit, such as 90d, 12h, 30m or 10s")]
 pub struct AgeError;

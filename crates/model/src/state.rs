@@ -12,7 +12,7 @@ use thiserror::Error;
 /// rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum State {
-    /// It does not exist yet, or no longer. TNC-O calls this state `null`.
+    /// It does not exist yet, or no longer exists. TNC-O calls this state `null`.
     #[default]
     Absent,
     /// Its infrastructure exists.
@@ -77,7 +77,7 @@ impl fmt::Display for State {
     }
 }
 
-/// An error of a word that is no state, transition or modifier.
+/// The error for a word that is not a valid state, transition or modifier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{word}` is no {kind}: one of {expected}")]
 pub struct WordError {
@@ -160,7 +160,8 @@ pub enum Transition {
     Uninstall,
     /// Created → Absent.
     Delete,
-    /// Absent → Active. It takes over an existing instance, in place of the transitions from Create to Start.
+    /// Absent → Active. This transition takes over an existing instance, instead of the transitions from
+    /// Create to Start.
     Adopt,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A descriptor's version consists of one or more numbers and keeps its spelling: `1.0` and `1.0.0` are equal
 //! but print differently. The crate `semver` compares versions and ranges of up to three parts. `Bounds`
-//! compares longer ones. A test shows that both give the same answers.
+//! compares longer ones. A test shows that both agree on versions of up to three parts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
 
-/// An error of an invalid version or range.
+/// The error for an invalid version or range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VersionError {
@@ -33,7 +33,7 @@ pub enum VersionError {
     },
 }
 
-/// A version of one or more numbers, as `1.0`.
+/// A version of one or more numbers, for example `1.0`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
@@ -122,7 +122,7 @@ impl From<Version> for String {
     }
 }
 
-/// A range of versions, as `^1.0`.
+/// A range of versions, for example `^1.0`.
 ///
 /// The grammar is that of the crate `semver`, extended to versions of any number of parts. It has the
 /// comparators `^`, `~`, `=`, `>`, `>=`, `<`, `<=` and the wildcards `1.*` and `1.x`. Commas or blanks
@@ -168,7 +168,7 @@ impl Bounds {
         low && high
     }
 
-    /// Parses one comparator, as `~1.2`.
+    /// Parses one comparator, for example `~1.2`.
     fn parse(comparator: &str) -> Result<Self, String> {
         const SIGNS: [&str; 7] = ["^", "~", ">=", "<=", ">", "<", "="];
         let sign = SIGNS.into_iter().find(|sign| comparator.starts_with(sign)).unwrap_or("");

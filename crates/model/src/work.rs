@@ -116,7 +116,7 @@ impl Work {
         }
     }
 
-    /// Returns the element that it changes: of a relationship the target, and of a pause the group.
+    /// Returns the element that it changes. For a relationship this is the target, and for a pause the group.
     pub fn element(&self) -> &ElementName {
         match self {
             Self::Transition { element, .. } | Self::Command { element, .. } | Self::Package { element } => {
@@ -223,17 +223,17 @@ pub enum Reason {
     Relationship {
         /// The relationship.
         relationship: RelationshipName,
-        /// The demand, as `source A must be Active (post)`.
+        /// The demand, for example `source A must be Active (post)`.
         rule: String,
         /// The place where it is declared.
         origin: Option<Origin>,
     },
     /// All parts complete a phase before any enters the next.
     Phase {
-        /// The condition that holds then, as `all parts are Installed`.
+        /// The condition that holds after the phase, for example `all parts are Installed`.
         label: String,
     },
-    /// A batch begins when the one before is Active.
+    /// A batch begins when the nodes of the previous batch are Active.
     Batch(Batch),
     /// An element is inside another.
     Nesting {

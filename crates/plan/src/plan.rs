@@ -78,7 +78,7 @@ pub enum Task<W> {
 }
 
 impl<W> Task<W> {
-    /// Tells whether it is a barrier.
+    /// Tells whether the task is a barrier.
     pub fn is_barrier(&self) -> bool {
         matches!(self, Self::Barrier(_))
     }

@@ -6,7 +6,7 @@ use crate::plan::{Plan, StepNumber};
 
 impl<W, R> Plan<W, R> {
     /// Returns the longest chain of working steps in which each waits for the previous one, directly or
-    /// through barriers. No execution takes less time than this chain.
+    /// through barriers. Every execution takes at least as long as this chain.
     pub fn critical_path(&self) -> Vec<StepNumber> {
         let depths = self.depths();
         let depth = |step: StepNumber| (depths[index(step)], Reverse(step));

@@ -21,7 +21,7 @@ impl Draft {
         (0..u32::MAX as usize).map(Self::at)
     }
 
-    /// Returns the number of steps that were added before it.
+    /// Returns the number of steps that were added before this one.
     pub fn place(self) -> usize {
         self.0.get() as usize - 1
     }

@@ -1,4 +1,4 @@
-//! Explanations of a step: its waits with their reasons, and those of the steps that it waits for.
+//! Explanations of a step: its waits with their reasons, and the waits of the steps that it waits for.
 
 use std::collections::HashSet;
 

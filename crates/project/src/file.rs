@@ -424,7 +424,7 @@ fn source_of(reader: &mut Reader<'_>, key: &str, node: &Node) -> Option<SecretSo
     Some(SecretSource::Env(text.to_owned()))
 }
 
-/// Reads `existing`, and refuses entries that no reference could distinguish.
+/// Reads `existing`, and refuses entries that a reference could not distinguish from each other.
 fn existing(reader: &mut Reader<'_>, node: &Node) -> (Vec<Existing>, Vec<PackageOf>) {
     let (mut found, mut packages) = (Vec::new(), Vec::new());
     let mut seen: HashMap<_, Span> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Resolution of a path that the user gives to the file of an assembly.
+//! Finds the descriptor file of an assembly by a path that the user gives.
 
 use std::path::{Path, PathBuf};
 

@@ -39,7 +39,7 @@ const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
 };
 
-/// The patterns of a package. The last one that matches a path decides.
+/// The patterns of a package. The last pattern that matches a path decides.
 #[derive(Debug, Default)]
 pub(crate) struct Ignored(Vec<Rule>);
 
@@ -92,7 +92,7 @@ impl Ignored {
         }
     }
 
-    /// Tells whether a path, relative to the package folder, is no part of the package.
+    /// Tells whether a path, relative to the package folder, is excluded from the package.
     pub(crate) fn has(&self, path: &str, is_folder: bool) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let matches = |rule: &&Rule| {

@@ -8,7 +8,7 @@ use windlass_source::section;
 /// A section of `windlass.yaml`.
 pub(crate) type Section = windlass_source::keys::Section<Form>;
 
-/// The form of a value, as far as a schema can tell it. A value of an optional key may be null.
+/// The form of a value, as far as a schema can express it. A value of an optional key may be null.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// The version of the document.
@@ -130,7 +130,7 @@ section! {
 mod tests {
     use super::*;
 
-    /// The executor reads these.
+    /// The executor parses the limits, so the keys must be its own.
     #[test]
     fn the_limits_of_jobs_are_those_of_the_executor() {
         assert_eq!(JOB_LIMITS.names, windlass_executor::Bounds::KEYS);

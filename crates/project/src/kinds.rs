@@ -15,7 +15,7 @@ use crate::codes;
 /// The key of a location's image.
 pub(crate) const IMAGE: &str = "image";
 
-/// A kind of runtime, as far as the settings of a location are concerned.
+/// A kind of runtime: its name, and the settings that it accepts in a location.
 pub trait RuntimeKind: Send + Sync {
     /// Returns its name: the value of `runtime` in a location.
     fn name(&self) -> &str;
@@ -32,8 +32,8 @@ pub trait RuntimeKind: Send + Sync {
         Vec::new()
     }
 
-    /// Checks a location of this kind, and copies settings into the fields of the location that they set. Its
-    /// [`settings`](Location::settings) contains only keys of [`settings`](Self::settings). By default every
+    /// Checks a location of this kind, and copies each setting to the field of the location that it sets.
+    /// [`Location::settings`] contains only keys that [`settings`](Self::settings) returns. By default every
     /// location is accepted.
     fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
         let _ = location;
@@ -144,8 +144,8 @@ impl RuntimeKinds {
 
     /// Sets the kind and the settings of a location, and returns all reasons why they do not match.
     ///
-    /// Without `wanted`, chooses the kind that accepts the most of the location's keys; of several, the
-    /// first. Settings that the kind does not accept are left out.
+    /// Without `wanted`, chooses the kind that accepts the most keys of the location, or the first of several
+    /// such kinds. Settings that the kind does not accept are left out.
     pub fn fit(
         &self,
         location: &mut Location,
@@ -184,7 +184,7 @@ impl RuntimeKinds {
         misfits
     }
 
-    /// Returns the kind that accepts the most of some keys; of several, the first.
+    /// Returns the kind that accepts the most of some keys, or the first of several such kinds.
     fn usual(&self, keys: &[&str]) -> Option<&dyn RuntimeKind> {
         self.iter().min_by_key(|kind| keys.iter().filter(|key| !has(*kind, key)).count())
     }

@@ -48,8 +48,7 @@ struct Part {
 }
 
 impl Part {
-    /// Finds the part whose package has a path relative to this one. The path consists of pairs of `Contains`
-    /// and a folder.
+    /// Finds the part whose package is at a path relative to this part, such as `Contains/db/Contains/disk`.
     fn below(&self, way: &Path) -> Option<&Self> {
         let names: Option<Vec<&str>> = way.iter().map(|name| name.to_str()).collect();
         let mut part = self;

@@ -45,8 +45,8 @@ pub(crate) fn read(
     Ok(Package::new(name.clone(), bindings(resource), files_in(folder)?))
 }
 
-/// Reads the package in a folder: `resource.yaml` or `Definitions/lm/resource.yaml` with its files. `None` if the
-/// folder has no resource descriptor.
+/// Reads the package in a folder: `resource.yaml` or `Definitions/lm/resource.yaml` with its files. Returns
+/// `None` if the folder contains no resource descriptor.
 ///
 /// # Errors
 /// If the descriptor has errors, a file can't be read, or a file is not allowed in a package.

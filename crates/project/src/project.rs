@@ -212,8 +212,8 @@ impl Project {
         Ok(location)
     }
 
-    /// Adds the variables that the jobs of a location inherit. `variables` is the environment. `environment`
-    /// of the location takes precedence, and variables that are not set are left out.
+    /// Adds the variables that the jobs of a location inherit from the environment `variables`. A variable
+    /// under `environment` of the location takes precedence. Variables that are not set are left out.
     #[must_use]
     pub fn with_environment(
         &self,

@@ -1,6 +1,6 @@
 //! The JSON Schema of `windlass.yaml`, for editors and other tools.
 //!
-//! It is made from the reader's own tables of keys, and is as strict as the reader where a schema can be.
+//! It is generated from the reader's own tables of keys, and is as strict as a schema can be.
 
 use std::sync::Arc;
 

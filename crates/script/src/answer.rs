@@ -35,8 +35,8 @@ pub(crate) struct Printed<'a> {
     pub(crate) call: &'a Call,
     /// The natural ids of all instances in the input document; a launch ignores them.
     pub(crate) asked: &'a BTreeSet<&'a str>,
-    /// Whether the answer notes instances in the output that were not requested. Only one call of a batch
-    /// does so.
+    /// Whether the answer contains notes about instances in the output that were not requested. That is so
+    /// for only one call of a batch.
     pub(crate) notes_others: bool,
 }
 
@@ -114,8 +114,8 @@ impl Printed<'_> {
         vec![Diagnostic::error(code, message).at(output.source.place(said.span)).help(help)]
     }
 
-    /// Returns the update. Fails if the update assigns the instance to another request. Only a launch has to
-    /// name its request.
+    /// Returns the update. Fails if the update assigns the instance to another request. Only the output of a
+    /// launch has to name its request.
     fn checked_id(&self, said: &Said, place: &Place) -> Result<Update, Vec<Diagnostic>> {
         let own = self.call.instance.as_str();
         match said.instance_id() {
@@ -129,8 +129,8 @@ impl Printed<'_> {
         }
     }
 
-    /// Warns if a plain field replaces all output properties. A script that reports a metric with a plain
-    /// field deletes output properties that other instances read.
+    /// Warns if a field without an update operator replaces all output properties. For example, a script that
+    /// reports a metric in this way deletes output properties that other instances read.
     fn lost_outputs(&self, said: &Said, update: &Update, place: &Place) -> Option<Diagnostic> {
         if *self.role == Role::Launch {
             return None;

@@ -14,10 +14,10 @@ use crate::scripts::{FOLDER, SCRIPT};
 
 /// Returns the package of an application or a factory.
 ///
-/// `files` have paths relative to the folder of the scripts. The manifest names a script by a path: that of
-/// one of `files`, or else that of a program of the image. The package maps launch to Install, destroy to
-/// Uninstall, and the health check to Integrity. A command is named by the id of its pin. The only script of
-/// a factory is its discovery.
+/// `files` have paths relative to the folder of the scripts. The manifest names a script by a path: the path
+/// of one of `files`, or otherwise the path of a program in the image. The package maps launch to Install,
+/// destroy to Uninstall, and the health check to Integrity. A command is named by the id of its pin. The only
+/// script of a factory is its discovery.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "the parsed text is a constant of the right form")]
 pub fn application_package(
@@ -51,7 +51,7 @@ pub fn application_package(
         Role::Factory(factory) => {
             let discovery = factory.discovery.iter().flat_map(|discovery| script(&discovery.script.value));
             bindings.queries = discovery.collect();
-            // Its values are read by the calls of its applications, so a change of them is no call.
+            // The calls of its applications read the values of a factory, so a change of them needs no call.
             let none = Binding {
                 driver: Noop.kind(),
                 infrastructure: vec!["*".to_owned()],

@@ -79,8 +79,8 @@ impl Driver for Script {
         Some(Nature { effect: settings.effect, observable, batch, timeout: settings.timeout, names })
     }
 
-    /// Returns how long a health check may report the results of an application's command. `None` if the
-    /// command has no results, or the package no health check.
+    /// Returns how long a health check may report the results of an application's command. Returns `None` if
+    /// the command has no results, or the package has no health check.
     fn late_results(&self, package: &Package, command: &CommandName) -> Option<Duration> {
         let (interface, pin) = command.as_str().split_once('.')?;
         let pins = package.pins()?.0.iter().find(|(name, _)| name.as_str() == interface)?.1;
@@ -89,7 +89,7 @@ impl Driver for Script {
         (has_results && scripts::health_check(package).is_some()).then_some(self.timeouts.results)
     }
 
-    /// Returns `true`: scripts of any package know an instance by its natural id.
+    /// Returns `true`: the scripts of the new package identify an instance by the same natural id.
     fn keeps(&self, _: &Package, _: &Package) -> bool {
         true
     }

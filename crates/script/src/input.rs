@@ -31,8 +31,8 @@ use crate::style::{Adapter, Notation};
 /// | command | `instances: {<id>: {configuration, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
 ///
 /// The table describes the documents of a resource. The documents of an application are exactly those of the
-/// protocol. The value of an instance is `null` for destroy and health check. A command has no configuration
-/// beside it. Pins have their bare ids, without `properties.`. A command is written
+/// protocol: the value of an instance is `null` for destroy and health check. For a command, it contains no
+/// `configuration`. Pins have their bare ids, without `properties.`. A command is written
 /// `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
 pub(crate) fn document(role: &Role, call: &Call) -> Value {
     let mut document = Map::new();

@@ -56,7 +56,7 @@ pub(crate) fn described() -> Vec<Setting> {
     described
 }
 
-/// The default timeouts: those of scripts whose resource descriptor sets none.
+/// The default timeouts, for scripts whose resource descriptor sets none.
 ///
 /// The entry of the driver in `windlass.yaml` sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Timeouts {
         ]
     }
 
-    /// Returns the timeouts, of which those in `given` are replaced.
+    /// Returns the timeouts, with those in `given` replaced by the given values.
     ///
     /// # Errors
     /// All values that are not durations.

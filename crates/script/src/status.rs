@@ -9,8 +9,9 @@ use windlass_update_ops::{Op, Path, Update};
 pub(crate) struct StatusSaid {
     /// The status after the update.
     pub status: Status,
-    /// Whether the update sets all three flags to false, which means that the instance no longer exists.
-    /// Setting a single flag to false does not mean that, even if the others already are false.
+    /// Whether the update sets all three flags to false, which means that the instance no longer exists. An
+    /// update that sets only a single flag to false does not mean that, even if the other flags are already
+    /// false.
     pub gone: bool,
 }
 
@@ -75,8 +76,8 @@ mod tests {
     }
 
     proptest! {
-        /// An instance is gone if and only if an update itself makes all three flags false: as a field that has
-        /// flags, as the record of flags, or flag by flag. The status before has no effect on it.
+        /// An instance is gone if and only if an update itself makes all three flags false: as a field that
+        /// has flags, as the record of flags, or flag by flag. The previous status has no effect on it.
         #[test]
         fn only_an_explicit_status_says_gone(
             before in prop::array::uniform3(any::<bool>()),

@@ -214,7 +214,7 @@ impl RedactedStream {
         self.found.push_back((start, end));
     }
 
-    /// Returns all bytes before an offset of the stream, masked.
+    /// Returns all bytes of the stream before an offset, masked.
     fn give_out(&mut self, until: usize) -> Vec<u8> {
         let start = self.read - self.held.len();
         let mut out = Vec::with_capacity(until - start);

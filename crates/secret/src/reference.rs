@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-/// The opaque id of a secret value in the store, which replaces the value in records.
+/// The opaque id of a secret value in the store. Records contain the id instead of the value.
 ///
 /// 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. It is displayed as
 /// `secret:<id>`, and represented in JSON data by the marker `{"$secret": "<id>"}`.

@@ -18,7 +18,7 @@ const TAG_LENGTH: usize = 16;
 /// Length of a sealed empty value in bytes.
 const SHORTEST: usize = 1 + NONCE_LENGTH + TAG_LENGTH;
 const VERSION: u8 = 1;
-/// Prefix of the authenticated data, followed by the id, so that no value can be used under another's name.
+/// Prefix of the authenticated data. The id follows it, so that a value can't be opened under another id.
 const DOMAIN: &[u8] = b"windlass secret v1\0";
 
 /// The key that seals secrets: 32 bytes, in a file as one line of 64 hexadecimal digits (or of base64).

@@ -81,7 +81,8 @@ fn escaped(text: &str) -> [String; 4] {
 }
 
 /// Returns the base64 forms: alone, and as part of a longer text. In a longer text the first and last
-/// characters depend on the adjacent bytes. The others depend on the offset of the value modulo three.
+/// characters depend on the adjacent bytes. The other characters depend on the offset of the value modulo
+/// three.
 fn base64(value: &[u8]) -> Vec<String> {
     let mut out = Vec::new();
     for engine in [STANDARD, URL_SAFE] {

@@ -29,7 +29,7 @@ use serde::{Serialize, Serializer};
 
 /// A stable code such as `WL0001`.
 ///
-/// Only [`codes!`](crate::codes!) creates one, so that each has a title and an explanation.
+/// Only [`codes!`](crate::codes!) creates codes, so that each code has a title and an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(&'static str);
 
@@ -58,7 +58,7 @@ impl Serialize for Code {
     }
 }
 
-/// The explanation of a code: the page that `--explain` shows.
+/// The explanation of a code: the page that `windlass explain` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CodeInfo {

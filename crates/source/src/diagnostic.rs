@@ -134,7 +134,7 @@ impl Diagnostic {
         }
     }
 
-    /// Tells whether it is an error.
+    /// Tells whether the severity is error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -62,8 +62,8 @@ impl Diagnostics {
         self.kept.beside(severity) >= Self::MOST
     }
 
-    /// Tells whether the limit for this severity is reached, and if so counts one more. The caller then needs
-    /// not create the diagnostic.
+    /// If the limit for this severity is reached, counts an omitted diagnostic and returns `true`. The caller
+    /// then need not create the diagnostic.
     pub fn leaves_out(&mut self, severity: Severity) -> bool {
         let full = self.is_full(severity);
         if full {
@@ -72,7 +72,7 @@ impl Diagnostics {
         full
     }
 
-    /// Adds a diagnostic regardless of the limit: it explains why reading has ended.
+    /// Adds the diagnostic that explains why reading has ended, regardless of the limit.
     pub(crate) fn keep(&mut self, diagnostic: Diagnostic) {
         *self.kept.of(diagnostic.severity) += 1;
         self.list.insert(self.end(), diagnostic);
@@ -83,8 +83,8 @@ impl Diagnostics {
         self.list.len() - usize::from(self.noted != SeverityCounts::default())
     }
 
-    /// Updates the note about omitted diagnostics. An update costs more than a count, so most additions only
-    /// count.
+    /// Updates the note about omitted diagnostics. Most additions only increase a count, because an update of
+    /// the note costs more.
     fn settle(&mut self) {
         if self.noted != self.rest {
             self.list.truncate(self.end());
@@ -98,15 +98,15 @@ impl Diagnostics {
         self.count(Severity::Error) > 0
     }
 
-    /// Returns the number of diagnostics of this severity, including omitted ones. The note that counts them
-    /// is excluded.
+    /// Returns the number of diagnostics of this severity, including omitted ones. The note about omitted
+    /// diagnostics is not counted.
     pub fn count(&self, severity: Severity) -> usize {
         let (mut kept, mut rest) = (self.kept, self.rest);
         *kept.of(severity) + *rest.of(severity)
     }
 
-    /// Sorts the diagnostics by file, offset, severity and code; those without a place come first. The note
-    /// about omitted diagnostics stays last.
+    /// Sorts the diagnostics by file, offset, severity and code. Diagnostics without a place come first. The
+    /// note about omitted diagnostics stays last.
     pub fn sort(&mut self) {
         self.settle();
         let end = self.end();

@@ -15,8 +15,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Default maximum size of a document in bytes: 16 MiB.
 pub const MAX_SIZE: usize = 16 << 20;
 
-/// Returns the value of a file that contains only this value: its text, without the line break after a single
-/// line.
+/// Returns the value in the text of a file that contains only this value. If the text is a single line, its
+/// line break is removed.
 ///
 /// Editors and `echo` end a line with a line break that is no part of a password. A text of several lines,
 /// such as a key or a certificate, is returned unchanged: programs refuse a key without its last line break.
@@ -46,7 +46,7 @@ pub enum ReadError {
     Io(io::Error),
     /// The path is a folder.
     Folder,
-    /// The path is a named pipe, a device or a socket, given as a noun.
+    /// The path is a named pipe, a device or a socket. The text is its kind with an article: `a device`.
     NotAFile(&'static str),
     /// The path is a link to a missing file.
     DanglingLink(PathBuf),
@@ -152,7 +152,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String, ReadError> {
 /// Opens a regular file, and returns it with its length. For callers that read a part of it, or stream it.
 ///
 /// # Errors
-/// The errors of [`read`], except the size.
+/// The errors of [`read`], except [`ReadError::TooLarge`].
 pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
     let inherited = is_inherited(path);
     let seen = path.metadata().map_err(|error| why(path, error))?;

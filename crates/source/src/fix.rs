@@ -38,9 +38,9 @@ pub struct Edit {
 
 /// Applies fixes to the text that they were created for.
 ///
-/// A fix is applied completely or not at all. It is skipped if it overlaps an earlier one (a second check
-/// reports it again), or if its spans are not in this text. Equal edits of several fixes are applied once.
-/// All other bytes stay unchanged.
+/// A fix is applied completely or not at all. A fix is skipped if it overlaps an earlier fix, or if its spans
+/// are not in this text. A second check reports the problem of a skipped fix again. Equal edits of several
+/// fixes are applied once. All other bytes stay unchanged.
 ///
 /// ```
 /// use windlass_source::{Fix, Span, apply_fixes};

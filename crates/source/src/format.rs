@@ -1,8 +1,8 @@
 //! Formats the layout of a YAML text: indentation, and blanks at the end of lines.
 //!
-//! Each block entry is indented by two columns more than the collection around it. All other lines move with the
-//! entry that they belong to. Comments, quotes, flow collections, the order of keys and the blanks within a line
-//! stay, so a comment behind a value and a column of values keep their form.
+//! Each block entry is indented by two columns more than the collection around it. All other lines move with
+//! the entry that they belong to. Comments, quotes, flow collections, the order of keys and the blanks within
+//! a line stay. So comments behind values, and values that are aligned in a column, keep their form.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::{Diagnostic, Diagnostics, Severity, Source, codes};
 /// Columns between a collection and its entries.
 const STEP: usize = 2;
 
-/// Returns a YAML text with its layout formatted. Its data and its comments are the same.
+/// Returns a YAML text with its layout formatted. The layout doesn't change the data and the comments.
 ///
 /// ```
 /// use windlass_source::{Source, formatted};
@@ -27,8 +27,8 @@ const STEP: usize = 2;
 ///
 /// # Errors
 ///
-/// The problems of the text if it can't be read. Also [`codes::NOT_FORMATTED`] if another layout could change its
-/// data.
+/// The problems of the text if it can't be read. Also [`codes::NOT_FORMATTED`] if another layout could change
+/// the data of the text.
 pub fn formatted(source: &Arc<Source>) -> Result<String, Diagnostics> {
     let loaded = load(source, &LoadOptions::default());
     if loaded.diagnostics.has_errors() {
@@ -60,8 +60,8 @@ struct Layout<'s> {
     starts: BTreeMap<usize, (usize, usize)>,
     /// First and last lines of block scalars, whose blanks are data.
     blocks: Vec<(usize, usize)>,
-    /// Lines of other multi-line values, except the first. A `#` there moves with the value, not as a
-    /// comment.
+    /// Lines of other multi-line values, except the first line of each. A line that begins with `#` moves
+    /// with the value here, not like a comment.
     inside: Vec<(usize, usize)>,
 }
 
@@ -94,8 +94,8 @@ impl Layout<'_> {
                 for entry in mapping {
                     let (line, old) = self.at(entry.key.span().start);
                     self.entry(line, old, column);
-                    // No block entry begins in the line of its key, so the entries of this value are
-                    // indented.
+                    // A block entry never begins in the line of its parent key, so the entries of this value
+                    // are indented.
                     self.node(&entry.value, column + STEP);
                 }
             }
@@ -118,8 +118,8 @@ impl Layout<'_> {
         (1..=first.0).rev().find_map(|line| Some((line, begin(line)?))).unwrap_or(first)
     }
 
-    /// Records an item of a block sequence, whose `-` are in the column `dash.1` from line `dash.0` on. Returns
-    /// the line of its `-`.
+    /// Records an item of a block sequence. Its `-` is in column `dash.1`, in line `dash.0` or below. Returns
+    /// the line of the `-`.
     fn item(&mut self, item: &Node, dash: (usize, usize), column: usize) -> usize {
         let (from, old) = dash;
         let (start, within) = self.at(item.span().start);

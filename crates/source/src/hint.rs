@@ -3,7 +3,7 @@
 use crate::{Diagnostic, Fix, Place, Span, nearest};
 
 /// Adds the nearest valid name to a diagnostic, if one is near. If no other name is as near, and the wrong
-/// name occurs once at the diagnostic's place, it also adds a fix. So set the place first.
+/// name occurs once at the diagnostic's place, it also adds a fix. So set the place before this call.
 pub fn did_you_mean<'a>(
     diagnostic: Diagnostic,
     name: &str,

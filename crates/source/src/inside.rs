@@ -1,7 +1,7 @@
 //! Maps offsets of a scalar's text to offsets of the source.
 //!
-//! Escapes, folding and indentation make the text differ from its source. Both are walked in parallel: each
-//! notation defines which source bytes produce the next character of the text.
+//! Escapes, folding and indentation make the text differ from its source. A parallel walk over text and
+//! source matches them: each notation defines which source bytes produce the next character of the text.
 
 use std::ops::Range;
 
@@ -173,7 +173,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Walks a run of spaces and line breaks, which produces one space or some line breaks.
+    /// Matches a run of spaces and line breaks with its result in the text: one space, or line breaks.
     fn fold(&mut self, raw: usize) {
         let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
         // The first break produces the space, unless it follows an escaped one.
@@ -237,7 +237,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Walks a run of line breaks in the source, which produces a run of line breaks or one space.
+    /// Matches a run of line breaks in the source with its result in the text: one space, or line breaks.
     fn breaks(&mut self, indent: usize) {
         let before = self.at;
         let mut end = self.at;

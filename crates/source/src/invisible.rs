@@ -11,7 +11,7 @@ pub(crate) fn is_false_blank(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// Returns the name of such a character.
+/// Returns the name of an invisible character, or of one that looks like a space.
 pub(crate) fn name(c: char) -> &'static str {
     match c {
         '\u{a0}' => "no-break space",

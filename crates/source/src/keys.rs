@@ -64,11 +64,11 @@ pub struct Section<F: 'static> {
 pub enum Body {
     /// A mapping.
     Mapping,
-    /// A mapping without other keys.
+    /// A mapping of only the declared keys.
     Strict,
     /// A mapping, or null for an empty one.
     OrNull,
-    /// A mapping without other keys, or null for an empty one.
+    /// A mapping of only the declared keys, or null for an empty one.
     StrictOrNull,
     /// Anything: a value other than a mapping is accepted with a warning.
     Anything,
@@ -80,7 +80,7 @@ pub struct Key<F> {
     pub name: &'static str,
     /// Form of its value.
     pub form: F,
-    /// Whether the section is wrong without it. The value of any other key may be null.
+    /// Whether the section must contain the key. The value of an optional key may be null.
     pub is_required: bool,
     /// Description.
     pub about: &'static str,

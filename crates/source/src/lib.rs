@@ -68,8 +68,8 @@
 //!
 //! From YAML 1.2: keys are text, so `1` and `"1"` are the same key, and a collection as a key is an error.
 //! Equal keys are an error, except with [`DuplicateKeys::LastWins`]. A plain `<<` merges, except with
-//! [`MergeKeys::Keep`]. A scalar is typed only where YAML 1.1 agrees ([`Reading::Script`]). A tag never
-//! produces anything but a core type.
+//! [`MergeKeys::Keep`]. A scalar is typed only where YAML 1.1 agrees ([`Reading::Script`]). A tag produces
+//! only core types.
 
 mod code;
 pub mod codes;

@@ -8,7 +8,7 @@ use serde::de::{Error, Expected, Unexpected};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub(crate) message: String,
-    /// Unknown name, with the known ones.
+    /// The unknown name, with the known names.
     pub(crate) unknown: Option<Unknown>,
 }
 

@@ -8,7 +8,7 @@ use crate::{Reading, Scalar, Span, Style};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     span: Span,
-    /// Boxed because it is rare, and the tree of a large document consists mostly of nodes.
+    /// Boxed because tags are rare, and the tree of a large document consists mostly of nodes.
     tag: Option<Box<Box<str>>>,
     kind: Kind,
 }
@@ -39,7 +39,8 @@ impl Node {
 
     /// Returns the span of the node. The span of a block collection extends from its first key or `-` to the
     /// end of its last value. The span of a block scalar extends from its first character after the
-    /// indentation to its last visible one. An omitted value has the empty span after its `:` or `-`.
+    /// indentation to its last visible character. The span of an omitted value is empty, directly after the
+    /// `:` or `-`.
     pub fn span(&self) -> Span {
         self.span
     }
@@ -99,13 +100,13 @@ impl Node {
         }
     }
 
-    /// Returns the value of a key, if this is a mapping that has it.
+    /// Returns the value of a key, if this node is a mapping that contains the key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_mapping()?.get(key)
     }
 
-    /// Tells whether it is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a tag
-    /// that makes it text.
+    /// Tells whether the node is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a
+    /// tag that makes it text.
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(|scalar| crate::reading::is_null(scalar, self.tag()))
     }

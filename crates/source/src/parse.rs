@@ -11,7 +11,7 @@ use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, listed, su
 /// The target of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'n> {
-    /// Node, or the innermost existing one on the path.
+    /// The node of the path, or the innermost existing node on it.
     pub node: &'n Node,
     /// Key of the node, unless it is an item or the root.
     pub key: Option<&'n Key>,
@@ -49,9 +49,9 @@ impl Node {
 
     /// Deserialises the node as a typed document.
     ///
-    /// # Errors
-    /// One diagnostic, with the place of the value that doesn't match its type ([`codes::WRONG_TYPE`]). For
-    /// an unknown key it has the place of the key ([`codes::UNKNOWN_KEY`], with the nearest known one).
+    /// # Errors One diagnostic, with the place of the value that doesn't match its type
+    /// ([`codes::WRONG_TYPE`]). For an unknown key, the diagnostic has the place of the key
+    /// ([`codes::UNKNOWN_KEY`], with the nearest known one).
     pub fn parse<T: DeserializeOwned>(
         &self,
         source: &Arc<Source>,

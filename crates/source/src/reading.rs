@@ -6,8 +6,8 @@ use crate::{Scalar, SpiffScalar, Style};
 
 /// The conversion of scalars to data.
 ///
-/// Only plain scalars can be anything but text, and keys are always text. A number that neither `i64` nor
-/// `u64` nor `f64` represents exactly stays text, so no value is rounded silently.
+/// Without a tag, only plain scalars can become null, booleans or numbers. Keys are always text. A number
+/// that neither `i64` nor `u64` nor `f64` represents exactly stays text, so no value is rounded silently.
 ///
 /// | plain scalar | `Text` | `Script` | `Json` |
 /// |---|---|---|---|

@@ -13,7 +13,7 @@ pub struct Scalar {
 /// The notation of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
-    /// Without quotes: the only notation that can be anything but text.
+    /// Without quotes: the only notation that can mean null, a boolean or a number.
     Plain,
     /// `'…'`
     SingleQuoted,

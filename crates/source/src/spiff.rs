@@ -107,8 +107,8 @@ fn float(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// Formats a date or time as the original spiff does. Its layout does not use the reference date that its
-/// library requires, so the digits of the result are in a strange order.
+/// Formats a date or time as the original spiff does. The original's layout does not use the reference date
+/// that its library requires, so the digits of the result are in a strange order.
 fn date(text: &str) -> Option<String> {
     let (year, rest) = digits(text, 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;

@@ -41,9 +41,9 @@ const LOOK: usize = 2;
 
 /// As [`suggest`], and also tells whether no other candidate is as near.
 ///
-/// It takes a fraction of a microsecond for each candidate, and a few milliseconds at most. Beyond that, it
-/// returns the nearest candidate so far, and another may be as near. Names of more than 200 bytes have no
-/// near candidates.
+/// It takes a fraction of a microsecond for each candidate. A search that would take more than a few
+/// milliseconds ends early. It returns the nearest candidate so far, and `false`. Names of more than 200
+/// bytes have no near candidates.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {
     nearest_within(name, candidates, usize::MAX)
 }
@@ -64,7 +64,7 @@ pub fn suggest_within<'a>(
     nearest_within(name, candidates, edits).map(|(candidate, _)| candidate)
 }
 
-/// As [`nearest`], with a limit of edits in addition to that for the length of the name.
+/// As [`nearest`], with a further limit of edits. The limit for the length of the name still applies.
 fn nearest_within<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -155,9 +155,9 @@ impl Wanted {
         c as usize % Self::PLACES
     }
 
-    /// Returns a lower bound of the edits: each adds or removes at most one character, and a swap none. It
-    /// rejects most candidates at a much lower cost than the distance. The count stops once it exceeds
-    /// `most`.
+    /// Returns a lower bound of the edits: each edit adds or removes at most one character, and a swap none.
+    /// This bound rejects most candidates, and costs much less than the distance. The count stops once it
+    /// exceeds `most`.
     fn fewest_edits(&self, candidate: &str, most: usize) -> usize {
         if candidate.is_ascii() {
             // Nearly all candidates are ASCII, and most are rejected here.

@@ -19,7 +19,7 @@ pub struct Source {
     text: String,
     /// Byte offset at which each line starts; computed on first use.
     lines: OnceLock<Vec<u32>>,
-    /// Line of the last lookup, because the next lookup is mostly near.
+    /// Line of the last lookup. The next lookup is mostly near this line.
     near: AtomicUsize,
     /// Number of characters before every [`BLOCK`] of bytes; computed when a position in a long line is first
     /// needed.
@@ -115,8 +115,8 @@ impl Source {
         Place { source: Arc::clone(self), span }
     }
 
-    /// Returns line and column of a byte offset. An offset after the end counts as the end, one inside a
-    /// character as that character's start.
+    /// Returns line and column of a byte offset. An offset after the end counts as the end. An offset inside
+    /// a character counts as the start of that character.
     pub fn position(&self, offset: u32) -> Position {
         let offset = floor_char_boundary(&self.text, offset as usize);
         let line = self.line_index(offset);

@@ -7,8 +7,8 @@ use crate::value::{Node, Value};
 
 /// Returns the malformed expressions of a document, each with its path.
 ///
-/// While a document is processed, such a text is no error, since a stub may override it. It is an error if it
-/// remains in the result.
+/// A malformed expression is no error while a document is processed, since a stub may override it. It is an
+/// error if it remains in the result.
 ///
 /// ```
 /// use windlass_source::Source;

@@ -12,13 +12,14 @@ pub struct Difference {
     pub a: Option<Node>,
     /// Node of the second document.
     pub b: Option<Node>,
-    /// Path: keys, `[i]` for list entries, or the names of named entries.
+    /// Steps of the path: the key of a field, the `name` of a named list entry, or `[i]` for any other list
+    /// entry.
     pub path: Vec<String>,
 }
 
 /// Returns the differences of two documents, in the order of the documents.
 ///
-/// List entries are matched by their field `name`, if all have one.
+/// List entries are matched by their field `name` if all entries have this field.
 ///
 /// ```
 /// use windlass_source::Source;
@@ -64,7 +65,7 @@ fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &m
     });
 }
 
-/// Compares the positions of an entry, since the order of jobs has a meaning in deployment manifests.
+/// Compares the positions of an entry in two lists, since the order of jobs matters in deployment manifests.
 fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut Vec<Difference>) {
     let wanted = path.last().cloned();
     let position = |list: &[Node]| {
@@ -80,7 +81,7 @@ fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut 
     }
 }
 
-/// Returns the entries by name, without the names; `None` if not all have one.
+/// Returns a map from the name of each entry to its other fields; `None` if a name is missing or repeated.
 fn by_name(list: &[Node]) -> Option<Node> {
     let entry = |node: &Node| {
         let mut map = node.as_map()?.clone();

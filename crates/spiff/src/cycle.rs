@@ -8,7 +8,7 @@ use crate::report::{Reason, UnresolvedNode};
 /// Returns the cycles among waiting nodes, each from its first node in document order.
 ///
 /// The message of a waiting node names the awaited node. As in references, the name is looked up from the
-/// node outwards.
+/// waiting node outwards.
 pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     let waiting: BTreeMap<String, &UnresolvedNode> = nodes
         .iter()

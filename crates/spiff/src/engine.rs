@@ -168,7 +168,7 @@ impl Engine {
         self
     }
 
-    /// Adds a function, or replaces the one of that name.
+    /// Adds a function, or replaces the function of that name.
     pub fn with_function(
         mut self,
         name: impl Into<Cow<'static, str>>,
@@ -208,8 +208,8 @@ impl Engine {
         self
     }
 
-    /// Leaves entries without a unique key beside `- <<: (( merge ))` unchanged, which reproduces an error of
-    /// the original: their expressions stay text.
+    /// Reproduces an error of the original: beside `- <<: (( merge ))`, list entries without a unique key are
+    /// not evaluated, so their expressions stay text.
     pub fn with_raw_entries(mut self) -> Self {
         self.mistakes.raw_entries = true;
         self
@@ -223,7 +223,7 @@ impl Engine {
         self.session().process(template, stubs)
     }
 
-    /// As [`process`](Self::process), from texts.
+    /// Parses a template and stubs, and processes them as [`process`](Self::process) does.
     ///
     /// # Errors
     /// As [`process`](Self::process), and when a text is not a valid document.
@@ -255,9 +255,9 @@ impl Engine {
         if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
     }
 
-    /// Creates a session for a document and its stubs. If the engine has neither bindings nor tags nor
-    /// features, the documents share nothing, as in the original's command. Global tags are then not visible
-    /// at the next level, and `___` is the document.
+    /// Creates a session for a document and its stubs. If the engine has no bindings, tags or features, the
+    /// documents of the session share nothing, as in the original's command. Global tags are then not visible
+    /// in the next document, and `___` refers to the document itself.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })
@@ -306,7 +306,7 @@ impl Session {
         }
     }
 
-    /// Processes the stubs alone, each with the later ones as its own stubs.
+    /// Processes only the stubs, each with the stubs after it as its own stubs.
     ///
     /// # Errors
     /// When a stub has nodes without a value, or a limit is exceeded.
@@ -343,8 +343,8 @@ impl Session {
         self.apply(template, &prepared)
     }
 
-    /// Processes a document with stubs that are not processed first. The result keeps temporary nodes and
-    /// escapes.
+    /// Processes a document with stubs that are used as they are, without processing them first. The result
+    /// keeps temporary nodes and escapes.
     ///
     /// # Errors
     /// When the document has nodes without a value, or a limit is exceeded.

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Limits on the cost of a template. Exceeding one ends the processing with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Number of steps. An evaluated expression and a byte of created text each count as one, list entries as
-    /// 64, maps as 200, according to their memory use. About ten million steps take a second.
+    /// Number of steps. An evaluated expression and a byte of created text each count as one step. According
+    /// to its memory use, a list entry counts as 64 and a map as 200. About ten million steps take a second.
     pub steps: u64,
     /// Nesting depth of calls of lambdas and templates.
     pub depth: u32,
@@ -14,8 +14,8 @@ pub struct Limits {
     pub passes: u32,
     /// Wall-clock time, including `sync`.
     pub time: Duration,
-    /// Bytes of the result as YAML. References to larger values are refused too, so that repeated references
-    /// to the same value can't grow exponentially.
+    /// Bytes of the result as YAML. References to larger values are also refused, because repeated references
+    /// to one value could otherwise grow exponentially.
     pub output: usize,
 }
 
@@ -26,7 +26,7 @@ pub(crate) const ENTRY: u64 = 64;
 /// The cost of a map in steps.
 pub(crate) const MAP: u64 = 200;
 
-/// Returns the cost of a new value in steps: that of its list, map or text.
+/// Returns the cost of a new value in steps: the cost of its list, map or text.
 pub(crate) fn cost(value: &crate::value::Value) -> u64 {
     use crate::value::Value;
     match value {
@@ -64,8 +64,8 @@ impl Features {
     /// All optional parts.
     pub const ALL: Self = Self { interpolation: true, control: true };
 
-    /// Switches the features of a comma-separated list on; a prefix `no` switches one off, and `all` means
-    /// all features.
+    /// Enables the features of a comma-separated list. The prefix `no` disables a feature, and `all` stands
+    /// for all features.
     ///
     /// ```
     /// use windlass_spiff::Features;

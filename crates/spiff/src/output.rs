@@ -19,7 +19,7 @@ pub struct Output {
     pub path: Option<String>,
     /// Expression whose value becomes the result; it can refer to the fields of the result.
     pub evaluate: Option<String>,
-    /// Paths of nodes that become the result, as a map by the last step of each path.
+    /// Paths of nodes. The result becomes a map of these nodes, with the last step of each path as the key.
     pub select: Vec<String>,
     /// Whether each entry of a list becomes a document.
     pub split: bool,

@@ -17,7 +17,7 @@ pub type Now = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// A source of randomness that fills a buffer.
 pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
-/// Maximum bytes that are read from a file, a response or an output.
+/// Maximum bytes that are read from a file, an HTTP response or the output of a command.
 const LARGEST: usize = 64 * 1024 * 1024;
 
 /// A kind of access that a caller may grant to templates. Nothing is granted by default.

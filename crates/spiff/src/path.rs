@@ -73,7 +73,7 @@ impl Steps {
         self.to_vec().join(".")
     }
 
-    /// Tells whether both are the same in memory.
+    /// Tells whether two paths share all their steps in memory.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,

@@ -8,9 +8,9 @@ use crate::value::{Issue, Node};
 /// A node without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedNode {
-    /// Printed expression, or the kind of any other node.
+    /// Text of the expression, or the kind of a node that is no expression.
     pub text: String,
-    /// Whether it is an expression.
+    /// Whether the node is an expression.
     pub is_expression: bool,
     /// Name of the document.
     pub source: String,

@@ -71,8 +71,8 @@ pub enum Change {
     },
     /// Erases a secret of the lease's assembly.
     DropSecret(SecretRef),
-    /// Puts a package, unless one with the same digest exists. A package stays while an assembly pins it, so
-    /// the assembly that pins it must follow in the same batch.
+    /// Puts a package, unless one with the same digest exists. A package stays only while an assembly, a
+    /// version or a document pins it, so a change that pins it must follow in the same batch.
     PutPackage(Box<PackageRecord>),
     /// Puts a document of the lease's assembly or of the project. A document of the assembly is dropped with
     /// it. The batch is refused if the document is not as expected, or if one of its packages is missing.
@@ -111,7 +111,7 @@ pub enum Change {
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch {
     changes: Vec<Change>,
-    /// The leases of the other assemblies that the batch changes.
+    /// The leases of the other assemblies that the batch changes, added by `beside`.
     beside: Vec<Lease>,
 }
 
@@ -126,9 +126,9 @@ impl Batch {
         self.changes.push(change);
     }
 
-    /// Adds those leases of other assemblies whose elements, instances or secrets the batch changes. The
-    /// store refuses the batch if one of these leases is lost. If the batch fails, later batches under any of
-    /// them are refused too.
+    /// Adds those of the leases whose assemblies the batch changes so far: their elements, instances or
+    /// secrets. The store refuses the batch if one of these leases is lost. If the batch fails, later batches
+    /// under any of them are refused too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         let renames: Vec<&Rename> = self.changes.iter().filter_map(Change::rename).collect();
         let is_renamed =
@@ -344,7 +344,7 @@ impl IntoIterator for Batch {
 }
 
 impl Change {
-    /// Returns the assembly that the change itself names. Steps, calls and jobs name it through their
+    /// Returns the assembly that the change itself names. Steps, calls and jobs name no assembly, only their
     /// process.
     fn assembly(&self) -> Option<AssemblyName> {
         match self {

@@ -36,7 +36,7 @@ pub enum StoreError {
         /// The epoch of the lost lease.
         epoch: Epoch,
     },
-    /// An earlier batch of this lease was not applied, and this one may build on it.
+    /// An earlier batch of this lease was not applied, and this batch may depend on it.
     #[error(
         "an earlier change of `{scope}` was not stored, so this change is not stored either; release the lease and reload the assembly"
     )]

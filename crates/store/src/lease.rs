@@ -76,7 +76,8 @@ pub(crate) struct Hold {
 
 /// The inputs of lease decisions beside the stored state.
 pub(crate) struct LeasePolicy<'a> {
-    /// The time on the store's own clock, which is never the clock of one of several machines.
+    /// The time on the store's own clock. If several machines share the store, this is the clock of none of
+    /// them.
     pub(crate) now: Moment,
     pub(crate) terms: LeaseTerms,
     pub(crate) processes: &'a dyn Processes,

@@ -2,7 +2,8 @@
 //!
 //! An orchestrator can crash at any point. Everything that it reported as done must survive the crash
 //! completely. An orchestrator that lost its lease must not undo the work of its successor. The trait
-//! [`Store`] states these guarantees; `SqliteStore` implements them in one file.
+//! [`Store`] states these guarantees. `SqliteStore` implements them in one file, and `PostgresStore` in a
+//! schema of a PostgreSQL database.
 //!
 //! A holder takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under it, and releases it:
 //!

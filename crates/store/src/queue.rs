@@ -16,7 +16,7 @@ const ROOM: usize = 1024;
 /// time.
 pub(crate) const QUEUE: usize = 16 * ROOM;
 
-/// The number of waiting orders.
+/// The count of orders that wait for a writer.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     orders: AtomicUsize,

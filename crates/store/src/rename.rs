@@ -8,13 +8,13 @@ use windlass_model::{AssemblyName, ProcessId};
 
 /// The renaming of an assembly, in all of its records.
 ///
-/// The batch also changes the records of other assemblies that name it. Their leases must be beside that of
-/// the new name.
+/// The batch also changes the records of other assemblies that name this one. Their leases must be added to
+/// the batch ([`beside`](crate::Batch::beside)).
 #[derive(Debug, Clone)]
 pub struct Rename {
     /// The old and the new name.
     pub renaming: Renaming,
-    /// The other assemblies whose records name it.
+    /// The other assemblies whose records name the renamed one.
     pub others: BTreeSet<AssemblyName>,
     /// The plans of processes with the new name. A store can't read plans, so it leaves the plans of all
     /// other processes unchanged.

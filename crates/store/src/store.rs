@@ -118,7 +118,7 @@ pub trait Store: Send + Sync {
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
     /// Waits until the write queue has room for more batches. A caller that commits repeatedly without
-    /// awaiting tickets awaits this instead: a store refuses batches beyond its capacity with
+    /// awaiting tickets awaits this function instead: a store refuses batches beyond its capacity with
     /// [`StoreError::Behind`].
     async fn room(&self) {}
 

@@ -65,8 +65,8 @@ pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRec
     documents(rows)?.into_iter().filter(|(process, _)| *process >= from).map(read).collect()
 }
 
-/// Returns full copies of those remaining versions whose delta base is dropped. `rows` are in order, the
-/// first a full copy; `goes` tells which versions are dropped.
+/// Returns full copies of those remaining versions whose delta base is dropped. `rows` are ordered and begin
+/// with a full copy; `goes` tells which versions are dropped.
 pub(crate) fn freed(rows: Vec<VersionRow>, goes: impl Fn(u64) -> bool) -> Result<Vec<VersionRow>, String> {
     let bases: Vec<Option<u64>> = rows.iter().map(|row| row.base).collect();
     let loses = |(process, base): (u64, Option<u64>)| !goes(process) && base.is_some_and(&goes);

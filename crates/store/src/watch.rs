@@ -13,7 +13,7 @@ use crate::error::StoreError;
 /// A watch for events after a sequence number.
 ///
 /// Commits of this process wake it at once. Commits of other processes are found by polling the number of the
-/// last event (`Options::poll_every` of the SQLite store). One poll reads the end of one table, whose pages
+/// last event (`poll_every` in the options of the store). One poll reads the end of one table, whose pages
 /// stay cached while nothing changes.
 pub struct Watch {
     seen: Seq,

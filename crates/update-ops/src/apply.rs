@@ -28,7 +28,7 @@ impl Update {
     }
 }
 
-/// A value that blocks an operation, `depth` keys down.
+/// A value that blocks an operation. It is `depth` keys below the value in which the operation is performed.
 pub(crate) struct Obstacle {
     depth: usize,
     expected: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Returns the error for an operation at `path`, whose last keys were walked.
+    /// Returns the error for an operation at `path`. The obstacle is at the first `depth` keys of this path.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }

@@ -14,8 +14,8 @@ use crate::shape::{Shape, prune};
 use crate::suggest;
 
 impl Shape {
-    /// Checks a document: sorts, required fields and tests. A valid operation can leave a required field
-    /// beside it missing. To detect that, apply the update to a copy and check the copy.
+    /// Checks a document: sorts, required fields and tests. A valid operation can leave a required field of
+    /// the same record missing. To detect that, apply the update to a copy and check the copy.
     ///
     /// Key rules are not applied: they restrict new writes, and a document may contain older keys.
     ///
@@ -40,7 +40,7 @@ pub(crate) enum Mode {
     Document,
 }
 
-/// The position of a walk in both documents.
+/// The position of a walk: the place in the document that is read, and the path in the updated document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) keys: Vec<String>,
@@ -95,7 +95,8 @@ impl<'s> Reading<'s> {
         self.error(at, Problem::WrongSort { expected: expected.to_owned(), found: sort_of(value) });
     }
 
-    /// Checks a value at a node. Returns its canonical form, or `None` if it is empty or invalid.
+    /// Checks a value at a node. Returns the canonical form of the value, or `None` if the value is empty or
+    /// invalid.
     pub(crate) fn value(&mut self, node: &Node, value: &Value, at: &mut Cursor) -> Option<Value> {
         if value.is_null() && self.null_is_none(node) {
             return None;

@@ -23,8 +23,8 @@ impl Update {
     /// - An append extends an append or a replaced list.
     ///
     /// # Errors
-    /// When the two disagree on the sort of a path: one has a list or a leaf where the other has a map. This
-    /// can't happen for updates of one [`Shape`](crate::Shape), which defines the sort.
+    /// When the two updates disagree on the sort of a path: one has a list or a leaf where the other has a
+    /// map. This can't happen for updates of one [`Shape`](crate::Shape), which defines the sort.
     pub fn then(self, later: &Update) -> Result<Update, NotViable> {
         let mut ops = self.into_ops();
         for (path, op) in later {
@@ -34,9 +34,10 @@ impl Update {
     }
 }
 
-/// Adds one operation that is applied after all those in `ops`.
+/// Adds one operation that is applied after all operations in `ops`.
 ///
-/// The operations of one update are independent, so those of the later update can be added in any order.
+/// The operations of one update are independent, so the operations of the later update can be added in any
+/// order.
 fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotViable> {
     let above = ops.range(..path).next_back().filter(|(above, _)| path.starts_with(above));
     if let Some(above) = above.map(|(above, _)| above.clone()) {

@@ -13,10 +13,10 @@ use crate::update::{Op, Update};
 impl Update {
     /// Returns the update that changes one document into another.
     ///
-    /// It touches only the deepest paths that differ: a changed leaf, or an entry that exists on one side
-    /// only. A list that has grown at its end is appended to; any other changed list is replaced. Both
-    /// documents are compared in their [canonical form](Shape::canonical). A document that is no map counts
-    /// as empty.
+    /// It touches only the deepest paths that differ: a changed leaf, or an entry that exists in only one of
+    /// the documents. A list that has grown at its end is appended to; any other changed list is replaced.
+    /// Both documents are compared in their [canonical form](Shape::canonical). A document that is no map
+    /// counts as empty.
     ///
     /// The update follows the sorts of the shape, but not its permissions: it may remove values that an
     /// author may not remove.

@@ -174,7 +174,7 @@ enum Location {
     Field,
     /// Behind the last entry of a list.
     End,
-    /// An entry of a list, or a place inside of one.
+    /// An entry of a list, or a place inside an entry.
     Entry,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A program that supervises something often reports *changes* rather than states: this flag is now true,
 //! that signal is gone, here are two lines for the log. Such a report is an *update*. This crate validates
-//! updates and reports errors with their places. It applies them, composes two into one, tells whether their
-//! order matters, and computes the inverse.
+//! updates and reports errors with their places. It applies updates, composes two updates into one, tells
+//! whether the order of two updates matters, and computes the inverse of an update.
 //!
 //! # A document and its shape
 //!

@@ -57,8 +57,8 @@ pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<Patc
 /// Returns the JSON Merge Patch (RFC 7396) with the effect of an update on a document. It is empty if
 /// the update changes nothing.
 ///
-/// A patch depends on the document. To replace a map, it names each field to remove. To change a list, it
-/// contains all entries.
+/// A patch depends on the document. A patch that replaces a map names each field to remove. A patch that
+/// changes a list contains all entries of the list.
 ///
 /// # Errors
 /// When the update writes a `null`, or can't be applied to the document.

@@ -14,8 +14,8 @@ use crate::operator::Operator;
 /// perform on it.
 ///
 /// There are two families. *Containers* (record, map, list) are structure: they are created when a value is
-/// written into them, and an empty container is the same as none. *Leaves* (boolean, text, number, opaque)
-/// are values: they are replaced as a whole, have no addressable parts, and are never pruned.
+/// written into them, and an empty container counts as absent. *Leaves* (boolean, text, number, opaque) are
+/// values: they are replaced as a whole, have no addressable parts, and are never pruned.
 ///
 /// A new node permits every operator that suits its sort; [`deny`](Node::deny), [`required`](Node::required)
 /// and [`defaults_to`](Node::defaults_to) restrict that.

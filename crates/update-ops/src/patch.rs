@@ -46,7 +46,7 @@ pub enum PatchProblem {
         /// The path of the value.
         path: Path,
     },
-    /// The shape does not know the path, or has another sort of value there.
+    /// The shape does not know the path, or requires another sort of value there.
     #[error(transparent)]
     Refused(Box<UpdateError>),
     /// The operations of the patch disagree on the sort of a path.

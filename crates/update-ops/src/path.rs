@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 /// The path of an operation: one or more keys, from the top of the document down.
 ///
-/// The text form joins the keys with dots. A key that contains a dot is written with `\.`, and one that
-/// contains a backslash with `\\`. This is an extension of MongoDB's syntax, which has no escape; paths
-/// without a backslash keep their meaning. Keys are never indexes: `log.0` is the key `0` of a map called
-/// `log`, because list entries are not addressable.
+/// The text form joins the keys with dots. A dot in a key is written as `\.`, and a backslash as `\\`. This
+/// is an extension of MongoDB's syntax, which has no escape; paths without a backslash keep their meaning.
+/// Keys are never indexes: `log.0` is the key `0` of a map called `log`, because list entries are not
+/// addressable.
 ///
 /// Paths are ordered key by key, so an ancestor sorts directly before all its descendants.
 ///

@@ -49,7 +49,7 @@ pub enum Problem {
     UnknownPath {
         /// The valid path whose last key is nearest in spelling.
         nearest: Option<Path>,
-        /// The existing keys at that depth, if they can be listed.
+        /// The permitted keys at that depth, if they can be listed.
         fields: Vec<String>,
     },
     /// A key violates the rule of its map.
@@ -61,7 +61,7 @@ pub enum Problem {
     /// The path leads into a leaf or a list, which can only be written as a whole.
     #[error("`{leaf}` is {sort}, and nothing inside it can be addressed")]
     Inside {
-        /// The leaf.
+        /// Path of the leaf or list.
         leaf: Path,
         /// Its sort: "a boolean".
         sort: String,

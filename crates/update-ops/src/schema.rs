@@ -22,8 +22,8 @@ const KEY: &str = r"(?:[^.\\]|\\[.\\])+";
 pub struct WireSchema {
     /// The schema of an update.
     pub update: Value,
-    /// The schemas of nodes that contain themselves, by their names. They belong to `$defs` of the document that
-    /// contains the schema.
+    /// The schemas of nodes that contain themselves, by their names. They belong to `$defs` of the document
+    /// that contains the schema.
     pub definitions: Map<String, Value>,
 }
 
@@ -81,7 +81,7 @@ impl Writer {
         self.trusting && operator != Operator::PushAll || node.denial(operator).is_none()
     }
 
-    /// Returns the schemas of those fields of a record that may be replaced.
+    /// Returns the schemas of the fields of a record that updates may replace.
     fn fields(&mut self, fields: &BTreeMap<String, Arc<Node>>) -> Map<String, Value> {
         let mut schemas = Map::new();
         for (name, node) in fields {
@@ -92,7 +92,8 @@ impl Writer {
         schemas
     }
 
-    /// Returns the schema of the values of a node below a field. A node that contains itself gets a definition.
+    /// Returns the schema of the values of a node below a field. A node that contains itself gets a
+    /// definition.
     fn value(&mut self, node: &Arc<Node>, field: &str) -> Value {
         let Some(target) = node.recursion() else { return self.value_of(node, field) };
         let known = self.names.iter().find(|(known, _)| *known == Arc::as_ptr(&target));
@@ -146,7 +147,7 @@ impl Writer {
         }
     }
 
-    /// Returns the type of the values of a node. Null is no value, if the node may have none.
+    /// Returns the type of the values of a node. Null is also permitted if an update may remove the value.
     fn sort(&self, node: &Node, name: &str) -> Value {
         if self.permits(Operator::Unset, node) { json!([name, "null"]) } else { json!(name) }
     }
@@ -160,8 +161,8 @@ impl Writer {
         json!({"anyOf": [schema, {"enum": spellings}]})
     }
 
-    /// Adds the paths at and below a node to which an operator may be applied, as patterns with the schemas of their
-    /// operands. `path` is the pattern of the node, and `field` the field that contains it.
+    /// Adds the paths at and below a node to which an operator may be applied. They are patterns with the
+    /// schemas of their operands. `path` is the pattern of the node, and `field` the field that contains it.
     fn paths(
         &mut self,
         operator: Operator,

@@ -12,8 +12,8 @@ use crate::path::Path;
 ///
 /// A shape has two separate tasks:
 ///
-/// - Its *sorts* make the algebra closed. Since every path is known to be a map, a list or a leaf, no two
-///   updates can disagree on it, so any two compose.
+/// - Its *sorts* make the algebra closed. Every path is known to be a map, a list or a leaf. So two updates
+///   can't disagree on the sort of a path, and any two updates compose.
 /// - Its *rules* (permitted operators, required fields, defaults, tests) restrict authors. They are applied
 ///   only when an update is [parsed](crate::Update::parse).
 ///

@@ -20,7 +20,7 @@ pub enum Op {
     Append(Vec<Value>),
 }
 
-/// An update in normal form: operations on paths of which none equals another or is below it.
+/// An update in normal form: operations on paths. No path equals another path or is below it.
 ///
 /// So no operation affects another, and their order has no meaning. An update is created from its [wire
 /// form](Update::parse), from [operations](Update::from_ops), from the [difference](Update::diff) of two
@@ -54,7 +54,7 @@ impl Update {
         Self::default()
     }
 
-    /// Tells whether it changes nothing in any document.
+    /// Tells whether the update changes nothing in any document.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -74,17 +74,17 @@ impl Update {
         Iter(self.0.iter())
     }
 
-    /// Returns the paths that it touches, sorted.
+    /// Returns the paths of the operations, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.keys()
     }
 
-    /// Tells whether it touches `path`: an operation is at it, above it or below it.
+    /// Tells whether the update touches `path`: an operation is at `path`, above it or below it.
     pub fn touches(&self, path: &Path) -> bool {
         self.around(path).next().is_some()
     }
 
-    /// Tells whether it appends: then it can be neither repeated nor inverted.
+    /// Tells whether the update appends. Such an update can be neither repeated nor inverted.
     pub fn has_appends(&self) -> bool {
         self.0.values().any(|op| matches!(op, Op::Append(_)))
     }
@@ -117,13 +117,14 @@ impl Update {
         self.paths().flat_map(pairs)
     }
 
-    /// Splits it by path: into the operations whose path `choose` selects, and the rest.
+    /// Splits the update by path: into the operations whose path `choose` selects, and the rest.
     pub fn partition(self, mut choose: impl FnMut(&Path) -> bool) -> (Update, Update) {
         let (chosen, rest) = self.0.into_iter().partition(|(path, _)| choose(path));
         (Self(chosen), Self(rest))
     }
 
-    /// Splits it into the operations that commute with `newer`, and those that `newer` has made outdated.
+    /// Splits the update into the operations that commute with `newer`, and the operations that `newer` has
+    /// made outdated.
     ///
     /// A slow health check reports values that were read before `newer` was applied; only the first part
     /// should still be applied.
@@ -167,10 +168,11 @@ impl Update {
         above.chain(self.0.range(path..).take_while(move |(below, _)| below.starts_with(path)))
     }
 
-    /// Returns the operation strictly above `path`; an antichain has at most one.
+    /// Returns the operation strictly above `path`. There is at most one, since no path of an update is below
+    /// another.
     ///
-    /// It is the greatest path before `path`: any path between an ancestor and `path` would be below that
-    /// ancestor.
+    /// The path of this operation is the greatest one before `path`: any path between an ancestor and `path`
+    /// would be below that ancestor.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }
@@ -185,7 +187,7 @@ impl Update {
     }
 }
 
-/// A path of an update, and a path of another one that is equal to it, above it, or below it.
+/// A path of an update, and a path of another update that is equal to the first path, above it, or below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict<'u> {
     /// The path of the update.

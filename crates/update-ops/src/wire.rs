@@ -25,7 +25,8 @@ pub struct Parsed {
 }
 
 impl Update {
-    /// Parses the wire form: a map whose plain fields replace, and whose operators act on dotted paths.
+    /// Parses the wire form: a map. Its plain fields replace whole fields, and its operators act on dotted
+    /// paths.
     ///
     /// ```yaml
     /// name: web one                        # replace the value of a field
@@ -58,7 +59,8 @@ impl Update {
     /// Creates an update of these operations in normal form: empty containers are unset, empty appends are
     /// dropped.
     ///
-    /// For programs: sorts are checked, permissions are not. The places of errors are those of the wire form.
+    /// For programs: sorts are checked, permissions are not. Errors contain the places that the operations
+    /// have in the wire form.
     ///
     /// # Errors
     /// Unknown paths, values of a wrong sort, and conflicts.
@@ -193,7 +195,7 @@ impl<'s> Wire<'s> {
         Ok(Parsed { update: Update::from_normal(ops), warnings })
     }
 
-    /// Reports each operation at or below the path of another one.
+    /// Reports each operation at or below the path of another operation.
     ///
     /// In the order of paths, all descendants of a path directly follow it. So one pass with a stack of the
     /// ancestors finds all conflicts.

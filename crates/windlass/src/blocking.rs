@@ -1,9 +1,9 @@
-//! Blocking work, away from the threads that run tasks.
+//! Execution of blocking work on separate threads, so that it does not block asynchronous tasks.
 
 use tokio::task::spawn_blocking;
 
-/// Runs work that may block, for example on a disk, on a thread for such work. If the returned future is
-/// dropped, work that has begun still finishes.
+/// Runs work that may block, for example on a disk, on a separate thread. If the returned future is dropped,
+/// work that has begun still finishes.
 ///
 /// A panic of the work continues in the caller. When tokio shuts down before the work begins, the future
 /// stays pending, because its task is about to be dropped.

@@ -18,7 +18,7 @@ const PROPERTIES: &str = "properties.";
 /// Returns the input of the only call of a document.
 ///
 /// # Errors
-/// If the document has several instances or commands, or values that no resource has.
+/// If the document contains several instances or commands, or values that do not belong to a resource.
 pub(crate) fn of_request(request: &Request) -> Result<CaseInput, Diagnostics> {
     let mut reader = Reader { request, problems: Diagnostics::new() };
     let location = reader.stripped(&request.configuration, LOCATION);

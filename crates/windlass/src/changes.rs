@@ -1,4 +1,4 @@
-//! Waiting for changes of the records, by any process.
+//! Waiting for changes that any process makes to the records.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use windlass_store::Watch;
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// The time until a missing store is looked for again.
+/// The pause between two attempts to find a missing store.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The changes of the records.

@@ -112,7 +112,7 @@ pub struct CheckInput<'a> {
     pub overlay: &'a Overlay,
     /// The kinds of runtimes that locations may have.
     pub runtimes: &'a RuntimeRegistry,
-    /// The drivers that check packages, and that may have settings.
+    /// The drivers that check packages. `windlass.yaml` may contain settings for them.
     pub drivers: &'a Registry,
     /// The files among which scripts of manifests are looked up; `None` skips that check.
     pub scripts: Option<&'a ScriptFiles>,
@@ -209,7 +209,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
     }
 }
 
-/// Checks a descriptor, including the lists that it gives to `each` itself.
+/// Checks a descriptor, including the lists that the descriptor itself gives to `each`.
 fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
     let mut found = check(descriptor, catalog, Missing::Tolerated);
     if let Descriptor::Assembly(assembly) = descriptor {

@@ -25,13 +25,13 @@ pub struct Doctor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StateView {
-    /// The kind of the store, such as `SQLite`; `None` if no kind has such addresses.
+    /// The kind of the store, such as `SQLite`; `None` if no kind supports the address.
     pub kind: Option<&'static str>,
     /// The path or address, without a password.
     pub place: Option<String>,
     /// Whether there is a store. The first `windlass up` creates it.
     pub exists: bool,
-    /// The reason why it can't be used, or why its secrets can't be opened.
+    /// The reason why the store can't be used, or why its secrets can't be opened.
     pub problem: Option<String>,
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn read<T: DeserializeOwned>(format: &Format, text: &str) -> Result<T
     if weight(text) > text.len().max(MAX_SIZE).saturating_mul(MOST_WEIGHT) {
         return Err(other("it has too many entries".to_owned()));
     }
-    // Other fields are skipped: only a file of the right kind is worth the memory.
+    // Only the head is parsed first, so that a file of another kind needs little memory.
     let seen: Head = serde_json::from_str(text).map_err(no_json)?;
     match seen.kind.as_deref() {
         Some(found) if found == kind => {}

@@ -159,7 +159,7 @@ pub enum Error {
     /// An application or an environment is not published, found or changed.
     #[error(transparent)]
     Application(#[from] ApplicationError),
-    /// This process was started to supervise jobs, and its `main` did something else.
+    /// This process was started to supervise jobs, but its `main` did not call `supervise` first.
     #[error("this process was started to supervise jobs; let `main` begin with `windlass::supervise()`")]
     IsSupervisor,
     /// The working folder can't be determined.

@@ -22,13 +22,13 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     all
 }
 
-/// Finds the meaning of a code among [`codes`]. The number of the code is sufficient.
+/// Finds the meaning of a code among [`codes`]. The number alone is sufficient: `112` for `WL0112`.
 pub fn explain(code: &str) -> Option<&'static CodeInfo> {
     find(&codes(), code)
 }
 
-/// Finds the meaning of a code in a list, to which a program may have added codes of its own. The number of
-/// the code is sufficient.
+/// Finds the meaning of a code in a list, to which a program may have added codes of its own. The number
+/// alone is sufficient.
 pub fn find(codes: &[&'static CodeInfo], code: &str) -> Option<&'static CodeInfo> {
     let is_meant = |known: &str| {
         let number = known.trim_start_matches(['W', 'L']).trim_start_matches('0');

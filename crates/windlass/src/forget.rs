@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::upkeep::Upkeep;
 use crate::wiring::Removal;
 
-/// The records that were removed, or that would be.
+/// The records that were removed, or that would be removed.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ForgetView {
@@ -19,17 +19,18 @@ pub struct ForgetView {
     pub version: u32,
     /// The assembly.
     pub assembly: AssemblyName,
-    /// The part whose records they are; none for the whole assembly.
+    /// The part whose records are removed; `None` for the whole assembly.
     pub part: Option<ElementName>,
     /// The resources that windlass no longer manages. They are neither stopped nor removed.
     pub resources: Vec<ForgottenView>,
-    /// The number of created relationships between two nodes. None of their operations is called.
+    /// The number of created relationships between two nodes whose records are removed. Their operations are
+    /// not called.
     pub relationships: usize,
-    /// Whether it was done. Otherwise it was only checked that it is possible.
+    /// Whether the records were removed. If not, they were only checked.
     pub done: bool,
 }
 
-/// A resource without records.
+/// A resource whose records are removed.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ForgottenView {
@@ -37,7 +38,7 @@ pub struct ForgottenView {
     pub name: ElementName,
     /// Its last recorded state.
     pub state: State,
-    /// Its natural id; none if it had none, or if it is secret.
+    /// Its natural id; `None` if it has no such id, or if the id is secret.
     pub natural_id: Option<String>,
 }
 
@@ -88,8 +89,8 @@ impl Upkeep<'_> {
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
     }
 
-    /// Refuses to forget an application that others refer to. Returns the removal if a whole assembly is
-    /// forgotten.
+    /// Refuses to forget an application that others refer to. Returns the references to the assembly, or
+    /// `None` if only a part is forgotten.
     async fn forgotten(
         &self,
         store: &Arc<dyn Store>,

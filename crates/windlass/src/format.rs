@@ -51,8 +51,8 @@ pub fn format_paths(paths: &[PathBuf], overlay: &Overlay, repair: Repair) -> For
 fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagnostics> {
     let one = |problem: Box<_>| Diagnostics::from(vec![*problem]);
     let source = overlay.source(path).map_err(one)?;
-    // Below a folder only YAML files are found. A named file may be anything, and many scripts are valid
-    // YAML.
+    // Folders are searched for YAML files only, but a file that the user names may be anything. Many scripts
+    // are valid YAML, so scripts and plain texts are refused here.
     if !is_yaml(path) && (source.text().starts_with("#!") || is_text(&source)) {
         let message = format!("`{}` is not YAML, and windlass formats nothing else", shown(path));
         let problem = Diagnostic::error(codes::NOT_YAML, message).at(source.place(Span::empty(0)));

@@ -84,8 +84,8 @@ impl Views<'_> {
     }
 }
 
-/// Adds the states of the components. A node that stands for several components shows the lowest state and
-/// how many of them have it.
+/// Adds the states of the components. A node that stands for several components shows the lowest of their
+/// states, and the number of components in that state.
 fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     let mut states: BTreeMap<String, Vec<State>> = BTreeMap::new();
     let topology = &snapshot.assembly.topology;
@@ -118,8 +118,8 @@ fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     drawing
 }
 
-/// Returns the name of an element with the number or key of each node replaced by `*`: the nodes of a cluster
-/// share a drawn node.
+/// Returns the name of an element with the number or key of each node replaced by `*`, so that the nodes of a
+/// cluster are drawn as one.
 fn shared_name(topology: &Topology, name: &ElementName) -> String {
     let parent = |element: &&Element| topology.get(element.parent.as_ref()?);
     let part = |element: &Element| match parent(&element) {

@@ -73,7 +73,7 @@ macro_rules! package {
     };
 }
 
-/// The module of full scripts in Python that reads the input and prints the answer.
+/// The Python module with which full scripts read their input and print their answer.
 const PROTOCOL: NewFile =
     document("Lifecycle/script/lib/protocol.py", include_str!("init/full/python/protocol.py"));
 

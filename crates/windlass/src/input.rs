@@ -35,7 +35,7 @@ pub struct AssemblyInput {
     pub(crate) refresh: Option<Duration>,
 }
 
-/// Default of the maximum time for the health checks before a plan is made.
+/// Default maximum time for the health checks before planning.
 pub const REFRESH_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl AssemblyInput {

@@ -80,8 +80,8 @@ impl Windlass {
         self.start(store, name, request, Diagnostics::default(), stop).await
     }
 
-    /// Reads the current packages of an existing assembly from disk, around its descriptor `file`. The result
-    /// is the input of [`Request::down_with`].
+    /// Reads the current packages of an existing assembly from disk. The search for them begins at its
+    /// descriptor `file`. The result is the input of [`Request::down_with`].
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Windlass {
         }
     }
 
-    /// Refuses the removal of an application that others refer to. With `notes`, records the targets of their
+    /// Refuses the removal of an application that others refer to. With `notes`, records the targets of these
     /// references.
     pub(crate) async fn removed(
         &self,
@@ -289,9 +289,9 @@ impl Windlass {
     /// unknown if it is neither part of the answer nor on record. For a part that was installed again,
     /// recorded outputs belong to the previous instance and do not count.
     ///
-    /// A call whose report may still be found is included, because only settling the call shows whether it is
-    /// found. The result is empty if the answer contains an output that no part publishes, because such an
-    /// answer is refused.
+    /// The result includes the outputs of a call whose report may still exist, because only settling the call
+    /// shows whether it does. The result is empty if the answer contains an output that no part publishes,
+    /// because such an answer is refused.
     ///
     /// # Errors
     ///
@@ -376,8 +376,8 @@ impl Windlass {
     }
 }
 
-/// Returns the error for an assembly that another holder has. It names the holder's process, if it has begun
-/// one.
+/// Returns the error for an assembly whose lease another holder has. If the holder has begun a process, the
+/// error names that process.
 async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since: Timestamp) -> Error {
     match store.processes_of(&assembly, None, 1).await.map(|mut newest| newest.pop()) {
         Ok(Some(process)) if !process.status.is_final() => Error::InUse {

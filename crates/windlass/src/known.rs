@@ -29,7 +29,7 @@ impl Windlass {
         Environments { windlass: self }
     }
 
-    /// Returns the upkeep of its records.
+    /// Returns the maintenance operations on its records.
     pub fn upkeep(&self) -> Upkeep<'_> {
         Upkeep { windlass: self }
     }
@@ -86,7 +86,8 @@ impl Windlass {
     }
 }
 
-/// The reasons why there is no open store. None of them is kept: the next call tries to open it again.
+/// The reasons why there is no open store. A failure is not cached: the next call tries to open the store
+/// again.
 enum Unopened {
     /// There is no store, and none was to be created.
     NoStore,

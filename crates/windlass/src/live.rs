@@ -25,7 +25,7 @@ const QUEUE: usize = 256;
 /// Maximum length of an unfinished line in bytes. A longer line is split.
 const LONGEST: usize = 8 * 1024;
 
-/// Number of attempts to find a job. Its record may be durable before its submission.
+/// Number of attempts to find a job, because a job may be recorded before it is submitted.
 const ATTEMPTS: u32 = 3;
 
 /// A line of a running job's output.
@@ -42,7 +42,7 @@ pub(crate) struct LiveLine {
 pub(crate) enum Hidden {
     /// It may contain secrets that are not recorded yet.
     Secrets,
-    /// The runtimes of this project don't have the job.
+    /// No runtime of this project has the job.
     NotHere,
 }
 
@@ -290,7 +290,7 @@ impl<'w> RunningSteps<'w> {
         Self { live: LiveOutput::new(windlass, own), last: HashMap::new() }
     }
 
-    /// Returns the steps of a process that run now, those that began first before others.
+    /// Returns the steps of a process that run now, sorted by the time of their start.
     ///
     /// # Errors
     /// If the store can't be read.

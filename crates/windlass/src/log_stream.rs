@@ -34,8 +34,8 @@ pub struct LogEntry {
     pub assembly: AssemblyName,
     /// The process that it belongs to; none for entries outside of processes.
     pub process: Option<ProcessId>,
-    /// The severity. Output and progress are information, unless a line of stderr states another by a prefix such as
-    /// `E! `. Failures are errors.
+    /// The severity. Output and progress are information, unless a line of stderr begins with the prefix of
+    /// another severity, such as `E! `. Failures are errors.
     pub severity: Severity,
     /// The pairs of nodes that a step of a relationship connects or separates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -150,7 +150,7 @@ impl<'w> LogStream<'w> {
         Ok(stream)
     }
 
-    /// Waits for the next entry. If the future is dropped before its end, entries may come twice.
+    /// Waits for the next entry. If the future is dropped before it is ready, an entry may be returned twice.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl<'w> LogStream<'w> {
         self.name.as_ref().is_none_or(|name| name == assembly)
     }
 
-    /// Reports the steps that run already.
+    /// Reports the steps that are already running.
     async fn begin(&mut self) -> Result<(), Error> {
         for process in self.store.open_processes().await? {
             let runs = self.store.holder(&process.assembly).await?.is_some();
@@ -325,7 +325,7 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reports an event, unless it does not concern the part of the filter.
+    /// Reports an event, unless the filter selects a part that the event does not concern.
     fn report(&mut self, event: &EventRecord, history: Option<&ProcessHistory>) {
         let assembly = &event.draft.assembly;
         let mut pairs = Vec::new();

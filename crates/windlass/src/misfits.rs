@@ -12,8 +12,8 @@ use windlass_descriptor::codes::MISFIT;
 use windlass_descriptor::parameter_schema::parameters;
 use windlass_source::{Diagnostic, Place, did_you_mean};
 
-/// Returns a warning for each part of the given values that does not have its declared type. `places` are the
-/// places of the names that come from files.
+/// Returns a warning for each part of the given values that does not have its declared type. `places`
+/// contains the places of parameter names that come from files.
 pub(crate) fn misfits(
     assembly: &AssemblyDescriptor,
     given: &BTreeMap<String, Value>,
@@ -21,7 +21,7 @@ pub(crate) fn misfits(
 ) -> Vec<Diagnostic> {
     let mut schema = parameters(assembly);
     let Some(declared) = schema["properties"].as_object_mut() else { return Vec::new() };
-    // A pattern takes time to prepare, and most assemblies have more properties than parameters.
+    // Only given properties are validated, because preparing the pattern of a property takes time.
     declared.retain(|name, _| given.contains_key(name));
     if declared.is_empty() {
         return Vec::new();

@@ -66,8 +66,8 @@ impl Settings {
         }
     }
 
-    /// Sets the environment. Locations read secrets from it, and runtimes find their engines by it, with the
-    /// variables of the Docker client. The default has no variables.
+    /// Sets the environment. Locations read secrets from it. Runtimes find their engines by the variables of
+    /// the Docker client in it. By default there are no variables.
     #[must_use]
     pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(variables);
@@ -75,7 +75,7 @@ impl Settings {
     }
 
     /// Sets the handler of notices that do not belong to a command's result, for example that an interrupted
-    /// export was finished. The default ignores them.
+    /// export was finished. By default they are ignored.
     #[must_use]
     pub fn notices(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.tell = Arc::new(tell);
@@ -291,7 +291,7 @@ impl Windlass {
         Engine { store, env: self.engine_env(), options: self.settings.options }
     }
 
-    /// Tells whether intents are executed even if other assemblies refer to what they remove.
+    /// Tells whether intents may remove something that other assemblies refer to.
     pub(crate) fn is_forced(&self) -> bool {
         self.settings.options.force
     }

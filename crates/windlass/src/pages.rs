@@ -1,4 +1,5 @@
-//! Reading all assemblies of a store in pages, because a store can have more than fit in memory at once.
+//! Reading all assemblies of a store in pages, because a store can contain more assemblies than fit in
+//! memory.
 
 use windlass_model::record::AssemblyRecord;
 use windlass_store::{Store, StoreError};

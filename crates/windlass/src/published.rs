@@ -2,7 +2,7 @@
 //!
 //! The reader checks all keys that it knows. Runtimes and drivers check the values of their own settings, or
 //! only declare schemas for them. jsonschema validates the document against the published schema, which
-//! contains theirs.
+//! contains the schemas of runtimes and drivers.
 
 use std::path::Path;
 

@@ -22,7 +22,7 @@ use crate::pages::for_each_assembly;
 /// An assembly with references, and access to the other assemblies of its store.
 pub(crate) struct Neighbours {
     own: AssemblyName,
-    /// The assembly as last requested.
+    /// The record of the assembly; `None` if it does not exist yet.
     record: Option<AssemblyRecord>,
 }
 
@@ -178,7 +178,7 @@ pub(crate) async fn look_for(
 }
 
 /// Converts an instance that a driver found. If the driver does not report its location and resource manager,
-/// the searched ones are used. Its id becomes a property.
+/// those of the search are used. Its id becomes a property.
 fn discovered(
     found: Found,
     resource: &DescriptorName,

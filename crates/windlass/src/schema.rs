@@ -62,15 +62,15 @@ impl Document {
 /// its descriptor or its folder.
 ///
 /// # Errors
-/// [`Error::Input`] if the file is missing, or is no readable assembly descriptor.
+/// [`Error::Input`] if the file is missing, or is not a readable assembly descriptor.
 pub fn parameters(file: &Path, overlay: &Overlay) -> Result<Value, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
     let assembly = read_assembly(overlay, &file)?.0;
     Ok(windlass_descriptor::parameter_schema::parameters(&assembly))
 }
 
-/// Returns the JSON Schema of a kind of document, in draft 2020-12. Locations may have the registered kinds of
-/// runtimes, and drivers have their settings and driver properties.
+/// Returns the JSON Schema of a kind of document, in draft 2020-12. It covers the registered kinds of
+/// runtimes, and the settings and driver properties of the drivers.
 pub fn schema(document: Document, runtimes: &RuntimeRegistry, drivers: &Registry) -> Value {
     match document {
         Document::Assembly => windlass_descriptor::schema::assembly(),

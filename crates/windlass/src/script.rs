@@ -104,8 +104,8 @@ struct CaseFile {
 }
 
 /// Reads the input of a script from a YAML file: `id`, `properties`, `secrets`, `arguments`, `location` and
-/// `document`, all of them optional. The file may have the document that the script reads instead, such as
-/// `instances: {i-1: {configuration: {properties.size: 3}}}`, for one instance.
+/// `document`, all of them optional. Instead, the file may contain the document that the script reads, for
+/// one instance: `instances: {i-1: {configuration: {properties.size: 3}}}`.
 ///
 /// # Errors
 ///
@@ -123,7 +123,8 @@ pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
 }
 
 /// Parses the purpose of a script run: `launch`, `destroy`, `health-check`, `reconfigure`, `discover`,
-/// `command`, or the name of a transition. The name of a command is the name of its script file.
+/// `command`, or the name of a transition. For `command`, the name of the script file is the name of the
+/// command.
 ///
 /// # Errors
 ///
@@ -257,7 +258,7 @@ impl<'w> ScriptRunner<'w> {
     ///
     /// # Errors
     ///
-    /// If the folder has no package or no cases, or a case can't be read or run.
+    /// If the folder contains no package or no cases, or a case can't be read or run.
     pub async fn test(&self, folder: &Path, update: bool) -> Result<CasesView, Error> {
         let package = package_in(folder).map_err(Error::Input)?;
         let package = Arc::new(package.ok_or_else(|| {

@@ -22,9 +22,10 @@ const LOOKS: u32 = 3;
 
 /// A process that is ready to run, or that the daemon already runs.
 ///
-/// Its lease is renewed in the background, so the embedding program can ask its user and wait for any time. If
-/// it is dropped, the lease is released in the background, and the process stays recorded as interrupted. To
-/// record it as cancelled instead, run it with a [`Stop`] that is already triggered.
+/// Its lease is renewed in the background, so the embedding program may wait for any time, for example for an
+/// answer of its user. If this value is dropped, the lease is released in the background, and the process
+/// stays recorded as interrupted. To record it as cancelled instead, run it with a [`Stop`] that is already
+/// triggered.
 #[must_use = "nothing happens before it is run"]
 pub struct Started {
     work: Work,

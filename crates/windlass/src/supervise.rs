@@ -7,11 +7,11 @@ use windlass_executor::process::SupervisorCommand;
 /// The first argument of a process that is started to supervise jobs.
 const SUPERVISE: &str = "windlass-supervise";
 
-/// Supervises jobs if this process was started for that, until the last job has ended. Otherwise returns
+/// Supervises jobs until the last one has ended, if this process was started for that. Otherwise returns
 /// `None` at once.
 ///
-/// The process runtime starts the running program again as the supervisor of its jobs. So `main` of a program
-/// that embeds windlass begins with this, before it starts any thread:
+/// The process runtime starts the running program again as the supervisor of its jobs. So the `main` of a
+/// program that embeds windlass must call this function first, before it starts any thread:
 ///
 /// ```
 /// use std::process::ExitCode;

@@ -102,8 +102,8 @@ async fn show(args: AppShowArgs) -> Result<ExitCode, Error> {
     Ok(exit::DONE)
 }
 
-/// Returns the notes shown after a pin: whether it is secret or not exposed, and its exposed ids under other
-/// names.
+/// Returns the notes shown after a pin: that it is secret, that it is not exposed, or its exposed ids that
+/// differ from its own id.
 fn notes(pin: &PinView) -> String {
     let mut notes = Vec::new();
     if pin.sensitive {

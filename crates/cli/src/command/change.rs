@@ -153,7 +153,7 @@ async fn parts_of(
     Ok(found)
 }
 
-/// Reports that an assembly has been removed before, if it has.
+/// Reports that an assembly has already been removed. Returns `None` if it has not.
 async fn already_removed(
     windlass: &Windlass,
     name: &AssemblyName,
@@ -162,7 +162,7 @@ async fn already_removed(
     if !windlass.is_removed(name).await? {
         return Ok(None);
     }
-    // Removes what a killed `down` has left.
+    // Closing the project removes what a killed `down` has left.
     windlass.close().await?;
     Ok(Some(match format {
         Format::Json => print_json(&RemovedView { version: 1, assembly: name.clone(), done: true }),
@@ -173,7 +173,7 @@ async fn already_removed(
     }))
 }
 
-/// The result of `down` for an assembly that has been removed before.
+/// The result of `down` for an assembly that has already been removed.
 #[derive(Debug, Serialize)]
 struct RemovedView {
     version: u32,
@@ -259,7 +259,7 @@ async fn scale(args: ScaleArgs) -> ExitCode {
     }
 }
 
-/// Reads `CLUSTER NODES` or `CLUSTER=NODES`; `None` without a number, or with two.
+/// Reads `CLUSTER NODES` or `CLUSTER=NODES`. Returns `None` if no number is given, or two.
 fn wanted_size(component: &str, nodes: Option<u32>) -> Option<(&str, u32)> {
     match (component.split_once('='), nodes) {
         (None, Some(nodes)) => Some((component, nodes)),

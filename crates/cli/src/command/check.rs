@@ -93,7 +93,7 @@ fn from_stdin(args: &CheckArgs, scripts: Option<&ScriptFiles>) -> ExitCode {
 }
 
 fn report(args: &CheckArgs, view: &CheckView) -> ExitCode {
-    // All formats quote lines.
+    // Secrets are masked for all formats, because all of them quote source lines.
     let view = &Seen::default().checked(view);
     match args.format {
         CheckFormat::Human => human(args, view),

@@ -1,5 +1,5 @@
-//! Questions on the terminal, for example before a plan that removes or replaces parts which are recorded
-//! well.
+//! Questions on the terminal, for example before a plan that removes or replaces parts which are recorded as
+//! healthy.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::args::Format;
 use crate::exit;
 use crate::output::{STRONG, print_prompt, styled, tell};
 
-/// Asks on the terminal whether to run a plan. Where nobody can be asked, refuses the plan.
+/// Asks on the terminal whether to run a plan. Refuses the plan if there is no terminal to ask on.
 pub(crate) async fn ask(
     destructive: Box<DestructivePlan>,
     format: Format,
@@ -27,12 +27,12 @@ pub(crate) async fn ask(
     Ok(Consent::Plan(destructive.fingerprint))
 }
 
-/// Tells whether a person can be asked.
+/// Tells whether a question can be asked: the format is for people, and input and output are terminals.
 pub(crate) fn can_ask(format: Format) -> bool {
     format == Format::Human && stdin().is_terminal() && stdout().is_terminal()
 }
 
-/// Asks a question on the terminal. Every answer except yes is an error, with the exit code to return.
+/// Asks a question on the terminal. Any answer other than yes is an error that contains the exit code.
 pub(crate) async fn confirm(question: &str, stop: &Stop) -> Result<(), ExitCode> {
     print_prompt(&format!("{question} [y/N] "));
     let answer = tokio::task::spawn_blocking(|| {

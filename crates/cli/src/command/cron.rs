@@ -20,10 +20,10 @@ use crate::output::{say, tell};
 struct NextView {
     /// The version of this format.
     version: u32,
-    /// In canonical form.
+    /// The expression in canonical form.
     expression: String,
     zone: String,
-    /// RFC 3339, with the offset of the zone.
+    /// The fire times in RFC 3339, with the offset of the time zone.
     times: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ struct NextView {
 struct ExplainView {
     /// The version of this format.
     version: u32,
-    /// In canonical form.
+    /// The expression in canonical form.
     expression: String,
     explanation: String,
 }

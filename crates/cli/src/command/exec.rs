@@ -66,8 +66,8 @@ fn location(args: &ExecArgs) -> Result<Location, String> {
     fitted(location, args.runtime.as_deref(), settings)
 }
 
-/// Sets the runtime and the settings of a location. Without `runtime`, chooses the usual runtime for the
-/// settings.
+/// Sets the runtime and the settings of a location. Without `runtime`, chooses the kind of runtime that
+/// accepts most of the settings.
 pub(super) fn fitted(
     mut location: Location,
     runtime: Option<&str>,

@@ -58,8 +58,8 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     }
 }
 
-/// Returns the name of the stored assembly to draw. The argument is such a name with `--stored`, or if no
-/// file has that path and it is a valid name. Returns `None` for a descriptor.
+/// Returns the name of the stored assembly to draw, or `None` if the argument is a descriptor. With
+/// `--stored` the argument is a name. Otherwise it is a name if it is valid as one and no file has that path.
 fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let given = &args.assembly;
     let name = given.file.to_string_lossy().parse::<AssemblyName>();

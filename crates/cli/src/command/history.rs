@@ -95,7 +95,7 @@ impl Entry<'_> {
     }
 }
 
-/// Returns the number of steps by their ends.
+/// Counts the steps of a process by their results.
 fn steps(process: &ProcessEndView) -> String {
     let ProcessEndView { succeeded, failed, skipped, cancelled, undecided, .. } = process;
     let counts = [

@@ -38,7 +38,7 @@ fn act(images: &Images, command: ImageCommand) -> Result<ExitCode, ImagesError> 
             let contents = args.folder.map_or(Contents::Busybox, Contents::Folder);
             let view = images.build(&contents, &args.name, args.output.as_deref())?;
             if args.output.as_deref().is_some_and(is_stdout) {
-                // Standard output has the image.
+                // Standard output contains the image.
                 view.images.iter().for_each(|image| tell!("{}", line(image)));
                 return Ok(exit::DONE);
             }

@@ -116,7 +116,7 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     worst
 }
 
-/// Refuses names that are no applications, before anything is changed.
+/// Refuses names of assemblies that are not applications, before anything is changed.
 async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
     let checked = async {
         let windlass = open_against(None, None, "app", false)?;

@@ -109,7 +109,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// Runs an asynchronous command on a runtime. Other commands start faster without one.
+/// Runs an asynchronous command on a Tokio runtime. Synchronous commands need none, so they start faster.
 fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -152,8 +152,8 @@ fn note_process(name: &AssemblyName) {
     }
 }
 
-/// Prints an error about a descriptor file. If the argument is the name of an assembly, adds a note about
-/// that.
+/// Prints an error about a descriptor file. If the argument is also the name of an assembly, adds a note that
+/// says so.
 async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
     let code = fail(error);
     let Some(name) = file.to_str().filter(|_| !file.exists()) else { return code };

@@ -82,7 +82,8 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
-/// Maximum number of lines of an unrequested listing; a longer one is cut to `FEW_LISTED` lines.
+/// Maximum number of lines of a listing that the user did not request. A longer listing is cut to
+/// `FEW_LISTED` lines.
 pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 

@@ -60,7 +60,7 @@ struct QueuedView {
 pub(crate) struct Execution {
     /// Whether the intent is only submitted, as a request.
     pub(crate) queue: bool,
-    /// The plans that may remove or replace parts which are recorded well.
+    /// The plans that may remove or replace parts which are recorded as healthy.
     pub(crate) consent: Consent,
     pub(crate) format: Format,
 }
@@ -80,10 +80,11 @@ impl Execution {
         self.carry_out_with(windlass, own, theirs, stop, end).await.unwrap_or_else(|code| code)
     }
 
-    /// Executes an intent as [`carry_out`](Self::carry_out) does. `end` selects the JSON output at its end.
+    /// Executes an intent as [`carry_out`](Self::carry_out) does. `end` selects the JSON output at the end of
+    /// the process.
     ///
     /// # Errors
-    /// The exit code, if no process was executed to its end. The reason has been printed then.
+    /// Returns the exit code if no process ran to its end. The reason has already been printed.
     pub(crate) async fn carry_out_with<'w>(
         mut self,
         windlass: &'w Windlass,
@@ -134,9 +135,9 @@ impl Execution {
 /// The output at the end of a process, as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonEnd {
-    /// The end of the process.
+    /// The end of the process is printed.
     Printed,
-    /// Nothing: the caller prints a result.
+    /// Nothing is printed, because the caller prints a result.
     Silent,
 }
 
@@ -296,7 +297,7 @@ async fn run_one(
     let mut following = started.follow();
     let plan = started.plan_view();
     if human {
-        // Calls that an interrupted run had left open ended while this process was prepared.
+        // Preparing this process may have ended calls that an interrupted run had left open.
         if started.runs_here() {
             print_new(&mut following, &[], None, &mut Batches::new(started.process().id, &plan)).await;
         }

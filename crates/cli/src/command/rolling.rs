@@ -46,8 +46,8 @@ impl<'p> Batches<'p> {
         }
     }
 
-    /// Returns the nodes of a batch according to its steps. This serves a process of another orchestrator,
-    /// whose changes are unknown.
+    /// Returns the nodes of a batch according to its steps. Used for a process of another orchestrator,
+    /// because its changes are unknown here.
     fn nodes(&self, batch: &Batch) -> Vec<ElementName> {
         let inside = format!("{}__", batch.group);
         let node = |name: &ElementName| {

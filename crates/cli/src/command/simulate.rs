@@ -84,7 +84,7 @@ fn print(event: &SimulationEvent) {
     lines.for_each(|line| say!("            {line}"));
 }
 
-/// Formats the time since the beginning: `+02:05:30`. Hours continue after a day.
+/// Formats the time since the beginning: `+02:05:30`. The hours continue beyond 24.
 fn offset(millis: u64) -> String {
     let seconds = millis / 1000;
     format!("+{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)

@@ -109,7 +109,7 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let going = match &assembly.process {
         _ if assembly.goal != State::Absent => "",
         Some(_) => " (going down)",
-        // A limited `down` has ended, or a failed one.
+        // Either a `down` of only some parts has ended, or a `down` has failed.
         None => " (partly removed)",
     };
     let protected = if assembly.protected { ", protected" } else { "" };

@@ -1,4 +1,5 @@
-//! Capabilities and requirements: names without a fixed meaning, compared where both sides declare them.
+//! Checks the names of capabilities and requirements. The names have no fixed meaning, so they are compared
+//! only with those that the descriptor of the component declares.
 
 use windlass_model::template::End;
 use windlass_source::{Severity, did_you_mean, listed};
@@ -8,7 +9,7 @@ use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
 
-/// Reports the ends with a name that their descriptor doesn't declare, if it declares other names.
+/// Reports each end whose name its descriptor doesn't declare, if the descriptor declares other names.
 pub(super) fn capabilities(check: &mut Check<'_, '_>, relationship: &RelationshipDecl) {
     for endpoint in &relationship.sources {
         declared(check, endpoint, End::Source);

@@ -36,7 +36,8 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    /// Counts a problem beyond the limit. Called before a costly message is created.
+    /// Tells whether the limit for problems of this severity is reached, and if so counts one more. Callers
+    /// ask before they create a costly message.
     pub(super) fn leaves_out(&mut self, severity: Severity) -> bool {
         self.diagnostics.leaves_out(severity)
     }
@@ -66,8 +67,8 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The properties of an assembly that read a component, directly or through others, with the reading
-/// reference.
+/// The properties of an assembly that read a component, directly or through others, each with the reference
+/// by which it reads.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A check of an assembly.
@@ -81,7 +82,7 @@ pub(super) struct Check<'a, 's> {
     pub(super) names: Option<Vec<DescriptorName>>,
     /// Properties that read a component, computed on first use.
     pub(super) late: Option<Late<'a>>,
-    /// Number of searches for a suggestion for names that may be correct.
+    /// Number of searches so far for suggestions for names that may be correct.
     pub(super) searches: usize,
     pub(super) said: &'s mut Said<'a>,
 }

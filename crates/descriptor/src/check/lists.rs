@@ -1,6 +1,6 @@
 //! Checks the lists of nodes that a descriptor itself contains: literal lists, and values of its properties.
 //!
-//! A composition reports the same mistakes in the list that is in effect.
+//! Composition makes the same checks for the lists that it uses.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     said.finish()
 }
 
-/// Returns the value that the descriptor gives to the property which a value reads.
+/// Returns the descriptor's own value of the property that `value` refers to.
 fn own_value<'a>(assembly: &'a AssemblyDescriptor, value: &Value) -> Option<&'a Value> {
     let mut found = None;
     value.for_each_reference(&mut |reference| found = Some(reference));

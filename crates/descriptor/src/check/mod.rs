@@ -142,7 +142,7 @@ impl<'a> Check<'a, '_> {
         values::types(&reference.properties, &self.assembly.data_types, self.said);
     }
 
-    /// Reports an unresolved placeholder. A build may replace it, but the assembly can't be deployed before.
+    /// Reports an unresolved placeholder. A build may replace it; until then the assembly can't be deployed.
     fn placeholder(&mut self, placeholder: Option<&Spanned<String>>) {
         let Some(placeholder) = placeholder else { return };
         let severity = match self.missing {

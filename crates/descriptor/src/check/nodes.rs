@@ -11,7 +11,8 @@ use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
 use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
-/// Propagates from the properties that read a component to all their readers, visiting each edge once.
+/// Returns the properties that read a component, directly or through other properties. Visits each edge of
+/// the read graph once.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
     let scope = Scope::assembly(assembly);
     let mut late = Late::new();

@@ -102,7 +102,7 @@ fn policy_metric(check: &mut Check<'_, '_>, name: &str, policy: &PolicyDecl) {
     measures(policy, found.as_ref(), metric.span, check.said);
 }
 
-/// Checks a metric without a component, which must be one that the assembly promotes.
+/// Checks a metric name without a component: the assembly must promote a metric of this name.
 fn own_metric(check: &mut Check<'_, '_>, policy: &PolicyDecl, metric: &Spanned<String>) {
     if let Some(own) = check.assembly.metrics.get(metric.value.as_str()) {
         return measures(policy, Some(own), metric.span, check.said);
@@ -228,7 +228,7 @@ fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Sa
     }
 }
 
-/// Checks that a heal policy reads a metric of integrity, and a scale policy one of load.
+/// Checks that a heal policy reads an integrity metric, and a scale policy a load metric.
 fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: &mut Said<'_>) {
     let wanted = match policy.kind.as_ref().map(|kind| &kind.value) {
         Some(PolicyKind::Heal) => MetricKind::Integrity,

@@ -51,7 +51,7 @@ impl<'a> Check<'a, '_> {
     }
 
     /// Warns if a single value is read from a component that is declared with several nodes. Composition
-    /// gives the same warning, even if the number comes from elsewhere.
+    /// gives the same warning if the number of nodes is known only then.
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };

@@ -117,8 +117,8 @@ impl<'a> Values<'a> {
             }
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
-            // The check has already reported a reference without a meaning. A field of an entry was bound
-            // before.
+            // The check has already reported a reference without a meaning. References to fields of an entry
+            // were bound before.
             Some(Meaning::Each(_)) | None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
@@ -151,7 +151,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Creates a text template; the literals of a sensitive one become secrets.
+    /// Creates a text template; the literals of a sensitive text become secrets.
     fn text(&mut self, parts: Vec<Part>, sensitive: bool) -> Template {
         let text = Template::Text(parts);
         if sensitive { self.sealed(text) } else { text }

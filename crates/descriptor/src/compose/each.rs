@@ -30,7 +30,8 @@ struct List {
     place: Place,
     /// Places of the entries, if they are known.
     places: Vec<Place>,
-    /// Places of the entries that were searched for, because they are needed and not known.
+    /// Places of the entries, found by a search in the text. It is searched only if a place is needed that
+    /// `places` does not contain.
     found: OnceCell<Vec<Place>>,
     /// Name of the property that contains the list; `each` if the list is literal.
     name: String,
@@ -236,8 +237,8 @@ impl Composer<'_> {
         whole::place(&self.sources, found.origin.as_ref()?)
     }
 
-    /// Follows values that consist of one reference. Returns the value with the last property read, or the
-    /// property without a value.
+    /// Follows references as long as a value consists of a single reference. Returns the final value and the
+    /// last property read, or the property that has no value.
     #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
     pub(super) fn followed(
         &self,
@@ -321,7 +322,8 @@ impl Entry {
 }
 
 impl Whole<'_> {
-    /// Replaces references to the first node of a group whose nodes have keys by references to its lowest key.
+    /// Replaces references to the first node of a group whose nodes have keys by references to the node with
+    /// the lowest key.
     pub(super) fn read_lowest_keys(&mut self) {
         let named = self.elements.lowest_keys();
         if named.is_empty() {

@@ -36,7 +36,8 @@ impl Elements {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }
 
-    /// Returns the groups whose nodes have keys: the name that stands for the first node, and the node.
+    /// Returns, for each group whose nodes have keys, the name that stands for its first node, and the node
+    /// with the lowest key.
     pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
         self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
     }

@@ -33,7 +33,7 @@ impl Nodes {
         }
     }
 
-    /// Returns the entry of the node with this number, from 1; none if nodes have no keys.
+    /// Returns the entry of the node with this number, counted from 1; `None` if the nodes have no keys.
     pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
         match self {
             Self::Numbered(_) => None,

@@ -141,7 +141,8 @@ impl ValueGraph for Texts<'_> {
         self.found.insert(*key, Some(text));
     }
 
-    /// Leaves the cycle to `join`, which finds no answer for the value that is read again.
+    /// Ignores the cycle: `join` then finds no answer for the property that is read again, so its readers are
+    /// unknown.
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
     }

@@ -65,7 +65,8 @@ pub struct Composed {
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// Descriptors of the resources in the topology.
     pub resources: BTreeSet<DescriptorName>,
-    /// Search criteria of its references, in the order of declaration, including those without a match.
+    /// Search criteria of the assembly's references, in the order of declaration, including those without a
+    /// match.
     pub references: Vec<ReferenceRequest>,
     /// All problems of reading, checking and composing.
     pub diagnostics: Diagnostics,

@@ -99,8 +99,8 @@ fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
     }
 }
 
-/// Returns the error if a value for a property can't be given. `place` is the place of its name, if it comes
-/// from a file.
+/// Returns the error if a user can't give a value to a property. `place` is the place of the property's name
+/// in a file of parameters, if there is one.
 pub(crate) fn refused(
     assembly: &AssemblyDescriptor,
     name: &str,

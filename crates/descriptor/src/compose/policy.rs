@@ -111,7 +111,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks the settings that are known now; the check may have seen only references.
+    /// Checks the settings whose values are known now. In the check of the descriptor, they may have been
+    /// references.
     fn thresholds(&mut self, frame: Frame<'_>, decl: &PolicyDecl, kind: &PolicyKind) {
         if *kind != PolicyKind::Scale {
             return;

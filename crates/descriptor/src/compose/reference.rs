@@ -1,4 +1,4 @@
-//! Resolves references to existing instances: exactly one must match.
+//! Resolves each reference to an existing instance: exactly one must match.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,8 @@ impl<'r> Composer<'r> {
         self.index.get_or_insert_with(|| Index::new(existing))
     }
 
-    /// Returns the matches: the earlier result if it still matches, else all of the newest matching version.
+    /// Returns the matching instances: the earlier result if it still matches, else all matches of the newest
+    /// version that has any.
     fn fitting(&mut self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<&'r Existing> {
         let index = self.index();
         let listed = match wanted.get("name") {
@@ -122,7 +123,7 @@ impl<'r> Composer<'r> {
         fitting
     }
 
-    /// Evaluates the required properties; `None` if one is unknown, which is then reported.
+    /// Evaluates the required properties. Reports a property whose value is unknown, and then returns `None`.
     fn wanted(&mut self, frame: Frame<'_>, decl: &ReferenceDecl) -> Option<Wanted> {
         let mut wanted = Some(Wanted::new());
         for (name, property) in &decl.properties {
@@ -173,8 +174,8 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations of an instance, with the element on which each finally runs. If that is the
-    /// reference itself, the assembly needs the package of the instance.
+    /// Returns the operations of an instance, each with the element on which it finally runs. If this element
+    /// is the reference itself, the assembly needs the package of the instance.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),
@@ -238,7 +239,8 @@ fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
         && wanted.iter().all(|(name, wanted)| is(name, &wanted.text))
 }
 
-/// Returns the reasons why an instance does not match; none if it does. A missing property counts as a match.
+/// Returns the reasons why an instance does not match; none if it does. A required property that the instance
+/// lacks counts as a match.
 fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
     let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
     if !kind.versions.contains(&thing.descriptor.version) {

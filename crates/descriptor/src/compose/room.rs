@@ -75,7 +75,8 @@ impl Room {
         self.repeated -= entered;
     }
 
-    /// Checks that `count` more elements fit beside `elements`. Returns the first excess.
+    /// Checks that `count` more elements fit in addition to the existing `elements`. Returns the first
+    /// excess.
     pub(super) fn fits(&mut self, elements: usize, count: u32) -> Option<Excess> {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
         let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };

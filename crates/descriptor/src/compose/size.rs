@@ -12,7 +12,7 @@ use crate::codes;
 use crate::document::{ClusterDecl, Component};
 use crate::template::Value;
 
-/// A required number is unknown, which was reported.
+/// The error for a required number that is unknown. A diagnostic was already reported.
 struct Reported;
 
 /// Returns the number of nodes, and the bounds of a cluster; `None` when an error was reported.

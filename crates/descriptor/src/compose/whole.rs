@@ -15,7 +15,7 @@ use super::elements::Elements;
 use crate::codes;
 use crate::cycle::{self, Graph};
 
-/// Maximum bytes that the replaced references of all values add together.
+/// Maximum total bytes of the texts that replace references, in all values together.
 const MAX_VALUES: u64 = 64 << 20;
 
 /// The value or values that are too long.

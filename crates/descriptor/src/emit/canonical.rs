@@ -89,8 +89,8 @@ struct Canonical<'f> {
 }
 
 impl Canonical<'_> {
-    /// Builds a mapping whose keys are words of the language: known ones first, in canonical order, then the
-    /// others.
+    /// Builds a mapping whose keys are words of the language: known keys first, in canonical order, then
+    /// unknown ones.
     fn entries(
         &mut self,
         mapping: &Mapping,

@@ -1,8 +1,9 @@
 //! Fills in all values of a descriptor that are known before anything is created.
 //!
 //! The result is a valid descriptor in canonical form. A `${…}` whose value is unknown stays, with the reason
-//! as a trailing comment. For example, a driver will publish the value, it differs from node to node, or no
-//! value was given. Secrets are never written: a reference to one stays, and a literal is masked.
+//! as a trailing comment. Examples of reasons: a driver will publish the value, the value differs from node
+//! to node, or no value was given. Secrets are never written: a reference to a secret stays, and a literal is
+//! masked.
 //!
 //! Unlike [`compose`](mod@crate::compose) this tolerates gaps. A descriptor missing from the catalog, a
 //! reference without a match or a missing parameter only leave more values unknown.

@@ -1,7 +1,7 @@
 //! Evaluates property values, as far as they are known before anything is created.
 //!
 //! Components are inspected when a value reads them. Each property is evaluated once, by the evaluation of
-//! `windlass_model::resolve`. So neither the length of a chain nor the number of readers matters.
+//! `windlass_model::resolve`. So long chains of references and values with many readers are no problem.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -55,7 +55,7 @@ impl Found {
     }
 }
 
-/// The context of a value: its scope, and the targets of `${instance.…}` and of the ends.
+/// The context of a value: its scope, and the targets of `${instance.…}`, `${source.…}` and `${target.…}`.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'s> {
     scope: usize,
@@ -63,10 +63,10 @@ pub(super) struct Spot<'s> {
     ends: Option<&'s RelationshipDecl>,
 }
 
-/// A component or reference that a value reads; the assembly itself is the first.
+/// A component or reference that a value reads. The first part is the assembly itself.
 struct Part<'a> {
     subject: Subject<'a>,
-    /// Enclosing assembly, and the name there.
+    /// Index of the enclosing assembly, and the name of this part in it.
     inside: Option<(usize, ComponentName)>,
     /// Name of its instance; `None` unless there is exactly one.
     instance: Option<String>,
@@ -215,7 +215,7 @@ impl<'a> Values<'a> {
         self.found.insert(key, found);
     }
 
-    /// Joins a text from its references, which are evaluated.
+    /// Joins a text from its literals and the values of its references, which are already evaluated.
     fn join(&mut self, segments: &[Segment], spot: &Spot<'_>) -> Found {
         let mut joined = Joined::default();
         for segment in segments {
@@ -494,7 +494,8 @@ impl ValueGraph for Values<'_> {
         self.keep(key.clone(), found);
     }
 
-    /// Leaves the cycle to `join`, which finds no answer for the value that is read again.
+    /// Ignores the cycle: `join` then finds no answer for the property that is read again, and uses this as
+    /// the reason.
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
     }

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Calls with an effect are recorded and recovered like those of any driver, so they measure the overhead of
-//! the engine and the store. They take no time, so `timeout` changes nothing.
+//! the engine and the store. The calls take no time, so `timeout` has no effect.
 //!
 //! With `outputs` a part passes data on: it receives values, and publishes them once it is created. The first
 //! of Create and Install that the resource declares for this driver publishes them. `outputs` without

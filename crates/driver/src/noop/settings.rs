@@ -32,7 +32,7 @@ pub(super) fn described() -> Vec<Setting> {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(super) enum SettingError {
-    /// A property that all drivers have can't be read.
+    /// A property that all drivers support can't be read.
     #[error(transparent)]
     Common(#[from] CallSettingError),
     /// The outputs are not a mapping.
@@ -78,8 +78,8 @@ impl Settings {
     }
 }
 
-/// Returns a mapping, which is plain or declared like other properties. An entry `value` or `default` is a
-/// declaration only if it is itself a mapping.
+/// Returns a mapping, which is given directly or as the `value` or `default` of a declaration. A mapping is a
+/// declaration only if that entry is itself a mapping.
 fn mapping(value: &Value) -> &Value {
     Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }

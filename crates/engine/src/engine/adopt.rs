@@ -1,4 +1,5 @@
-//! Instances that the search of a factory finds: listed, adopted as applications, and applied to known ones.
+//! Lists the instances that the search of a factory finds, adopts them as applications, and updates known
+//! applications.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -191,8 +192,8 @@ impl<'e> FoundRecorder<'e> {
         Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
     }
 
-    /// Applies the report of a search about a known application. Its name does not change. A report that changes
-    /// no record needs no lease.
+    /// Applies the report of a search about a known application. The name of the application does not change.
+    /// A report that changes no record needs no lease.
     ///
     /// # Errors
     /// An error of the store.
@@ -245,7 +246,8 @@ impl<'e> FoundRecorder<'e> {
     }
 }
 
-/// Makes a draft of a new assembly one whose parts exist, without steps. Returns its resources.
+/// Changes the draft of a new assembly into one whose parts already exist, so that it needs no steps. Returns
+/// its resources.
 fn made(draft: &mut Draft, process: ProcessId) -> Vec<ElementName> {
     draft.intent = Intent::Adopt;
     draft.plan = PlanBuilder::<Work, Reason>::new().build().expect("no step waits for anything");

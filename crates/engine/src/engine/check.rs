@@ -1,8 +1,10 @@
-//! Health checks that count: the reports of checks become part of the records.
+//! Health checks whose reports change the records.
 //!
-//! One check covers applications of one factory and script, whatever their assemblies. It needs no lease; a daemon holds
-//! that of the factory, so that no other daemon checks at the same time. A report that changes the records is applied
-//! under a short lease of its assembly, unless they have changed since the check began. Other reports write nothing.
+//! One check covers applications that share a factory and a script; each application is an assembly of its
+//! own. The check itself needs no lease. A daemon holds the lease of the factory meanwhile, so that no other
+//! daemon checks at the same time. A report that changes the records of an assembly is applied under a short
+//! lease of that assembly. It is dropped if the records have changed since the check began. A report that
+//! changes nothing writes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -46,7 +48,7 @@ pub struct Checked {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CheckEnd {
-    /// The instance has this status. Tells whether the records have changed.
+    /// The report was applied.
     Applied {
         /// The status after the check.
         status: Status,
@@ -55,7 +57,7 @@ pub enum CheckEnd {
     },
     /// The script reports, now or earlier, that the instance no longer exists. The element is recorded as absent.
     Destroyed,
-    /// The report does not count, for this reason.
+    /// The report was not applied, for this reason.
     Dropped(String),
     /// The check could not run, or its script has failed.
     Failed(Failure),
@@ -66,7 +68,8 @@ pub enum CheckEnd {
 /// Checks assemblies, and applies the reports. Assemblies that do not exist are left out.
 ///
 /// # Errors
-/// [`EngineError::Stopped`], or an error of the store. Reports that were applied before stay.
+/// [`EngineError::Stopped`], or an error of the store. Reports that were applied before the error stay
+/// applied.
 pub async fn check(
     engine: &Engine,
     names: &[AssemblyName],
@@ -148,7 +151,7 @@ impl<'a> Writer<'a> {
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
     }
 
-    /// Applies the answers about an assembly under its lease. The result is that of the last one.
+    /// Applies the answers about an assembly under its lease. Returns the result of the last answer.
     async fn write(
         &self,
         before: &Revision,
@@ -173,8 +176,8 @@ impl<'a> Writer<'a> {
         Ok((name, end))
     }
 
-    /// Keeps the last failed check of each factory. The same failure again writes nothing. A factory that another process
-    /// holds keeps its earlier one.
+    /// Records the last failed check of each factory. A failure that is already recorded writes nothing. If
+    /// another process holds the lease of a factory, the factory keeps its earlier record.
     async fn keep_failed(
         &self,
         mut failed: Vec<FailedJob>,
@@ -213,7 +216,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds the warnings and errors of checks that went well to the logs of the factories.
+    /// Adds the warnings and errors of successful checks to the logs of the factories.
     async fn log_lines(
         &self,
         lines: Vec<Line>,
@@ -250,7 +253,7 @@ impl<'a> Writer<'a> {
         self.engine.store.lease(factory, self.holder).await.ok().map(Cow::Owned)
     }
 
-    /// Releases a lease that was taken here.
+    /// Releases a lease of [`lease_of`](Self::lease_of), unless the caller holds it.
     async fn release(&self, lease: Cow<'_, Lease>) -> Result<(), StoreError> {
         match lease {
             Cow::Owned(lease) => self.engine.store.release(lease).await,
@@ -259,8 +262,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Tells whether an earlier check has found that an application no longer exists, or a removal has come that far. The
-/// process that was to remove its records has been killed.
+/// Tells whether an application no longer exists, but still has records. An earlier check or a removal has
+/// recorded all its parts as absent. The process that was to remove its records was killed.
 pub fn is_destroyed(snapshot: &Snapshot) -> bool {
     let assembly = &snapshot.assembly;
     let mut resources = resources(&assembly.topology);
@@ -287,7 +290,8 @@ impl Revision {
     }
 }
 
-/// Returns the result of an answer that changes nothing in the records. The records in memory are as they would become.
+/// Returns the result of an answer if it changes nothing in the stored records; otherwise `None`. The answer
+/// may change the records in memory.
 pub(super) fn without_news(
     engine: &Engine,
     before: &Revision,
@@ -405,7 +409,7 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Records that a check has failed. The same failure again writes nothing.
+/// Records that a check has failed. A failure that is already recorded writes nothing.
 fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {
     let mut batch = Batch::new();
     let Some(failure) = failure else { return Verdict { end: CheckEnd::Unchecked, batch } };

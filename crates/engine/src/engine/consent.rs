@@ -36,7 +36,7 @@ impl Consent {
     }
 }
 
-/// A plan that removes or replaces parts which are recorded as healthy, and that nobody has agreed to.
+/// A plan without consent that removes or replaces parts which are recorded as healthy.
 #[derive(Debug, Clone)]
 pub struct DestructivePlan {
     /// The assembly.
@@ -51,8 +51,8 @@ pub struct DestructivePlan {
 const MOST_NAMED: usize = 3;
 
 impl DestructivePlan {
-    /// Names the first parts that are recorded as healthy and would be removed or replaced, each with the reason.
-    /// Then names the first parts that no longer exist.
+    /// Names the first parts that are recorded as healthy and would be removed or replaced, each with the
+    /// reason. After these, names the first parts that no longer exist.
     pub(crate) fn named(&self) -> String {
         let list = |found: Vec<String>| {
             let more = found.len().saturating_sub(MOST_NAMED);

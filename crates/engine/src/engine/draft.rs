@@ -37,12 +37,13 @@ use crate::world::{Packages, Secrets, World};
 /// The records of an assembly's past that its snapshot doesn't contain.
 #[derive(Default)]
 pub(super) struct PreviousState {
-    /// Versions, oldest first. Empty if everything belongs to the newest version and the intent is no rollback.
+    /// Versions, oldest first. Empty if everything belongs to the newest version and the intent is not a
+    /// rollback.
     pub(super) versions: Vec<VersionRecord>,
     /// Packages that elements were created from, and pinned packages.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
-    /// The intent of the last process, if that process has not completed. A `Scale` or `Rollback` that is
-    /// repeated resumes it.
+    /// The intent of the last process, if that process has not completed. The same `Scale` or `Rollback`,
+    /// requested again, resumes it.
     pub(super) unfinished: Option<Intent>,
     /// The limits of the last intent, which a retry keeps.
     pub(super) limits: Limits,
@@ -156,8 +157,8 @@ impl EngineEnv {
         if requested_down {
             target.options = Options { target: selection.target, except: selection.except, ..target.options };
         }
-        // The whole pause begins again. If the plan contained only the rest of it, the plan and its
-        // fingerprint would depend on the time.
+        // The interrupted pause begins again at its full length. If the plan contained only the rest of the
+        // pause, the plan and its fingerprint would depend on the time.
         let paused = previous.paused.iter().filter(|(_, until)| **until > now);
         target.options.paused = paused.map(|(group, _)| group.clone()).collect();
         let mut record = target.record.take();
@@ -265,8 +266,7 @@ impl EngineEnv {
 }
 
 impl Draft {
-    /// Refuses a plan that removes or replaces parts which are recorded as healthy, unless there is consent to the
-    /// plan.
+    /// Refuses a plan without consent that removes or replaces parts which are recorded as healthy.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {
             Consent::Any => true,
@@ -520,8 +520,8 @@ fn resize(
     Ok(record)
 }
 
-/// Applies the recorded sizes of scaled clusters. A size is kept as long as the descriptor gives the cluster
-/// the same size as when it was scaled.
+/// Applies the recorded sizes of scaled clusters. A recorded size applies as long as the descriptor declares
+/// the same size as at the time of scaling.
 fn keep_sizes(
     mut topology: Topology,
     sizes: &BTreeMap<ElementName, Scaled>,
@@ -544,8 +544,8 @@ fn keep_sizes(
 }
 
 /// Finds the version to roll back to: the version of `process`, or else the newest earlier version that
-/// differs from the record in more than additional nodes. Versions of an earlier assembly with the same name
-/// don't count.
+/// differs from the record in more than additional nodes. Ignores versions of an earlier assembly with the
+/// same name.
 pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
@@ -586,13 +586,14 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process of the version that an element belongs to. When a version was reached, all elements
-/// belong to it, including unchanged ones.
+/// Returns the process of the version that an element belongs to. Once a process has reached a version, all
+/// elements belong to it, including unchanged ones.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
 
-/// Tells whether something exists that belongs to an older version, or that only an older version describes.
+/// Tells whether an element or pair exists that belongs to an older version, or that only an older version
+/// describes.
 pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
     let mut pairs = snapshot.pairs.values().filter(|pair| pair.is_there());

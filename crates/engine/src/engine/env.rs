@@ -21,7 +21,7 @@ pub struct EngineEnv {
     pub drivers: Registry,
     /// The locations and runtimes.
     pub places: Arc<dyn Places>,
-    /// The slots of locations with a limit. Engines that share them keep the limits together.
+    /// The slots of locations with a limit. Engines that share these slots also share the limits.
     pub slots: JobSlots,
     /// The clock.
     pub clock: Arc<dyn Clock>,

@@ -1,4 +1,4 @@
-//! Fingerprints of plans: everything except source places.
+//! Fingerprints of plans. A fingerprint contains everything in a plan except source places.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Removes records without calling a driver: those of an assembly, or of one of its parts.
+//! Removes the records of an assembly, or of one of its parts, without calling a driver.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ impl Upkeep<'_> {
     /// Returns the records that [`forget`](Self::forget) would remove.
     ///
     /// # Errors
-    /// The reason why it would be refused.
+    /// The reason why [`forget`](Self::forget) would be refused.
     pub async fn forgettable(
         &self,
         name: &AssemblyName,

@@ -40,7 +40,7 @@ pub(super) fn differences(
 /// The changes of an assembly's records that follow from an observation.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The elements with another state: the recorded one, and the new one.
+    /// The elements whose state changes, each with the recorded and the new state.
     pub(super) states: Vec<(ElementName, State, State)>,
     /// The broken elements that only a new installation can repair.
     pub(super) replace: BTreeSet<ElementName>,
@@ -51,9 +51,10 @@ pub(super) struct Found {
 /// Changes the records of elements that were found gone or broken.
 ///
 /// An element that is gone becomes Failed, and its recorded instance is dropped. Its relationships are ceased
-/// at their other ends only, because nothing can be called on it. The same holds for an element of which an
-/// earlier process has found no instance. A broken element becomes Broken. But a broken element that declares
-/// neither Start nor Stop stays Active: a restart would call nothing, and a replacement needs consent.
+/// at their other ends only, because nothing can be called on it. An element for which an earlier process has
+/// found no instance is treated in the same way. A broken element becomes Broken. But a broken element that
+/// declares neither Start nor Stop stays Active: a restart would call nothing, and a replacement needs
+/// consent.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world

@@ -79,9 +79,9 @@ pub(super) struct HealthChecks<'e> {
 
 impl HealthChecks<'_> {
     /// Checks the elements of a snapshot. `within` is the maximum time for all checks; a check that takes
-    /// longer counts as one that could not run. `held` is the assembly if its lease is held during the
-    /// checks. Then the next holder of the lease removes leftover jobs. Otherwise the first process after
-    /// their time does so.
+    /// longer counts as one that could not run. `held` is the assembly, if the caller holds its lease during
+    /// the checks. In this case, the next holder of the lease removes leftover jobs. Otherwise the first
+    /// process after the end of the checks' time removes them.
     pub(super) async fn of(
         &self,
         world: World,
@@ -139,7 +139,8 @@ impl HealthChecks<'_> {
         checked.into_iter().flatten().collect()
     }
 
-    /// Observes the elements of a batch: together, then those without a clear answer in smaller groups.
+    /// Observes the elements of a batch together. Elements without a clear answer are then observed in
+    /// smaller groups.
     async fn look_at(&self, batch: LookBatch, round: &CheckRound) -> Vec<Asked> {
         let LookBatch { driver, elements, calls } = batch;
         let suspects = elements.iter().map(|(_, element)| element.is_suspect).collect();
@@ -276,7 +277,7 @@ pub(super) struct Checks {
     pub(super) answers: Vec<Answered>,
     /// The jobs of applications that have failed.
     pub(super) failed: Vec<FailedJob>,
-    /// The warnings and errors of the other jobs of applications.
+    /// The warnings and errors of successful checks of applications.
     pub(super) lines: Vec<Line>,
 }
 
@@ -349,7 +350,7 @@ impl CheckRound {
         seen.failed.push((job, Transcript { input, outcome, secrets }));
     }
 
-    /// Returns the failure of a check that was ended.
+    /// Returns the failure of a check that was ended by a stop or by the time limit.
     fn ended(&self) -> Failure {
         let why = match self.within {
             Some(within) => format!("it gave no answer within {within:?}"),
@@ -364,8 +365,8 @@ impl CheckRound {
         tokio::time::sleep(LAST_ANSWER).await;
     }
 
-    /// Waits for a slot of a location; `None` if the location has no limit. A round waits only once at a location
-    /// whose slots stay taken.
+    /// Waits for a slot of a location; `None` if the location has no limit. If one wait of a round has ended
+    /// without a slot, later checks of the round do not wait at that location.
     async fn slot(&self, slots: &JobSlots, location: &Location) -> Result<Option<JobSlot>, Failure> {
         let full = || self.full.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = if full().contains(&location.name) { Duration::ZERO } else { SLOT_PATIENCE };
@@ -381,14 +382,14 @@ impl CheckRound {
     }
 }
 
-/// Maximum time that a check waits for a slot. A heal policy must learn before the next sample is due that a check
-/// could not run.
+/// Maximum time that a check waits for a slot. The wait ends before the next sample is due, so that a heal
+/// policy does not count a missing sample.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Time that a driver has to answer after its check was ended.
 const LAST_ANSWER: Duration = Duration::from_secs(6);
 
-/// Groups checks into batches, and returns the results of those that can't run, with their positions.
+/// Groups checks into batches. Also returns the results of the checks that can't run, with their positions.
 fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     let mut batches: Vec<LookBatch> = Vec::new();
     let mut last: HashMap<BatchKey, usize> = HashMap::new();
@@ -493,7 +494,7 @@ pub(super) fn round(
 
 /// Returns the mark of checks under the lease of an assembly. The mark is shorter than the random part of a
 /// prefix, so the two are never equal. In the rare case that two assemblies have the same mark, a process of
-/// one may end a check of the other. That check counts as one that could not run.
+/// one assembly may end a check of the other assembly. That check counts as one that could not run.
 fn mark(assembly: &AssemblyName) -> String {
     let mut hasher = DefaultHasher::new();
     assembly.as_str().hash(&mut hasher);
@@ -509,7 +510,7 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// Time after its limit in which a check's job may still exist: to end by itself, and to be removed.
+/// Time that a check's job may still exist after its time limit, until it has ended and is removed.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// Number of random letters that distinguish checks which end in the same second: 60 bits.

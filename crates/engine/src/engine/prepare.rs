@@ -49,7 +49,8 @@ impl Engine {
         }
     }
 
-    /// Prepares under a lease that the caller renews, since settling open calls may take long.
+    /// Prepares an intent under a lease. The caller renews the lease, since settling open calls may take
+    /// long.
     pub(super) async fn prepare_under(
         &self,
         lease: &Lease,
@@ -85,8 +86,9 @@ impl Engine {
             refuse_if_entangled(&*self.store, name).await?;
         }
         draft.refuse_without_consent()?;
-        // A newly referenced assembly must exist until the reference is recorded. The lease of an assembly on
-        // whose elements operations are called is held until these have ended.
+        // The lease of a newly referenced assembly is held until the reference is recorded, so that the
+        // assembly is not removed before. The lease of an assembly on whose elements operations are called is
+        // held until the operations have ended.
         let visits = self.visitor().visit(lease, &draft, stop).await?;
         let called = draft::called_on(&draft);
         let (kept, passed): (Vec<Lease>, Vec<Lease>) =
@@ -161,7 +163,7 @@ impl Engine {
     }
 }
 
-/// Returns what a process does with an application.
+/// Returns whether an `up` launches or reconfigures an application; `None` for other intents and assemblies.
 fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
     let assembly = &draft.world.assembly;
     let is_up = assembly.application.is_some() && draft.intent == Intent::Up;

@@ -26,9 +26,9 @@ use crate::world::World;
 
 /// A recorded process that is ready to run, with its lease.
 ///
-/// Its leases are renewed in the background, so a person can take any time to decide. If it is dropped, the
-/// leases are released in the background, and the process stays recorded as interrupted. To record it as
-/// cancelled instead, run it with a [`Stop`] that is already triggered.
+/// Its leases are renewed in the background, so a person can take any time to decide. Dropping a `Prepared`
+/// releases the leases in the background, and the process stays recorded as interrupted. To record the
+/// process as cancelled instead, run it with a [`Stop`] that is already triggered.
 #[must_use = "nothing happens before it is run"]
 pub struct Prepared {
     pub(super) engine: Engine,
@@ -63,7 +63,8 @@ pub struct Ended {
     pub consent: Consent,
     /// The group with a failed batch whose declaration demands a rollback, if there is one.
     pub failed_group: Option<ElementName>,
-    /// The groups that still have additional nodes, with their numbers. Another plan removes them.
+    /// The groups that still have additional nodes, each with the number of these nodes. Another plan removes
+    /// them.
     pub surge: BTreeMap<ElementName, u32>,
     /// The failed process that this process has rolled back.
     pub rolled_back: Option<ProcessId>,
@@ -110,7 +111,7 @@ impl Prepared {
     /// Runs the process to its end and releases the lease.
     ///
     /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in
-    /// the background, and the same intent resumes. `stop` ends the process in an orderly way.
+    /// the background, and the same intent resumes the process. `stop` ends the process in an orderly way.
     ///
     /// # Errors
     /// An error of the store. Committed changes remain, and the same intent resumes from them.
@@ -147,8 +148,8 @@ impl Prepared {
     }
 }
 
-/// The maximum number of processes that remove additional nodes one after the other. A second one is needed if
-/// nodes change again meanwhile.
+/// The maximum number of consecutive processes that remove additional nodes. A second process is needed if
+/// nodes change again during the first.
 const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {
@@ -160,8 +161,8 @@ impl Ended {
     /// - A completed change has left additional nodes: [`Intent::Retry`] removes them, which needs no
     ///   consent.
     /// - An output has changed while the process ran, so its readers have outdated inputs: [`Intent::Retry`]
-    ///   updates them. It is requested only after a completed `up` or rollback of the whole assembly. It is
-    ///   not requested again if the same inputs are still outdated after it.
+    ///   updates them. This retry is requested only after a completed `up` or rollback of the whole assembly.
+    ///   It is not requested again if the same inputs are still outdated after it.
     ///
     /// # Errors
     /// The error of `next`.
@@ -199,7 +200,8 @@ impl Ended {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a retry helps. `left` contains the outdated inputs after the previous process.
+    /// Tells whether a further process has to update outdated inputs. `left` contains the outdated inputs
+    /// after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;

@@ -41,8 +41,8 @@ impl Preview {
 }
 
 impl EngineEnv {
-    /// Previews [`Request::up`], with or without an expected plan, for an assembly that doesn't exist. Reads and
-    /// changes nothing.
+    /// Previews [`Request::up`], with or without an expected plan, for an assembly that doesn't exist. Does
+    /// not use the store, and changes nothing.
     ///
     /// # Errors
     /// The reason why the assembly can't be created.

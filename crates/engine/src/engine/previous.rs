@@ -26,14 +26,14 @@ use crate::world::{Configuration, Packages, World};
 #[derive(Clone, Copy)]
 pub(super) struct Records<'e> {
     pub(super) store: &'e dyn Store,
-    /// The drivers, which tell the changes of a package that they keep.
+    /// The drivers. They tell after which changes of a package they keep the instances.
     pub(super) drivers: &'e Registry,
-    /// The records that many assemblies share, if they are read once.
+    /// The cache of records that many assemblies share; `None` reads such records for each assembly.
     pub(super) shared: Option<&'e SharedRecords>,
 }
 
-/// Records that many assemblies share: packages, which never change, and the configurations of factories, as they were
-/// when the first of their applications was read.
+/// A cache of records that many assemblies share: packages, which never change, and configurations of
+/// factories. A configuration is cached when the first application of its factory is read.
 #[derive(Default)]
 pub(super) struct SharedRecords {
     packages: Mutex<HashMap<PackageDigest, Arc<Package>>>,
@@ -58,8 +58,9 @@ impl Records<'_> {
         Ok(world)
     }
 
-    /// Reads the configuration of the calls of an application: that of its factory, each value with the type of its
-    /// pin. `None` for an assembly without an owner, whose calls have the configuration of their location.
+    /// Reads the configuration for the calls of an application: the configuration of its factory, with each
+    /// value converted to the type of its pin. Returns `None` for an assembly without an owner: its calls use
+    /// the configuration of their location.
     pub(super) async fn configuration(
         &self,
         assembly: &AssemblyRecord,
@@ -102,7 +103,8 @@ impl Records<'_> {
         Ok(Ok(pins.map(|pins| pins.configuration(&values)).unwrap_or_default()))
     }
 
-    /// Reads a package from the store. A package that is pinned by a descriptor's name must exist.
+    /// Reads a package from the store. Returns `None` for a missing package; with `pinned_by`, a missing
+    /// package is an error.
     pub(super) async fn package(
         &self,
         digest: &PackageDigest,
@@ -127,8 +129,8 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions since the last reached one, if the assembly has elements of several versions. They describe
-    /// everything that exists.
+    /// Reads the versions since the last reached one, if the assembly has elements of several versions. These
+    /// versions describe everything that exists.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -159,7 +161,7 @@ impl Records<'_> {
         Ok(packages)
     }
 
-    /// Reads the past that a draft needs.
+    /// Reads the earlier records that a draft needs.
     pub(super) async fn previous(
         &self,
         intent: &Intent,
@@ -234,7 +236,7 @@ impl Records<'_> {
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
-    /// Returns the limits of the last intent, of those that concern the whole assembly.
+    /// Returns the limits of the last intent that concerns the whole assembly.
     async fn last_limits(&self, name: &AssemblyName) -> Result<Limits, EngineError> {
         const PAGE: usize = 16;
         let mut before = None;

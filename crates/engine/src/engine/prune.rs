@@ -77,8 +77,8 @@ impl Upkeep<'_> {
 
     async fn prune_under(&self, lease: &Lease, keep: Retention) -> Result<Pruned, EngineError> {
         let pruned = self.prunable(&lease.scope, keep).await?;
-        // One batch removes all versions. A version that is stored as a difference from a removed one is then
-        // rewritten only once.
+        // One batch removes all versions. So a version that is stored as a difference from a removed version
+        // is rewritten only once.
         let versions: Batch = pruned.versions.iter().map(|process| Change::DropVersion(*process)).collect();
         self.store.commit(lease, versions).await?;
         for processes in pruned.processes.chunks(MANY) {

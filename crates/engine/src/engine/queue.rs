@@ -172,7 +172,7 @@ impl Engine {
     }
 
     /// Refuses a request that lacks the consent to its plan, according to the present records. All other
-    /// problems are found when the request is executed, because the records may have changed by then.
+    /// problems are reported when the request is executed, because the records may have changed by then.
     async fn refuse_request_without_consent(
         &self,
         name: &AssemblyName,
@@ -188,8 +188,8 @@ impl Engine {
         }
     }
 
-    /// Takes the lease for a request and prepares its intent. Records the reason if the request is refused for
-    /// good.
+    /// Takes the lease for a request and prepares its intent. Records the reason if the request is refused
+    /// permanently.
     ///
     /// # Errors
     /// The reason why the intent is refused. [`EngineError::RequestEnded`] if another process was faster.

@@ -56,7 +56,8 @@ impl RecordedSecrets {
     }
 }
 
-/// Returns a stored secret as it is, and the texts in it if it is a part of private state, which is stored as JSON.
+/// Returns a stored secret, and the texts in it if it is JSON: secret parts of private state are stored as
+/// JSON.
 fn spelled(stored: String) -> Vec<String> {
     let inside = serde_json::from_str::<Value>(&stored).map(|value| texts(&value)).unwrap_or_default();
     std::iter::once(stored).chain(inside).collect()

@@ -2,8 +2,8 @@
 //!
 //! The referring assembly records a reference. A process that resolves a new reference holds the lease of the
 //! referenced assembly until the reference is recorded. A process that removes an assembly, or elements of
-//! it, holds its lease while it looks for referring assemblies. So neither process can miss the other.
-//! References form no cycle, and each wait for a lease is bounded, so there is no deadlock.
+//! it, holds its lease while it looks for referring assemblies. So each of the two processes sees the changes
+//! of the other. References form no cycle, and each wait for a lease is bounded, so there is no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::world::{ForeignAssembly, World};
 /// The values and operations that an assembly offers to referring assemblies.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// Its name.
+    /// The name of the assembly.
     pub name: AssemblyName,
     /// Its descriptor.
     pub descriptor: DescriptorName,
@@ -123,7 +123,8 @@ impl Visitor<'_> {
         Ok(leases)
     }
 
-    /// Takes a further lease for the holder of `beside`. It waits up to `patience` for the present holder.
+    /// Takes a further lease for the holder of the lease `beside`. Waits up to `patience` while another
+    /// holder has it.
     pub(super) async fn patiently(
         &self,
         name: &AssemblyName,
@@ -161,8 +162,8 @@ pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) 
 /// released, since it has no elements on which operations could be called.
 ///
 /// # Errors
-/// [`EngineError::Interrupted`] if one of them was interrupted itself, or an error of the store. All leases
-/// are released then.
+/// [`EngineError::Interrupted`] if one of the assemblies was interrupted itself, or an error of the store.
+/// After an error all leases are released.
 pub(super) async fn foreign_assemblies(
     records: &Records<'_>,
     leases: Vec<Lease>,
@@ -193,7 +194,8 @@ async fn foreign(records: &Records<'_>, name: &AssemblyName) -> Result<Option<Wo
     Ok(Some(records.loaded(snapshot).await?))
 }
 
-/// Refuses a reference to an assembly that is missing, is being removed, or references the other in turn.
+/// Refuses a reference to an assembly that is missing, is being removed, or references the referring one in
+/// turn.
 pub(super) async fn stays(
     store: &dyn Store,
     name: &AssemblyName,

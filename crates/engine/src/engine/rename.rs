@@ -18,11 +18,11 @@ use crate::stop::Stop;
 const PAGE: usize = 500;
 
 impl Upkeep<'_> {
-    /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The records
-    /// of assemblies that reference it or belong to it follow. `documents` are the project's documents that
-    /// name the assembly, already with its new name.
+    /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The name also
+    /// changes in the records of assemblies that reference it or belong to it. `documents` are the project's
+    /// documents that name the assembly, already with its new name.
     ///
-    /// Returns the assemblies whose records followed.
+    /// Returns these other assemblies.
     ///
     /// # Errors
     /// An error if the new name is in use or has a history, if one of the assemblies is leased or was
@@ -47,8 +47,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Takes the further leases into `beside`: first that of the new name, then those of the assemblies whose
-    /// records follow.
+    /// Takes the further leases into `beside`: first that of the new name, then those of the other assemblies
+    /// whose records change.
     async fn rename_under(
         &self,
         renaming: &Renaming,
@@ -133,8 +133,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Adds the plans of an assembly's processes, with the new name. A plan in an old format that can't be
-    /// read any more stays as it is.
+    /// Adds the plans of an assembly's processes to `plans`, with the new name. A plan in an old format that
+    /// can't be read any more stays as it is.
     async fn rename_plans(
         &self,
         name: &AssemblyName,

@@ -30,7 +30,7 @@ pub struct Answer {
     /// Single calls that the answer covers. Several calls of one element can have different outcomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallId>,
-    /// The outputs of the element, if its call was done and the report is lost. The answer then covers one
+    /// The outputs of the element, if its call was executed and the report is lost. Such an answer covers one
     /// element, and names only outputs that the element declares.
     #[serde(default)]
     pub published: PublishedOutputs,
@@ -65,7 +65,7 @@ pub struct Argument {
 }
 
 impl Arguments {
-    /// Collects arguments by name; those that `is_secret` names are masked in all output.
+    /// Collects arguments by name. An argument for which `is_secret` returns true is masked in all output.
     ///
     /// # Errors
     /// A name is not a valid property name.
@@ -129,7 +129,7 @@ pub struct Request {
     pub(super) answer: Option<Answer>,
     /// The arguments of `call`.
     pub(super) arguments: Arguments,
-    /// The plan that the intent must lead to; otherwise the intent is refused.
+    /// The required plan. An intent that leads to another plan is refused.
     pub(super) expected: Option<PlanFingerprint>,
     /// The plans that may remove or replace parts which are recorded as healthy.
     pub(super) consent: Consent,
@@ -137,7 +137,7 @@ pub struct Request {
     pub(super) refresh: Option<Duration>,
     /// The parts that `down` is limited to.
     pub(super) selection: Selection,
-    /// The conditions that the checks must find; otherwise the intent is refused.
+    /// The required conditions. The intent is refused if the checks find others.
     pub(super) observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
@@ -236,8 +236,8 @@ pub struct Desired {
     pub topology: Topology,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// The assembly that it belongs to: the factory of an application. For a recorded assembly this is
-    /// ignored, and its recorded owner stays.
+    /// The assembly that it belongs to: the factory of an application. For an assembly that is already
+    /// recorded, this field is ignored, and the recorded owner stays.
     pub owner: Option<AssemblyName>,
     /// The published application that it is launched from.
     pub application: Option<LaunchedFrom>,

@@ -25,8 +25,8 @@ use crate::machine::{Command, Event, Preparer, ProcessMachine};
 use crate::stop::Stop;
 
 impl Engine {
-    /// Loads an assembly after its open calls are settled, its interrupted processes ended and their jobs
-    /// removed.
+    /// Settles the open calls of an assembly, ends its interrupted processes, removes their jobs, and then
+    /// loads the assembly.
     pub(super) async fn settled(
         &self,
         lease: &Lease,
@@ -129,7 +129,7 @@ impl Engine {
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
-    /// Returns the open calls from other machines or folders, with the attempt made there.
+    /// Returns the open calls from other machines or folders, each with the number of its attempt there.
     fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, RemoteCall> {
         let strange = snapshot.processes.iter().filter_map(|process| {
             process.from.as_ref().filter(|from| **from != self.env.home).map(|from| (process.id, from))

@@ -251,8 +251,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Maps the ids of the bundle's processes that this store already knows to their ids here. The order of ids
-    /// counts, so all processes after the first unknown one are unknown.
+    /// Maps the ids of the bundle's processes that this store already knows to their ids here. The order of
+    /// ids must be kept, so all processes after the first unknown one count as unknown.
     async fn known_processes(
         &self,
         name: &AssemblyName,
@@ -401,7 +401,8 @@ impl Bundle {
         numbers
     }
 
-    /// Replaces process ids by those of another store. Only their order has a meaning, and it stays.
+    /// Replaces process ids by those of another store. Only the order of the ids has a meaning, and that
+    /// order stays the same.
     fn renumber(&mut self, numbers: &BTreeMap<ProcessId, ProcessId>) {
         let number = |id: &mut ProcessId| {
             if let Some(new) = numbers.get(id) {

@@ -1,8 +1,9 @@
 //! Turns of daemons at the duties of a factory. If several daemons use one store, only one of them performs a
 //! duty at each of its times.
 //!
-//! A turn holds the lease of the factory, so no duty of a factory runs beside another one. The time of a turn is recorded
-//! under that lease. A daemon that comes later finds it, and skips its own turn.
+//! A turn holds the lease of the factory, so two duties of a factory never run at the same time. The time of
+//! a turn is recorded under that lease. A daemon that gets the lease later finds this record, and skips its
+//! own turn.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -50,7 +51,7 @@ pub enum TurnTime {
 pub enum Turn {
     /// The turn of this daemon.
     Own(DutyTurn),
-    /// Another daemon has had this turn, or the factory no longer exists.
+    /// Another daemon has already taken this turn, or the factory no longer exists.
     Over,
     /// Another holder has the lease of the factory. The daemon asks again.
     Held,
@@ -111,8 +112,8 @@ impl LastTurn {
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
-            // The other daemon may have begun late. Then it has counted all fire times until its beginning as
-            // one.
+            // The other daemon may have begun its turn late. Such a turn covers all fire times until its
+            // beginning.
             TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
             TurnTime::Every(period) => {
                 // A daemon that is a little early takes its turn. Otherwise it would be a whole period late.
@@ -134,7 +135,7 @@ fn key(factory: &AssemblyName, duty: FactoryDuty) -> DocumentKey {
     }
 }
 
-/// Takes the turn of a daemon at a duty of a factory, unless another daemon has had it.
+/// Takes the turn of a daemon at a duty of a factory, unless another daemon has already taken this turn.
 ///
 /// # Errors
 /// An error of the store.
@@ -157,7 +158,7 @@ pub async fn take_turn(
     Ok(Turn::Over)
 }
 
-/// Records a turn. Returns false if another daemon has had it, or there is no such factory.
+/// Records a turn. Returns false if another daemon has already taken it, or if there is no such factory.
 async fn record_turn(
     store: &dyn Store,
     lease: &Lease,

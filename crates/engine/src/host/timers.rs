@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use windlass_model::Timestamp;
 
-/// Timers by their identity. Each has one time.
+/// Timers by their identity, each with the time at which it is due.
 pub(super) struct Timers<K> {
     times: BTreeMap<K, Instant>,
     /// The same timers in the order in which they are due.
@@ -22,7 +22,8 @@ impl<K> Default for Timers<K> {
 }
 
 impl<K: Clone + Ord> Timers<K> {
-    /// Starts a timer, or changes the time of one that runs. A change of the clock has no effect on it after that.
+    /// Starts a timer, or changes the time of one that runs. A later change of the clock has no effect on a
+    /// timer that runs.
     pub(super) fn start(&mut self, timer: K, now: Timestamp, at: Timestamp) {
         let wait = if self.is_over { Duration::ZERO } else { Duration::from_millis(at.millis_since(now)) };
         let at = Instant::now() + wait;
@@ -32,7 +33,7 @@ impl<K: Clone + Ord> Timers<K> {
         self.agenda.insert((at, timer));
     }
 
-    /// Makes all timers due at once, and those that start later.
+    /// Makes all timers due at once, including those that start later.
     pub(super) fn hurry(&mut self) {
         self.is_over = true;
         let now = Instant::now();

@@ -37,7 +37,8 @@ pub(super) struct CallRun {
 }
 
 impl CallRun {
-    /// Tells whether no report of the call was applied yet. The recorded status is then older than the call.
+    /// Tells whether no report of the call was applied yet. If so, the recorded status is older than the
+    /// call.
     pub(super) fn has_no_report(&self) -> bool {
         self.record.state == CallState::Open
     }

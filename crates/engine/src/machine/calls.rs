@@ -81,8 +81,8 @@ impl ProcessMachine {
     /// Returns the status that an instance had before an operation that has not reported yet. Such a status is
     /// not a result of the operation.
     ///
-    /// A transition resets the status (see [`apply`](Self::apply)). An operation concerns something else, so it
-    /// keeps the status.
+    /// A transition resets the status (see [`apply`](Self::apply)). An operation acts on a relationship, so
+    /// it keeps the status of the instance.
     fn said_before(&self, id: &CallId) -> Status {
         let operation =
             self.calls.get(id).filter(|run| run.has_no_report() && run.record.action.transition().is_none());
@@ -116,8 +116,8 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call is the command of an application, which may destroy it. The element then no longer
-    /// exists.
+    /// Tells whether a call is a command of an application. Such a command may destroy the application; its
+    /// element then no longer exists.
     fn may_destroy(&mut self, id: &CallId) -> bool {
         let Some(run) = self.calls.get_mut(id) else { return false };
         let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
@@ -250,10 +250,10 @@ impl ProcessMachine {
         self.again(id, failure);
     }
 
-    /// Repeats a call, with five attempts in all. The first repetition follows at once, the others after 1, 2
-    /// and 4 s.
+    /// Repeats a call, with five attempts in all. The first repetition follows at once, the second to fourth
+    /// after 1, 2 and 4 s.
     ///
-    /// A call is repeated only if it may run twice, or certainly did not happen.
+    /// A call is repeated only if it may run twice, or certainly was not executed.
     pub(super) fn again(&mut self, id: &CallId, failure: Failure) {
         const MOST: u32 = 5;
         const FIRST_WAIT: i64 = 1000;
@@ -367,9 +367,9 @@ impl ProcessMachine {
 
     /// Ends a call that was stopped before this attempt ran a job.
     ///
-    /// If it was the first attempt, nothing has been done. Otherwise earlier attempts have run jobs, and
-    /// their effects count, unless an observation has shown that there are none. A call of an earlier process
-    /// stays open for the next process.
+    /// If it was the first attempt, nothing has been done. Otherwise earlier attempts may have had effects,
+    /// unless an observation has shown that they had none. A call of an earlier process stays open for the
+    /// next process.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {
@@ -416,8 +416,8 @@ impl ProcessMachine {
     /// - Create, Install: the instance may exist in part, and `down` must remove it. The element is Failed.
     /// - Stop: the element may still work in part. It is Broken, and is not re-created, since nothing was
     ///   lost.
-    /// - Others: the state stays. But a started element may run nevertheless, and a removed one may be partly
-    ///   gone.
+    /// - Others: the state stays. But after Start the element may run nevertheless, and after a removal it
+    ///   may be partly gone.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {

@@ -112,8 +112,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records a transition that may have acted although the state doesn't show it. The element may run without
-    /// being Active, or may be partly removed.
+    /// Records a transition that may have had effects which the recorded state does not show. The element may
+    /// run without being Active, or may be partly removed.
     pub(super) fn note_attempt(&mut self, element: &ElementName, transition: Transition) {
         use Transition::{Delete, Integrity, Reconfigure, Start, Uninstall};
         if transition == Reconfigure {
@@ -386,8 +386,8 @@ impl ProcessMachine {
         self.update_pair(key, |record| (record.begun, record.in_doubt) = (begun, true));
     }
 
-    /// Returns the first `called` operations that were called to create a relationship. Returns none for a
-    /// created relationship, which is being ceased.
+    /// Returns the first `called` creating operations of a relationship. Returns none for a created
+    /// relationship, which is being ceased.
     fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
         if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
             return Vec::new();

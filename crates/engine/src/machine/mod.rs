@@ -69,7 +69,7 @@ pub(crate) enum Event {
     },
     /// A driver waits until an intermediate report is durable.
     Checkpoint { call: CallId, report: Report, hidden: Vec<String>, reply: u64 },
-    /// A slot is free that was requested by [`Command::TakeSlot`].
+    /// A slot that [`Command::TakeSlot`] has requested is free.
     Slot(JobSlot),
 }
 
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
-    /// Requests a slot of a location. [`Event::Slot`] delivers it, unless a stop is requested before.
+    /// Requests a slot of a location. [`Event::Slot`] delivers the slot, unless a stop is requested before.
     TakeSlot(LimitedLocation),
     /// Answers a checkpoint, so that its driver continues.
     Reply { reply: u64, result: Result<(), Failure> },
@@ -344,7 +344,8 @@ impl ProcessMachine {
     }
 
     /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. A lost call is
-    /// observed first. If a crash interrupts that, the next process must find the outcomes of its jobs.
+    /// observed first. If a crash interrupts the observation, the next process must find the outcomes of its
+    /// jobs.
     fn take_over(&mut self, call: &CallId, mut artifacts: CallArtifacts) {
         self.hide(call, &mut artifacts.hidden);
         for job in artifacts.jobs {
@@ -356,7 +357,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Keeps the secrets that the jobs of a call have published until its end.
+    /// Keeps, until the end of a call, the secrets that its jobs have published.
     fn hide(&mut self, call: &CallId, secrets: &mut Vec<String>) {
         if let Some(run) = self.calls.get_mut(call) {
             run.hidden.append(secrets);

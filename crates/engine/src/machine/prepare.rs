@@ -201,8 +201,7 @@ impl Preparer {
             .collect()
     }
 
-    /// Prepares a call that is not executed. With it, the engine applies a report about an element that no
-    /// call has requested.
+    /// Prepares a call that is not executed. The engine uses it to apply a report that no call has requested.
     pub(crate) fn unasked(
         &mut self,
         world: &World,
@@ -362,8 +361,8 @@ fn arguments(
     }
 }
 
-/// Returns the natural id of the instance that a reference resolves to: the id that a driver found, or the name
-/// of an assembly. For a listed instance it is its property `id`, or else its name.
+/// Returns the natural id of the instance that a reference resolves to: the id that a driver found, or the
+/// name of an assembly. The natural id of a listed instance is its property `id`, or else its name.
 fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -> String {
     let id = properties.get("id").map(|id| text_of(&id.value));
     match referent {

@@ -4,10 +4,10 @@
 //! A step whose element is in use is parked in the queue of that element. The end of a call wakes only the
 //! first step of that queue, so N steps on one element cost N wake-ups.
 //!
-//! A step whose location has a limit is parked in the queue of that location, and the machine requests a slot.
-//! The slot admits the first step of that queue. A parked step holds neither an element nor a slot, so no step
-//! waits for another parked one. One slot at a time is requested for each queue, so that the queues of several
-//! machines take turns.
+//! A step whose location has a limit is parked in the queue of that location, and the machine requests a
+//! slot. The slot admits the first step of that queue. A parked step holds neither an element nor a slot, so
+//! no step waits for another parked step. One slot at a time is requested for each queue, so that the queues
+//! of several machines take turns.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -28,7 +28,7 @@ pub(super) struct Queues {
     /// Elements on which a call has ended while steps were parked for them. An element that is in use again
     /// is skipped.
     left: VecDeque<ElementName>,
-    /// The parked steps of each location. A queue stays until a requested slot has come.
+    /// The parked steps of each location. A queue is kept until a slot that was requested for it arrives.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
     /// Locations with parked steps for which no slot is requested yet.
     unrequested: Vec<LimitedLocation>,
@@ -120,7 +120,7 @@ impl Queues {
     }
 
     /// Returns the locations at which a slot must be requested now. There are none while the limit of
-    /// concurrent calls is reached, since no slot may stay unused meanwhile.
+    /// concurrent calls is reached, since a requested slot would stay unused.
     pub(super) fn take_requests(&mut self) -> Vec<LimitedLocation> {
         if self.has_slot() { std::mem::take(&mut self.unrequested) } else { Vec::new() }
     }

@@ -1,5 +1,5 @@
-//! The ready sources of a relationship: a failed source doesn't prevent the relationship of the others to the
-//! target.
+//! The ready sources of a relationship: a failed source doesn't prevent the relationship of the other sources
+//! to the target.
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Failure, FailureKind, PairKey};
@@ -53,7 +53,7 @@ impl ProcessMachine {
     }
 
     /// Tells whether the source of a pair has reached the state that the relationship requires. A source that
-    /// is no resource is always ready.
+    /// is not a resource is always ready.
     fn is_source_ready(&self, pair: &PairKey, side: Side) -> bool {
         let topology = self.world.version(side);
         let found = topology.relationship(&pair.assembly, pair.relationship.as_str());

@@ -48,7 +48,8 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Begins a pause between two batches. After a kill the next plan begins with the next batch.
+    /// Begins a pause between two batches. If the process is killed during the pause, the next plan repeats
+    /// the pause, unless its end has passed by then.
     fn begin_pause(&mut self, step: StepKey, pause: Pause) {
         if self.cancelling {
             return self.end_step(step, StepEnd::Cancelled);
@@ -282,7 +283,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether the next call of a step needs a slot of its location. The step is parked then.
+    /// Tells whether the next call of a step needs a slot of its location. If so, parks the step.
     fn is_parked_at(&mut self, key: StepKey, location: &Location) -> bool {
         let Some(run) = self.steps.get_mut(&key) else { return false };
         let wanted = LimitedLocation::of(location);

@@ -1,6 +1,7 @@
 //! An assembly in memory: its desired version, its records and its values.
 //!
-//! Every change is made here first and yields the changes to commit, so memory and store can't differ.
+//! Every change is applied to the world in memory first. This yields the changes to commit, so memory and
+//! store can't differ.
 //!
 //! [`World`] contains the topologies and the states of elements. Its other parts are types of their own.
 
@@ -185,7 +186,8 @@ impl World {
         }
     }
 
-    /// Returns the pairs of a relationship between one target and some of its sources, in their order.
+    /// Returns the pairs of a relationship between one target and some of its sources, in the order of the
+    /// sources.
     pub(crate) fn pairs_at(
         &self,
         assembly: &ElementName,
@@ -265,7 +267,8 @@ impl World {
         self.packages.of(element, self.elements.get(&element.name), side)
     }
 
-    /// Returns the desired package of an element, if its instance can use it and does not yet.
+    /// Returns the desired package of an element, if its instance can use that package but does not use it
+    /// yet.
     pub(crate) fn new_package(&self, element: &ElementName) -> Option<&PackageDigest> {
         let made = self.elements.get(element)?.made.as_ref()?;
         let described = self.element(element, Side::Desired)?;

@@ -35,7 +35,8 @@ impl Packages {
         same.for_each(|known| *known = package.clone());
     }
 
-    /// Uses the packages of the desired version instead of the previous ones of their names for all calls.
+    /// For all calls, uses the packages of the desired version instead of previous packages of the same
+    /// names.
     pub(crate) fn prefer_desired(&mut self) {
         self.prefers_desired = true;
     }
@@ -43,7 +44,8 @@ impl Packages {
     /// Sets the packages of the desired version by their digests, from `given` and the previous ones.
     ///
     /// # Errors
-    /// The name of the first package that is found in neither. The others are set nevertheless.
+    /// The name of the first package that is found in neither. All packages that are found are set
+    /// nevertheless.
     pub(crate) fn desire(
         &mut self,
         pinned: &BTreeMap<DescriptorName, PackageDigest>,
@@ -94,9 +96,9 @@ impl Packages {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }
 
-    /// Returns the package of an element with a record. If the driver does not keep an instance after a
-    /// change of its package, the instance uses the old package, also for the desired version. If it does
-    /// keep it, leftovers of a failed creation are removed with the desired package.
+    /// Returns the package of an element in a version. If the driver does not keep an instance after a change
+    /// of its package, the instance uses the old package, also for the desired version. Otherwise, leftovers
+    /// of a failed creation are removed with the desired package.
     pub(crate) fn of(
         &self,
         element: &Element,

@@ -19,8 +19,8 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Reads the pairs of an assembly. Those of elements that are gone are dropped, whether or not they could be
-    /// ceased.
+    /// Reads the pairs of an assembly. Drops the pairs of elements that are gone, even pairs that could not
+    /// be ceased.
     pub(crate) fn of(
         records: BTreeMap<PairKey, PairRecord>,
         elements: &BTreeMap<ElementName, ElementRecord>,
@@ -74,7 +74,7 @@ impl Pairs {
         }
     }
 
-    /// Drops a pair that does not exist.
+    /// Drops the record of a pair that no longer exists.
     pub(crate) fn remove(&mut self, key: PairKey, secrets: &mut Secrets, batch: &mut Batch) {
         self.forget_inputs(&key, secrets, batch);
         self.records.remove(&key);

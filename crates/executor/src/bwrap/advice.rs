@@ -11,7 +11,7 @@ pub(crate) fn missing(bwrap: &Path) -> String {
     )
 }
 
-/// Returns the advice for an error message of the program.
+/// Returns the advice for an error message of `bwrap`.
 pub(crate) fn unmade(words: &str) -> String {
     let what_to_do = if words.contains("No permissions to create") || words.contains("user namespace") {
         ": allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, \

@@ -13,7 +13,7 @@ pub(crate) const WORK: &str = match WORK_FOLDER.to_str() {
     Err(_) => panic!("it is ASCII"),
 };
 
-/// Path of its folder for temporary files.
+/// Path of a job's folder for temporary files in its sandbox.
 pub(crate) const TMP: &str = "/tmp";
 
 /// Read-only paths of `/proc`.
@@ -61,8 +61,8 @@ pub(crate) struct SandboxVolume {
 }
 
 impl SandboxPlan {
-    /// Returns the arguments of the program that creates the sandbox. The program `holder` runs in it as the
-    /// first process, restricted by the system-call `filters`.
+    /// Returns the arguments of the program that creates the sandbox. The program `holder` runs in the
+    /// sandbox as the first process, restricted by the system-call `filters`.
     pub(crate) fn arguments(
         &self,
         work: &str,
@@ -80,9 +80,9 @@ impl SandboxPlan {
         say(&["--uid", &self.uid.to_string(), "--gid", &self.gid.to_string(), "--hostname", "sandbox"]);
         say(&["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--info-fd", info_fd]);
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
-        // A job of the host's root has no capability, but owns the files that root may write to. So these
-        // paths are covered here: `bwrap` itself covers only paths that it can write to. The kernel decides
-        // which of these paths exist, and they are the same inside and outside of the sandbox.
+        // A job that runs as the host's root has no capability, but owns the files that root may write to. So
+        // these paths are covered here: `bwrap` itself covers only paths that it can write to. The kernel
+        // decides which of these paths exist, and they are the same inside and outside of the sandbox.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);

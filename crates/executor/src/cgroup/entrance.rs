@@ -7,8 +7,8 @@ use rustix::io::Errno;
 /// The groups of a child that is about to be started.
 #[derive(Debug, Default)]
 pub(crate) struct Entrance {
-    /// Folder of its group of version 2: the kernel creates the child there. Moving a process later takes a
-    /// lock that all forks of the host need, and tens of milliseconds.
+    /// Folder of its group of version 2: the kernel creates the child there. Moving a process later takes
+    /// tens of milliseconds, and a lock that all forks of the host need.
     pub(crate) into: Option<OwnedFd>,
     /// Files `tasks` of its groups of version 1. A thread that moves itself takes no such lock.
     pub(crate) tasks: Vec<OwnedFd>,

@@ -134,8 +134,8 @@ impl Group {
         Ok(entrance)
     }
 
-    /// Lists the processes of the group. Ended processes that are not reaped are left out where the kernel
-    /// does so.
+    /// Lists the processes of the group. Whether ended processes that are not reaped are left out depends on
+    /// the kernel.
     pub(crate) fn processes(&self) -> Vec<i32> {
         self.folders.keys().flat_map(|folder| processes(folder)).collect()
     }
@@ -166,8 +166,8 @@ impl Group {
         self.memory.as_ref().is_some_and(|memory| memory.kills() > memory.kills.get())
     }
 
-    /// Removes the group, which must be empty. A group that can't be removed now is removed with all others
-    /// of its supervisor.
+    /// Removes the group, which must be empty. A group that can't be removed now is removed later, with all
+    /// other groups of its supervisor.
     pub(crate) fn remove(self) {
         for folder in self.folders.keys() {
             let _busy = fs::remove_dir(folder);

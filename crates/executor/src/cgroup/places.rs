@@ -42,7 +42,7 @@ impl Places {
         if let Some(unified) = &found.unified {
             let place = Place { folder: unified.own.clone(), version: Version::V2 };
             places.track = works(&place, &[], "cgroup.kill").then_some(place);
-            // A group that has processes can't delegate controllers, so this is mostly the root of the
+            // A group with processes can't delegate controllers, so the folder is usually the root of the
             // hierarchy.
             for folder in [&unified.own, &unified.root] {
                 places.add(&Place { folder: folder.clone(), version: Version::V2 });
@@ -79,7 +79,7 @@ impl Places {
     }
 }
 
-/// Returns the file that a group has only with the controller, and that sets its limit.
+/// Returns the name of the controller's limit file, which only groups with this controller contain.
 pub(crate) fn file(controller: Controller, version: Version) -> &'static str {
     match (controller, version) {
         (Controller::Memory, Version::V1) => "memory.limit_in_bytes",
@@ -98,8 +98,8 @@ pub(crate) fn delegate(folder: &Path, controllers: &[Controller]) {
     }
 }
 
-/// Removes the empty groups of killed processes that no supervisor cleans up: `windlass-<folder or
-/// probe>-<process>-…`. The kernel refuses to remove a group that has processes.
+/// Removes the empty groups that killed processes left, and that no supervisor cleans up: `windlass-<folder
+/// or probe>-<process>-…`. The kernel refuses to remove a group that has processes.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -79,7 +79,8 @@ const FAMILIES: [libc::c_int; 6] =
 /// The `ioctl` request that types into a terminal.
 const TIOCSTI: u64 = 0x5412;
 
-/// First call number of the x32 interface of x86-64 kernels, whose calls would pass every list.
+/// First call number of the x32 interface of x86-64 kernels. Its calls would bypass the list of refused
+/// calls.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
@@ -96,7 +97,7 @@ pub(crate) fn are_filtered() -> bool {
     answer == 0 && !PROGRAMS.is_empty()
 }
 
-/// Compiles the filters, so that a child finds them compiled.
+/// Compiles the filters before a fork, so that the child finds them compiled.
 pub(crate) fn make_ready() {
     LazyLock::force(&PROGRAMS);
 }
@@ -161,7 +162,7 @@ fn programs() -> Result<Vec<BpfProgram>, Box<dyn std::error::Error>> {
         refused.insert(call, vec![SeccompRule::new(others)?]);
     }
     // The flags of `clone3` are in memory, which a filter can't read. The error "no such call" makes programs
-    // use `clone`.
+    // fall back to `clone`.
     let unknown = BTreeMap::from([(libc::SYS_clone3, vec![])]);
     let mut programs = vec![make(refused, errno(Errno::PERM))?, make(unknown, errno(Errno::NOSYS))?];
     programs.extend(other_interface(Errno::NOSYS));

@@ -1,9 +1,9 @@
 //! Restricts a process further than the rights of its user: system-call filters (seccomp) and file access
 //! (Landlock).
 //!
-//! Both need no privileges and no external program. They bind a process and all its descendants, and can't be
-//! undone. [`Confinement::probe`] reports the features of the kernel. A runtime whose confinement the kernel
-//! can't enforce refuses to open.
+//! Neither needs privileges or an external program. Each binds a process and all its descendants, and can't
+//! be undone. [`Confinement::probe`] reports the features of the kernel. A runtime whose confinement the
+//! kernel can't enforce refuses to open.
 
 mod calls;
 mod files;
@@ -117,7 +117,7 @@ pub(crate) fn filters() -> io::Result<Vec<OwnedFd>> {
 }
 
 /// Moves this process to a new session keyring, since the keys of the starting session are not for jobs.
-/// Without support or quota for keyrings the process keeps the old one. It makes one system call.
+/// Without support or quota for keyrings the process keeps the old one. The function makes one system call.
 pub(crate) fn leave_keyring() {
     const JOIN_SESSION_KEYRING: libc::c_int = 1;
     #[expect(unsafe_code, reason = "neither `std` nor rustix has keyrings")]

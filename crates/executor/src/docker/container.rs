@@ -130,8 +130,8 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         readonly_rootfs: Some(true),
-        // With a ulimit in the request Podman drops all its configured limits, and raises others above the
-        // permitted values.
+        // If the request contains a ulimit, Podman drops all its configured limits, and raises others above
+        // the permitted values.
         ulimits: is_docker
             .then(|| vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
         // The first process bounds the output. A rotated log would lose the start, and with it an outcome.
@@ -165,14 +165,14 @@ fn limit(host: &mut HostConfig, job: &Job, options: &DockerOptions, engine: &Des
     host.tmpfs = Some([("/tmp".to_owned(), tmp)].into());
 }
 
-/// Number of threads of the first process while a job runs: main, two streams, signals, the owner's end, the
-/// reaper.
+/// Number of threads of the first process while a job runs: main, one for each of two streams, signals, the
+/// owner's connection, the reaper.
 const OWN_THREADS: i64 = 6;
 
 fn network(network: &Network, anchor: &str) -> String {
     match network {
-        // The anchor has only the loopback device. Creating such a network for each container takes as long
-        // as the rest of a start.
+        // Jobs share the network of the anchor, which has only the loopback device. Creating such a network
+        // for each container would take as long as the rest of its start.
         Network::Default | Network::None => format!("container:{anchor}"),
         Network::Bridge => "bridge".to_owned(),
         Network::Host => "host".to_owned(),

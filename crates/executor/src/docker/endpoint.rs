@@ -50,8 +50,8 @@ pub enum Host {
     Unix(PathBuf),
     /// A host and a port. The connection is encrypted if certificates are given.
     Tcp(String),
-    /// A machine reached by `ssh` that can run `docker system dial-stdio`: `user@host`, the name as `ssh`
-    /// knows it.
+    /// A machine that can be reached by `ssh` and can run `docker system dial-stdio`: `user@host`, in a form
+    /// that `ssh` accepts.
     Ssh(String),
 }
 
@@ -201,8 +201,8 @@ impl Endpoint {
     }
 }
 
-/// Applies the precedence of the Docker client: the host over the context, a named context over the current
-/// one.
+/// Applies the precedence of the Docker client: `DOCKER_HOST` before any context, `DOCKER_CONTEXT` before the
+/// current context.
 fn docker(environment: &Environment) -> Result<Endpoint, EndpointError> {
     if let Some(host) = environment.get("DOCKER_HOST") {
         return Ok(Endpoint::at(host.parse()?, environment, "DOCKER_HOST"));

@@ -192,8 +192,8 @@ impl Engine {
         self.remove_container(name, true).await
     }
 
-    /// Kills a container if it runs, removes it, optionally with its anonymous volumes, and waits until it is
-    /// gone. A missing container is no error, nor is a concurrent removal.
+    /// Kills a container if it runs, and removes it, optionally with its anonymous volumes. Then waits until
+    /// the container is gone. A missing container or a concurrent removal is no error.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or can't remove the container within the time limit of
@@ -325,7 +325,7 @@ fn security(info: &SystemInfo) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the enforced capabilities. With control groups of version 1, a rootless engine silently ignores
-/// limits. An engine that doesn't report whether it is rootless is treated the same.
+/// limits. An engine that doesn't report whether it is rootless is treated as rootless.
 fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Capability> {
     let enforces = !rootless || cgroup != "1";
     let mut all: BTreeSet<_> = [

@@ -96,16 +96,17 @@ impl EngineError {
         matches!(self, Self::Refused { status: 409, .. })
     }
 
-    /// Tells whether the engine reported that a container is changing its state, so that a retry soon helps.
+    /// Tells whether the engine reported that a container is changing its state. A retry after a moment then
+    /// succeeds.
     pub(crate) fn is_between_states(&self) -> bool {
-        // Podman reports the first text for a container that has ended but is not recorded yet. Docker
-        // reports the second for a container that two clients remove at once; it stays dead until it is
-        // removed once more.
+        // Podman reports the first text if a container has ended and its end is not recorded yet. Docker
+        // reports the second if two clients remove a container at once; the container then stays dead until
+        // it is removed once more.
         const PASSING: [&str; 2] = ["container state improper", "unable to remove filesystem"];
         matches!(self, Self::Refused { message, .. } if PASSING.iter().any(|words| message.contains(words)))
     }
 
-    /// Tells whether another client removes the container at this moment, or it is just ending.
+    /// Tells whether another client is removing the container, or the container is ending at this moment.
     pub(crate) fn is_being_removed(&self) -> bool {
         self.is_conflict() || self.is_between_states()
     }

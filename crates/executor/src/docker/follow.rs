@@ -32,7 +32,7 @@ pub(crate) struct Follower {
     started: bool,
     /// Number of bytes of each stream sent to the reader.
     shown: [u64; 2],
-    /// Number of bytes of each stream seen in the present reading of the log.
+    /// Number of bytes of each stream seen in the current reading of the log.
     passed: [u64; 2],
     /// Pieces of one stream that are joined into one event.
     pending: Option<(Stream, Vec<u8>)>,
@@ -46,8 +46,8 @@ impl Follower {
         Self { engine, id, events, started: false, shown: [0; 2], passed: [0; 2], pending: None }
     }
 
-    /// Follows a job to its end. `phase` is the phase of a job of this client, which may not have a container
-    /// yet, or may never get one.
+    /// Follows a job to its end. A job of this client has a `phase`: it may not have a container yet, or may
+    /// never get one.
     pub(crate) async fn follow(mut self, phase: Option<watch::Receiver<Phase>>) {
         if let Some(mut phase) = phase {
             let now = phase.wait_for(|phase| !matches!(phase, Phase::Waiting)).await.map(|now| now.clone());

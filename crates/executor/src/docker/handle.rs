@@ -35,7 +35,7 @@ pub(crate) struct Handle {
     pub(crate) owner: Owner,
     pub(crate) phase: watch::Receiver<Phase>,
     pub(crate) requests: watch::Sender<JobRequests>,
-    /// Time since which the engine has not answered.
+    /// Time since which the engine has not answered; `None` while it answers.
     pub(crate) silent: watch::Receiver<Option<Instant>>,
 }
 

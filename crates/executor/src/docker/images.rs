@@ -42,7 +42,7 @@ pub struct EngineImage {
 pub struct PullProgress {
     /// Layer, by the first characters of its digest; empty for the image as a whole.
     pub layer: String,
-    /// Present step: `Downloading`, `Extracting`.
+    /// Current step: `Downloading`, `Extracting`.
     pub status: String,
     /// Number of bytes processed.
     pub current: Option<u64>,

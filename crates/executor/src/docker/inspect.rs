@@ -33,8 +33,8 @@ const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 const STORE_CHECKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
-/// First signal that asks a job to end, without grace. The next one grants 50 ms, and each further one twice
-/// the grace of the one before (`docker/init`).
+/// First signal that asks a job to end: it grants no grace period. The next signal grants 50 ms, and each
+/// further signal twice as much as the previous one (`docker/init`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
 const FIRST_GRACE: Duration = Duration::from_millis(50);
@@ -203,8 +203,8 @@ pub(crate) async fn exited_job(
     })
 }
 
-/// Determines whether a job without a live client never began: its client is dead, or has abandoned it. A
-/// container that waits for the rest of its description is killed first, since it would wait forever.
+/// Determines whether a job never began because its client died or abandoned it. A container that waits for
+/// the rest of its description is killed first, since it would wait forever.
 pub(crate) async fn never_began(
     engine: &Engine,
     id: &JobId,

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Maximum number of launches of a job whose anchor was gone.
+/// Maximum number of attempts to launch a job if the anchor (see `tools`) is found to be gone.
 const TRIES: u32 = 3;
 
 /// The result of a launch.
@@ -41,8 +41,8 @@ pub(crate) struct Running {
     pub(crate) lines: LineStream,
     /// Lines received so far.
     pub(crate) first: Vec<Line>,
-    /// Connection that shows the container that its owner is alive. It is only kept open. Dropping it means
-    /// that the owner is gone.
+    /// Connection by which the container knows that its owner is alive. Nothing is sent on it. Dropping it
+    /// means that the owner is gone.
     pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
 }
 

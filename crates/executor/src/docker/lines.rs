@@ -142,7 +142,7 @@ fn text(base64: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&STANDARD.decode(base64).ok()?).into_owned())
 }
 
-/// The collected lines of a job, limited to the kept part, from which the outcome is made.
+/// The collected lines of a job, from which the outcome is made. Streams are limited to the kept part.
 #[derive(Debug)]
 pub(crate) struct Collector {
     record: Record,

@@ -24,8 +24,8 @@ struct Info {
 }
 
 /// Asks whether Podman runs without root. The answer contains this in a field outside of the Docker API,
-/// which the client library drops, so the request is made by hand. Returns `None` where that is impossible
-/// (ssh, TLS), or where Podman doesn't report it.
+/// which the client library drops. So this function makes the request itself. Returns `None` where that is
+/// impossible (ssh, TLS), or where Podman doesn't report it.
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {

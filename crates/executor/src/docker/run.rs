@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// Time beyond its deadline after which a container is killed. The container as a whole may be paused.
+/// Time after a job's deadline at which this client kills the container. The container's first process can't
+/// end the job if the container is paused.
 const LATE: Duration = Duration::from_secs(20);
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
@@ -171,8 +172,8 @@ impl JobTask {
                 }
                 Some(Stop::Broken) | None => {}
             }
-            // After any connection error the engine still knows the state, and its log has all lines from the
-            // beginning.
+            // After any connection error the engine still knows the state, and its log contains all lines
+            // from the beginning.
             match self.inspect().await {
                 JobState::Disconnected => break,
                 JobState::Ended(outcome) => break self.ended(*outcome),
@@ -311,7 +312,7 @@ impl JobTask {
     }
 }
 
-/// The reason why a job is lost whose connection to its owner broke, although the owner lives.
+/// The reason why a job is lost if the connection to its owner broke although the owner lives.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

@@ -33,7 +33,7 @@ use crate::{
 /// Maximum number of retries of a malformed list.
 const LIST_TRIES: u32 = 10;
 
-/// Age at which a container without a job counts as abandoned, if its client has no running anchor.
+/// Minimum age of a container without a job that counts as abandoned, if its client has no running anchor.
 const OLD: Duration = Duration::from_secs(60);
 
 /// Maximum number of concurrent removals; further removals wait.
@@ -44,8 +44,9 @@ const EVENTS: usize = 16;
 
 /// A runtime that runs each job in a container of its own.
 ///
-/// Several clients may share an engine: each can find, wait for, cancel and remove the jobs of all. For the
-/// jobs, dropping the runtime is the death of their owner; [`close`](Self::close) is the graceful way.
+/// Several clients may share an engine: each can find, wait for, cancel and remove the jobs of all clients.
+/// Dropping the runtime has the same effect on its jobs as the death of their owner; [`close`](Self::close)
+/// is the graceful way.
 #[derive(Debug)]
 pub struct DockerRuntime {
     shared: Arc<Shared>,
@@ -128,10 +129,9 @@ impl DockerRuntime {
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
-    /// Removes the leftovers of dead clients. These are containers without a job, containers of jobs that
-    /// never began, and jobs of `owner` that have ended or must not continue. Jobs for which `keep` returns
-    /// true stay; [`find`](Runtime::find) and [`wait`](Runtime::wait) take them over. Returns the removed
-    /// jobs.
+    /// Removes the leftovers of dead clients: containers without a job, containers of jobs that never began,
+    /// and jobs of `owner` that have ended or must not continue. Jobs for which `keep` returns true stay;
+    /// [`find`](Runtime::find) and [`wait`](Runtime::wait) take them over. Returns the removed jobs.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
@@ -157,8 +157,8 @@ impl DockerRuntime {
         Ok(reaped)
     }
 
-    /// Tells whether a client has any object on the engine; without a name, whether any dead client has a job
-    /// there.
+    /// Tells whether a client has any object on the engine. Without a name, tells whether any dead client has
+    /// a job there.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
@@ -172,7 +172,7 @@ impl DockerRuntime {
         Ok(jobs.iter().any(|job| !alive.contains(client_of(job))))
     }
 
-    /// Removes the containers without a job of dead clients.
+    /// Removes the containers of dead clients that run no job.
     async fn remove_abandoned(&self, others: &[ContainerSummary], alive: &BTreeSet<&str>) {
         for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {
             if let Some(id) = &container.id {
@@ -297,7 +297,7 @@ fn client_of(container: &ContainerSummary) -> &str {
     container.labels.as_ref().and_then(|labels| labels.get(labels::CLIENT)).map_or("", String::as_str)
 }
 
-/// Tells whether a container is older than any launch of a live client takes.
+/// Tells whether a container is older than the longest launch by a live client.
 fn is_old(container: &ContainerSummary) -> bool {
     let now = Timestamp::now().as_millis() / 1000;
     container.created.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at + OLD.as_secs() < now)

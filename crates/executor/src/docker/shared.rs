@@ -74,8 +74,8 @@ impl Shared {
     }
 }
 
-/// Deletes the container of a removed job. While the engine is unavailable it retries, as long as the runtime
-/// exists: the runtime would otherwise report the job again.
+/// Deletes the container of a removed job. Retries while the engine is unavailable and the runtime exists,
+/// since the runtime would otherwise report the job again.
 pub(crate) async fn remove_in_background(shared: Weak<Shared>, id: JobId) {
     let mut pause = FIRST_PAUSE;
     while let Some(shared) = shared.upgrade() {

@@ -62,16 +62,16 @@ pub(crate) struct Tools {
     client: String,
     cgroup_parent: Option<String>,
     image: BuiltImage,
-    /// The current anchor, once it has started. If a caller is cancelled during the start, the next caller
-    /// completes the start.
+    /// The current anchor, once it has started. If a caller is dropped while it starts the anchor, the next
+    /// caller completes the start.
     anchor: Mutex<Arc<OnceCell<Anchor>>>,
-    /// The volumes in preparation, by name. An entry lives as long as callers wait for it: an existing volume
-    /// may be removed at any time.
+    /// The volumes in preparation, by name. An entry lives only as long as callers wait for it, since a
+    /// prepared volume may be removed at any time.
     preparing: Mutex<HashMap<String, Weak<OnceCell<()>>>>,
     next: AtomicU64,
 }
 
-/// A running anchor. It ends when this is dropped or when the client dies, and the engine removes it.
+/// A running anchor. It ends when this value is dropped or when the client dies, and the engine removes it.
 struct Anchor {
     name: String,
     /// Task that keeps the connection open. When it ends, the anchor ends.
@@ -212,7 +212,7 @@ impl Tools {
         Ok(())
     }
 
-    /// Returns the preparation of a volume that all its callers share.
+    /// Returns the preparation of a volume, which all its callers share.
     fn preparation(&self, source: &str) -> Arc<OnceCell<()>> {
         let mut preparing = self.preparing.lock().unwrap_or_else(PoisonError::into_inner);
         preparing.retain(|_, cell| cell.strong_count() > 0);

@@ -5,8 +5,9 @@
 //! the jobs' folders. The connection to it uses the container's streams, so the engine may be on another
 //! machine.
 //!
-//! Unlike a job's container, it is removed by the engine when it ends, since its state is not needed
-//! afterwards. So nothing is left when its client is killed: the runner's stdin closes, and the runner exits.
+//! Unlike a job's container, a warm container is removed by the engine when it ends, since its state is not
+//! needed afterwards. So nothing is left when its client is killed: the runner's stdin closes, and the runner
+//! exits.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -52,7 +53,7 @@ const MEMORY: u64 = 512 << 20;
 /// User of jobs that name none: nobody.
 const USER: &str = "65534:65534";
 
-/// Label of every container of a pool: the pool, and its client.
+/// Labels of every container of a pool: the pool, and the client that created the container.
 const POOL: &str = "io.windlass.pool";
 const POOL_CLIENT: &str = "io.windlass.pool.client";
 
@@ -302,7 +303,8 @@ fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
     header
 }
 
-/// A runner's stdout, extracted from the stream that also contains its stderr. The end of the stderr is kept.
+/// A runner's stdout, extracted from the stream that also contains its stderr. The last bytes of the stderr
+/// are kept.
 struct RunnerOutput {
     stream: Output,
     /// Received bytes that were not read yet.

@@ -167,8 +167,8 @@ impl Archive {
     fn docker_image(&self, entry: DockerManifest) -> Result<Described, ImageError> {
         let bytes = self.bytes(&entry.config)?.ok_or_else(|| self.missing("manifest.json", &entry.config))?;
         let id = Digest::of(&bytes);
-        // In all versions of the format the name contains the digest. It is the only checksum that reveals
-        // damage.
+        // In all versions of the format the name contains the digest. This digest is the only checksum that
+        // reveals damage.
         let stem = Path::new(&entry.config).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         if let Some(named) = stem.and_then(|hex| format!("sha256:{hex}").parse::<Digest>().ok()) {
             self.same(&named, &id, "the config")?;
@@ -429,7 +429,8 @@ struct Index {
     annotations: Option<BTreeMap<String, String>>,
 }
 
-/// A manifest or an index: the media type that distinguishes them is optional.
+/// A manifest or an index. One type serves for both, because the media type that distinguishes them is
+/// optional.
 #[derive(Debug, Deserialize)]
 struct Either {
     manifests: Option<Vec<Descriptor>>,

@@ -327,7 +327,7 @@ impl ImageBuilder {
         layer.into_inner().map_err(writing("the end"))
     }
 
-    /// Returns all entries with their parent folders, each after its folder.
+    /// Returns all entries with their parent folders, each folder before its content.
     fn whole(&self) -> Result<BTreeMap<String, &Entry>, BuildError> {
         const ABOVE: &Entry = &Entry::Folder { mode: 0o755 };
         let mut all = BTreeMap::new();

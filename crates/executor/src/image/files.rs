@@ -131,7 +131,7 @@ impl ImageFiles {
         self.entries.iter().filter(move |(_, entry)| is_file(entry)).map(|(path, _)| format!("/{path}"))
     }
 
-    /// Follows all links of a path. Returns the path without them.
+    /// Resolves all links of a path, and returns the result.
     fn follow(&self, path: &str, links: &mut usize) -> Result<String, FileSearch> {
         let mut at = String::new();
         for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
@@ -159,7 +159,7 @@ impl ImageFiles {
         Ok(at)
     }
 
-    /// Returns the folder of a path without its links. Creates missing folders.
+    /// Returns a folder's path with its links resolved. Creates missing folders.
     fn folder(&mut self, above: &[&str]) -> io::Result<String> {
         let mut at = String::new();
         for part in above {
@@ -183,7 +183,7 @@ impl ImageFiles {
         Ok(at)
     }
 
-    /// Returns a path whose folders are no links; `None` if its folder does not exist.
+    /// Returns a path with the links in its folders resolved; `None` if its folder does not exist.
     fn existing(&self, parts: &[&str]) -> Option<String> {
         let (name, above) = parts.split_last()?;
         Some(joined(&self.follow(&above.join("/"), &mut 0).ok()?, name))

@@ -1,7 +1,7 @@
 //! A folder into which layers are unpacked, and which no path leads out of.
 //!
 //! The kernel resolves every path with this folder as its root (`openat2`, `RESOLVE_IN_ROOT`). So a link in a
-//! layer, whatever its target, stays inside. The last part of a path is never followed.
+//! layer, whatever its target, stays inside. A link as the last part of a path is never followed.
 
 use std::{
     fs::File,

@@ -238,7 +238,7 @@ impl Store {
         self.image(&id.ok_or_else(unknown)?)?.ok_or_else(unknown)
     }
 
-    /// Lists the files of an image. The image of a file is not imported.
+    /// Lists the files of an image. An image that is referred to by its file is not imported.
     ///
     /// # Errors
     /// [`ImageError::Unknown`], and all errors of reading a file.

@@ -157,7 +157,7 @@ impl RunnerConnection {
     }
 }
 
-/// The end of a job, recorded after its container was returned to the pool.
+/// The end of a job. It is recorded after the job's container was returned to the pool.
 pub(crate) struct Ended {
     pub(crate) end: End,
     outcome: Outcome,

@@ -1,9 +1,9 @@
 //! Warm containers: reused containers with a [runner](crate::runner) inside, for short jobs that can be
 //! repeated.
 //!
-//! To start a container takes a hundred milliseconds; to run a job in a running one takes two. So a pool
-//! keeps up to `size` containers, each with a runner as its first process. Each job has one of them to
-//! itself. When the job has ended, the runner kills its remaining processes and empties the writable folders.
+//! Starting a container takes a hundred milliseconds; running a job in a running container takes two. So a
+//! pool keeps up to `size` containers, each with a runner as its first process. A container runs one job at a
+//! time. When the job has ended, the runner kills its remaining processes and empties the writable folders.
 //! Then the next job may follow.
 //!
 //! A job goes to the pool if its policy is [`OnOwnerDeath::Kill`], if it does not ask to be

@@ -81,8 +81,8 @@ impl Slots {
         self.permits.clone().acquire_owned().await.map_err(|_| self.unavailable("the pool is closed"))
     }
 
-    /// Takes an idle container of this shape, or starts one. The caller must await it to its end; otherwise a
-    /// starting container is leaked.
+    /// Takes an idle container of this shape, or starts one. The caller must await the future to its end;
+    /// otherwise a starting container is leaked.
     pub(crate) async fn take(
         self: Arc<Self>,
         permit: OwnedSemaphorePermit,

@@ -36,7 +36,7 @@ impl StreamBuffer {
         self.length
     }
 
-    /// Appends to the first bytes. A full disk acts like the other limit: the bytes stored so far are kept.
+    /// Appends to the first bytes. If the disk is full, the bytes stored so far are kept.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.file.is_none() && self.memory.len() + bytes.len() <= MEMORY {
             self.memory.extend_from_slice(bytes);

@@ -97,7 +97,7 @@ impl Connection {
         serde_json::from_str(&reply).ok()
     }
 
-    /// Closes the requests.
+    /// Closes the supervisor's stdin. The supervisor treats this as the death of its owner.
     pub(crate) fn disconnect(&mut self) {
         self.stdin = None;
     }

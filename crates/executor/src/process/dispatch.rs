@@ -160,8 +160,8 @@ impl Dispatcher {
             let Some(id) = self.queue.pop_front() else { return };
             match self.hand_over(&id).await {
                 Ok(true) => {}
-                // The supervisor is dead, which is about to be noticed; the next supervisor takes over the
-                // queue.
+                // The supervisor is dead, and this task will notice it soon; the next supervisor takes over
+                // the queue.
                 Ok(false) => return self.queue.push_front(id),
                 Err(problem) => self.fail(&id, &problem),
             }
@@ -233,8 +233,8 @@ impl Dispatcher {
         self.release_survivors();
     }
 
-    /// Releases the jobs that outlive their owner, once all others have ended. If no job is left at all, the
-    /// supervisor exits, and that exit is awaited.
+    /// Releases the jobs that outlive their owner, once all other jobs have ended. If no job is left at all,
+    /// the supervisor exits, and this function awaits its exit.
     fn release_survivors(&mut self) {
         let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;
         if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {

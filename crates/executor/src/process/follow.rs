@@ -37,7 +37,7 @@ pub(crate) struct Follower {
     shown: [u64; 2],
 }
 
-/// The end of following: the reader is gone, or the files are.
+/// The end of following: the reader or the job's files are gone.
 struct Over;
 
 impl Follower {

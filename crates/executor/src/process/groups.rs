@@ -1,7 +1,7 @@
 //! Records the control groups of supervisors, and ends the groups of dead supervisors.
 //!
-//! A supervisor that creates a group first writes its path to a file beside its named pipe. A process that
-//! later opens or tidies the jobs' folder checks whether that pipe has a reader. If not, it ends all
+//! Before a supervisor creates a group, it writes the group's path to a file beside its named pipe. A process
+//! that later opens or tidies the jobs' folder checks whether that pipe has a reader. If not, it ends all
 //! processes in these groups.
 
 use std::{

@@ -48,8 +48,8 @@ pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     match flock(&lock, FlockOperation::NonBlockingLockShared) {
         Err(Errno::WOULDBLOCK) => Ok(FolderState::Running),
         Err(errno) => Err(errno.into()),
-        // The lock is released after the outcome is written. Both may have happened between the first read
-        // and the lock.
+        // The lock is released after the outcome is written. Both events may have happened between the first
+        // read and the lock.
         Ok(()) => match ending(folder)? {
             Some(ending) => Ok(FolderState::Ended(ending)),
             None if folder.path().exists() => Ok(FolderState::Gone),
@@ -81,7 +81,7 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
     Ok(outcome)
 }
 
-/// Builds the outcome from the supervisor's reply; it equals the content of the folder.
+/// Builds the outcome from the supervisor's reply, which equals the content of the folder.
 pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {

@@ -4,13 +4,14 @@
 //! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the state folder>/<supervisor>-<number>
 //! ```
 //!
-//! The folder of the job has a link to that file, so that readers of a stream need not know where it is. A
-//! stream that becomes too long, or finds no space, moves to the disk. When the supervisor exits, the output
-//! of jobs that were not removed moves to the disk too, since memory is lost at a reboot. Files without a
-//! link belong to removed jobs.
+//! Each stream in memory is a file, and the folder of its job contains a link to that file. So readers of a
+//! stream need not know where it is. A stream that becomes too long, or finds no space, moves to the disk.
+//! When the supervisor exits, the output of jobs that were not removed moves to the disk too, since memory is
+//! lost at a reboot. Files without a link belong to removed jobs.
 //!
-//! The folder's name needs both path and inode. The path alone is ambiguous when two containers share the
-//! memory. The inode alone is ambiguous when a folder is removed and the next one reuses its number.
+//! The name of the folder in memory contains both path and inode of the state folder. The path alone is
+//! ambiguous when two containers share the memory. The inode alone is ambiguous when a state folder is
+//! removed and the next one reuses its number.
 
 use std::{
     collections::BTreeSet,
@@ -112,8 +113,8 @@ impl Memory {
     /// Removes the files without a link, and the folder when it is empty.
     pub(crate) fn sweep(&self, state: &StateDir) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        // A file always has its link first. Jobs move from their place to the staging folder, so they are
-        // searched in that order.
+        // A file's link is created before the file, so a listed file without a link belongs to a removed job.
+        // Jobs move from their place to the staging folder, so these two folders are searched in this order.
         let files = entries(folder)?;
         if !files.is_empty() {
             let mut jobs: Vec<PathBuf> =

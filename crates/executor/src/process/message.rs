@@ -50,7 +50,7 @@ pub(crate) enum ResultNeeds {
 pub(crate) enum WakeReason {
     /// The job or its supervisor has ended: read the folder.
     Changed,
-    /// The job has ended with this outcome, which equals the content of its folder.
+    /// The job has ended with this outcome. The outcome equals that of the job's folder.
     Ended(Box<Outcome>),
     /// The job is unknown here: poll the folder.
     Unknown,

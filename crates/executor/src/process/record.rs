@@ -106,8 +106,8 @@ impl Ending {
         }
     }
 
-    /// Writes the line that begins at `end_at` in one call. With `durable` it also survives a power cut. It
-    /// can be repeated after an error.
+    /// Writes the line that begins at `end_at` in one call. With `durable` it also survives a power cut. The
+    /// write can be repeated after an error.
     ///
     /// Written data survives the death of the process, since the kernel has it. Only a power cut loses it, so
     /// only a job that must not run twice ([`OnOwnerDeath::Finish`]) justifies the time of a disk flush.

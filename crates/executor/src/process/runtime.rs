@@ -40,16 +40,16 @@ const REMOVALS: u32 = 32;
 /// Maximum number of buffered events.
 const EVENTS: usize = 16;
 
-/// Maximum number of files of a job that is staged on the calling thread. That takes microseconds in the
-/// kernel's cache, and a change of threads takes tens of microseconds.
+/// Maximum number of files of a job that is staged on the calling thread. Writing them takes microseconds in
+/// the kernel's cache, and a change of threads takes tens of microseconds.
 const FEW_FILES: usize = 8;
 const FEW_BYTES: usize = 64 * 1024;
 
 /// A runtime that runs jobs as processes of this host.
 ///
 /// Several processes may share one state folder: each can find, wait for, cancel and remove the jobs of all.
-/// The runtime belongs to the tokio runtime on which its first job is submitted. For the jobs, dropping it is
-/// the death of their owner; [`close`](Self::close) is the graceful way.
+/// The runtime belongs to the tokio runtime on which its first job is submitted. Dropping it has the same
+/// effect on its jobs as the death of their owner; [`close`](Self::close) is the graceful way.
 #[derive(Debug)]
 pub struct ProcessRuntime {
     disk: Arc<Disk>,

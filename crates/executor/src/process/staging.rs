@@ -38,7 +38,7 @@ const SHORT: usize = 16 * 1024;
 /// Number of folders that are created in advance, for a burst of submissions.
 const AHEAD: usize = 8;
 
-/// Number of attempts to create the own folder while other processes remove it.
+/// Number of attempts to create this owner's folder while other processes remove it.
 const TRIES: u32 = 10;
 
 /// The folder in which one owner stages its jobs. A process that later opens the state folder removes it with
@@ -168,8 +168,8 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         self.forget_ahead();
-        // A child that had not executed its program yet may have held the lock of a dead owner longer than
-        // the owner lived.
+        // The lock of a dead owner may outlive the owner: a child that has not executed its program yet still
+        // holds it. So this sweep may find more dead owners.
         let _left_for_the_next = self.path.parent().map(sweep);
         // Jobs that the supervisor has not taken yet may still be there; the next owner sweeps them. The last
         // owner also removes the parent folders.
@@ -204,7 +204,7 @@ impl Staged {
         self.put(place)
     }
 
-    /// Transfers the responsibility: another process moves or removes the folder.
+    /// Gives up the folder: another process moves or removes it.
     pub(crate) fn give(mut self) {
         self.taken = true;
     }

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 /// The command that starts the supervisor: a program whose `main` does nothing but call
 /// [`supervise`](super::supervise) when it gets these arguments.
 ///
-/// Mostly this is the embedding program itself, with a hidden argument:
+/// Usually this is the embedding program itself, with a hidden argument:
 ///
 /// ```no_run
 /// use std::{env, process::ExitCode};
@@ -33,8 +33,8 @@ impl SupervisorCommand {
         Self { program: program.into(), args: args.into_iter().map(Into::into).collect() }
     }
 
-    /// Creates the command from the running program and the arguments that make it a supervisor. It stays the
-    /// same program even when its file is replaced or removed.
+    /// Creates the command from the running program and the arguments that make it a supervisor. The command
+    /// starts the same program even after its file was replaced or removed.
     pub fn this_program<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Self {
         Self::new("/proc/self/exe", args)
     }

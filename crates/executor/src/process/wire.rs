@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{JobId, Stream, Timestamp, process::record::Ending};
 
-/// Version of the protocol. Both sides are mostly the same file; they differ when the owner's program was
+/// Version of the protocol. Both sides usually run the same file; they differ when the owner's program was
 /// replaced on disk while it ran.
 pub(crate) const VERSION: u32 = 3;
 
@@ -19,7 +19,7 @@ pub(crate) const VERSION: u32 = 3;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// The folder of the jobs. It is the first request, and only the first.
+    /// The folder of the jobs. It is the first request, and is sent only once.
     Open { state: PathBuf },
     /// Moves this staged folder into place and runs the job in it. A short stdin is included; a longer one is
     /// in the folder.

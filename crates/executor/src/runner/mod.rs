@@ -1,6 +1,6 @@
 //! The runner: a program of this crate that runs jobs inside containers.
 //!
-//! To start a process through an engine's `exec` costs tens of milliseconds; to start a container costs a
+//! Starting a process through an engine's `exec` takes tens of milliseconds; starting a container takes a
 //! hundred. A runner that is already in the container only needs fork and exec. It also does what an engine
 //! can't:
 //!
@@ -27,7 +27,7 @@ pub(crate) mod protocol;
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-runner"));
 
 /// Returns the runner, a Linux executable for the processor architecture that this crate was compiled for.
-/// `None` if the build had no static C library; warm containers then use the engine's exec.
+/// `None` if the build had no static C library; there are then no warm containers.
 pub fn program() -> Option<&'static [u8]> {
     if PROGRAM.is_empty() { None } else { Some(PROGRAM) }
 }

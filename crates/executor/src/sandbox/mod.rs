@@ -8,8 +8,8 @@
 //! a process: exit codes, signals, typed start failures. Its outcome survives every crash, and it can finish
 //! without its owner.
 //!
-//! It needs no root where user namespaces are allowed, and no daemon. A job without an image is refused: the
-//! process runtime serves such jobs.
+//! The sandbox runtime needs no daemon, and no root where user namespaces are allowed. A job without an image
+//! is refused: the process runtime serves such jobs.
 //!
 //! # The environment of a job
 //!
@@ -25,7 +25,7 @@
 //! A job has the variables of every job, then those of its image, then those that it sets; later ones
 //! override earlier ones. The image's entry point and command are not used, since a job names its command.
 //! The job runs as the user that it names, else as the user that the image names by number, else as 1000.
-//! Outside of the sandbox each of these is the user of the supervisor, without additional rights.
+//! Outside of the sandbox each of these users is the user of the supervisor, without additional rights.
 //!
 //! The job has no network unless it asks for the host's ([`Network::Host`](crate::Network::Host)). A network
 //! behind a bridge is refused, since it needs privileges on the host.

@@ -41,7 +41,8 @@ impl SandboxOptions {
         }
     }
 
-    /// Sets the limits of jobs that set none of their own, as far as this host can enforce them.
+    /// Sets the default limits: each applies to jobs that don't set it themselves, as far as this host can
+    /// enforce it.
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self

@@ -102,7 +102,7 @@ impl SandboxRuntime {
         Ok(JobEnvironment { sandbox: Some(sandbox), env: image.config.env.clone(), confinement })
     }
 
-    /// Adds the default limits that the job doesn't set, as far as this host can enforce them.
+    /// Sets those limits that the job does not set to the defaults, as far as this host can enforce them.
     fn bounded(&self, job: &Job) -> Job {
         let can = self.capabilities();
         let (mut job, bounds) = (job.clone(), self.bounds);

@@ -95,8 +95,8 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
 
 /// Returns a script that prints `all` when this many processes hold five megabytes each at the same time. It
 /// fails with `code` when one of them is killed. The processes start one after the other, so that few are
-/// killed. For a moment, a shell holds two copies of the text that it reads. It would be replaced by its last
-/// command.
+/// killed: a shell briefly holds two copies of the text that it reads. The `:` at the end keeps the shell,
+/// which would otherwise be replaced by its last command.
 fn hold(holders: u32, code: u8) -> String {
     let holder = "x=$(head -c 5000000 /dev/zero | tr \"\\000\" x); echo full >&3; sleep 600; :";
     format!(

@@ -28,7 +28,7 @@ impl<'a> ChangeRules<'a> {
         goal.rank().unwrap_or(rank::ABSENT)
     }
 
-    /// Decides the last rank and the kind of change of a part, as far as they don't depend on its values.
+    /// Decides the last rank and the kind of change of a part, without regard to its values.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());
@@ -81,7 +81,8 @@ impl<'a> ChangeRules<'a> {
     }
 }
 
-/// Updates the change of a part whose values change.
+/// Updates the change of a part whose values change: it is reconfigured if possible, and re-installed
+/// otherwise.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty()
         || !matches!(
@@ -113,7 +114,7 @@ fn leaves_of<'a>(
     leaves.map(|leaf| &leaf.name).collect()
 }
 
-/// Tells whether a part is Active, stays so, and declares Reconfigure.
+/// Tells whether a part is Active, stays Active, and declares Reconfigure.
 fn can_be_reconfigured(part: &Part<'_>) -> bool {
     let stays_active = part.now.state == State::Active && part.end == rank::ACTIVE;
     stays_active && part.declared.contains(Transition::Reconfigure)

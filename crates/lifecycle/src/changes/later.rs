@@ -24,7 +24,7 @@ impl Lookup for Later<'_, '_> {
         match self.parts.at(place) {
             Some(part) if part.publishes_anew() => Output::NotYet,
             Some(_) => self.lookup.output_at(place, element, property),
-            // An element that is no resource now may have been one.
+            // An element that is not a resource now may have been one.
             None => self.output(element, property),
         }
     }

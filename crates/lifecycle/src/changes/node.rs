@@ -19,7 +19,7 @@ pub(crate) struct NodePath {
     pub(crate) climbs: bool,
     /// Whether it is kept, changed or removed.
     pub(crate) disposition: Disposition,
-    /// Its share in rolling changes.
+    /// Its turn and its group in rolling changes.
     pub(crate) rolls: Rolls,
 }
 

@@ -9,7 +9,7 @@ use crate::differences::PropertyChange;
 use crate::rank;
 use crate::situation::{ElementNow, Shown};
 
-/// The position of an element that is no resource, or that the topology does not contain.
+/// The position of an element that is not a resource, or that the topology does not contain.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// The kind of a resource's change, which determines its path.
@@ -25,7 +25,7 @@ pub(crate) enum ChangeKind {
     Repair,
     /// It is Broken or to be healed: it is stopped and started again.
     Heal,
-    /// It is lowered to another state.
+    /// It is lowered to a lower state.
     Lower,
     /// It gets new values while it is Active.
     Reconfigure,
@@ -77,7 +77,7 @@ pub(crate) struct Part<'a> {
     /// The properties whose values change, if the part exists.
     pub(crate) changes: Vec<PropertyChange>,
     pub(crate) steps: Steps,
-    /// Its share in rolling changes.
+    /// Its turn and its group in rolling changes.
     pub(crate) rolls: Rolls,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Part<'a> {
         !self.untouched && self.low < rank::INSTALLED
     }
 
-    /// Returns the parts whose new outputs it reads.
+    /// Returns the parts whose new outputs the part reads.
     pub(crate) fn awaited_producers(&self) -> impl Iterator<Item = &ElementName> {
         let producers = self.changes.iter().filter_map(|change| match &change.after {
             Shown::KnownAfter(producers) => Some(producers),
@@ -145,7 +145,8 @@ impl<'a> Part<'a> {
         producers.flatten()
     }
 
-    /// Tells whether the part gets its new package in a step without calls, because no other step uses it.
+    /// Tells whether the part gets its new package in a step without calls, because no other step uses that
+    /// package.
     pub(crate) fn only_changes_package(&self) -> bool {
         let stays = matches!(self.change_kind, ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower);
         stays && self.package == PackageChange::Kept && !self.untouched && self.low >= self.end
@@ -165,7 +166,8 @@ impl<'a> Part<'a> {
         self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }
 
-    /// Returns the step in which the part leaves a rank, or the next lower rank that its path leaves.
+    /// Returns the step in which the part leaves a rank. If its path does not leave that rank, returns the
+    /// step in which it leaves the next lower rank on its path.
     ///
     /// Returns `None` for Absent, and for Created if the part does not have that state.
     pub(crate) fn leaving(&self, rank: u8) -> Option<Draft> {

@@ -120,8 +120,8 @@ impl<'a> Parts<'a> {
 
     /// Raises the last rank of parts if a relationship requires more than the goal.
     ///
-    /// The target determines the requirement. If it reaches the state that the relationship names for it, and
-    /// the relationship is created before that, the source must reach the state named for the source. A
+    /// A relationship names a state of its source and a state of its target. If the target reaches its state,
+    /// and the relationship is created before that (`pre`), the source must reach its own state. A
     /// relationship is examined again after one of its targets was raised. A dependency only orders the
     /// steps, so it raises no source above the goal.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {

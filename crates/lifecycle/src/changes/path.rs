@@ -1,7 +1,7 @@
 //! The steps of a part's path, by the rank that they leave or reach.
 //!
-//! The layer `steps` records them. They are stored with the part, so that a query of a part and its steps
-//! reads adjacent memory.
+//! The layer `steps` records these steps. They are stored with the part, so that a query of a part and its
+//! steps reads adjacent memory.
 
 use std::ops::RangeInclusive;
 

@@ -5,15 +5,15 @@
 //! batch of their group, but their repair waits for no batch. The turns of all groups form one order, so a
 //! pair with two rolling ends is re-created in the turn of each end.
 //!
-//! If new nodes replace removed ones, their pairs have turns: the pairs of a removed node are ceased in the
-//! turn in which the pairs of its replacement are created.
+//! If new nodes replace removed nodes, the pairs of both have turns: the pairs of a removed node are ceased
+//! in the turn in which the pairs of its replacement are created.
 //!
 //! A part that reads an output of a re-created part goes down with it. So a group whose nodes must go down
 //! with other parts does not roll. A part that must go down with a rolling node is *tied* to all turns: its
 //! pairs are ceased before the first batch and created after the last one.
 //!
-//! It may be impossible to re-create a pair twice, because one end can't come back before a later batch. Then
-//! the planner *suspends* its relationship during all batches.
+//! It may be impossible to re-create a pair twice, because one end can't be started again before a later
+//! batch. In this case the planner *suspends* its relationship during all batches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -58,7 +58,7 @@ pub(crate) struct RollingGroup {
     pub(crate) pause: Option<Pause>,
     /// Whether a pause comes before the first batch too: the last change was interrupted in a pause.
     pub(crate) paused: bool,
-    /// The places of the parts in its other nodes, which need no change. Pairs of them may be missing.
+    /// The places of the parts in its unchanged nodes. Pairs of these parts may be missing.
     pub(crate) others: Vec<usize>,
     /// The additional nodes, which the first batch waits for.
     pub(crate) surge: Vec<RollingNode>,
@@ -84,7 +84,8 @@ pub(crate) enum Role {
     Surges,
     /// It is down already, and is repaired. Such nodes are in the first batch.
     Down,
-    /// It is removed, or it is new and replaces a removed one. Only their pairs wait for the batch.
+    /// It is removed, or it is new and replaces a removed one. Only the pairs of such a node wait for the
+    /// batch.
     Swaps,
 }
 
@@ -94,7 +95,7 @@ impl RollingGroup {
         batch.iter().flat_map(|node| node.parts.iter().copied())
     }
 
-    /// Returns the places of the parts in a batch that wait for the batch before.
+    /// Returns the places of those parts in a batch that wait for the previous batch.
     pub(crate) fn waiting_parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         let waiting = batch.iter().filter(|node| node.role != Role::Down);
         waiting.flat_map(|node| node.parts.iter().copied())
@@ -204,7 +205,7 @@ fn key(relationship: &Relationship) -> (ElementName, RelationshipName) {
     (relationship.assembly.clone(), relationship.name.clone())
 }
 
-/// Tells whether a part changes although it works.
+/// Tells whether a working part changes.
 fn moves(part: &Part<'_>) -> bool {
     let changes = matches!(part.change_kind, ChangeKind::Reinstall | ChangeKind::Reconfigure);
     changes && is_up(part) && part.end == rank::ACTIVE && !part.untouched
@@ -214,7 +215,7 @@ fn is_up(part: &Part<'_>) -> bool {
     part.now.state == State::Active && part.change_kind != ChangeKind::Heal
 }
 
-/// Tells whether a part is removed that exists.
+/// Tells whether an existing part is removed.
 fn is_removed(part: &Part<'_>) -> bool {
     part.change_kind == ChangeKind::Remove && part.now.state != State::Absent && !part.untouched
 }
@@ -244,7 +245,7 @@ struct Nodes {
     surges: bool,
     /// The places of the parts in all other nodes.
     others: Vec<usize>,
-    /// The number of desired nodes that exist or replace one.
+    /// The number of desired nodes that exist or replace a removed node.
     count: usize,
     /// The producers with which working nodes must go down.
     follows: BTreeSet<ElementName>,
@@ -393,7 +394,7 @@ impl Nodes {
     }
 }
 
-/// Tells whether a group may have additional nodes: its nodes have numbers.
+/// Tells whether a group may have additional nodes: only groups with numbered nodes may.
 fn may_surge(desired: &Topology, group: &Element) -> bool {
     desired.children(&group.name).all(|node| node.key.is_none())
 }
@@ -411,7 +412,7 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
 }
 
 /// Returns the parts of other nodes with which a part goes down, because it reads their outputs. A producer
-/// that does not exist is not removed, so its readers stay up until it has published.
+/// that does not exist is not removed, so its readers stay up until the producer has published.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -485,7 +486,7 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// Adds the groups around the ends of a relationship that do not contain all its ends.
+/// Adds each group that contains an end of a relationship, but not all of its ends.
 fn add_related<'a>(
     topology: &'a Topology,
     relationship: &Relationship,

@@ -1,6 +1,6 @@
-//! The share of a part, or of an endpoint, in rolling changes.
+//! The turn and the group of a part, or of an endpoint, in rolling changes.
 
-/// The share of a part, or of an endpoint, in rolling changes.
+/// The turn and the group of a part, or of an endpoint, in rolling changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rolls {
     /// The turn of its batch; 0 if it belongs to none.
@@ -14,7 +14,7 @@ pub(crate) struct Rolls {
 }
 
 impl Rolls {
-    /// Returns the share of an endpoint with several parts.
+    /// Returns the combined turn and group of an endpoint with several parts.
     pub(crate) fn both(self, other: Self) -> Self {
         let differ = self.turn != other.turn;
         Self {

@@ -1,9 +1,9 @@
 //! The parts that a limited plan may touch: the named parts, and those that they need to run.
 //!
-//! A part is needed in two cases. A named part reads its output, or a relationship with it must be created
-//! before the named part reaches its state. A needed part stays as it is if its state is sufficient.
-//! Otherwise all its steps are planned, and the parts that it needs are needed too. All other parts have no
-//! steps.
+//! A part is needed in two cases. Either a named part reads its output, or the named part has a relationship
+//! with it that must be created before the named part reaches its state. A needed part stays as it is if its
+//! state is sufficient. Otherwise all its steps are planned, and the parts that it needs are needed too. All
+//! other parts have no steps.
 //!
 //! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. It is also
 //! created if a part cannot run without it.
@@ -52,7 +52,7 @@ pub(crate) enum Reach {
     All,
     /// The plan may create the pair if it is missing, and restore it if an end is lowered.
     Missing,
-    /// The plan may cease the pair if an end is lowered, and restore it then.
+    /// The plan may cease the pair if an end is lowered, and then restore it.
     Restored,
 }
 
@@ -95,7 +95,7 @@ impl Scope {
     }
 
     /// Checks that no staying part depends on removed parts alone. Only relationships without operations are
-    /// dependencies in this sense: those with operations are ceased.
+    /// dependencies in this sense: relationships with operations are ceased.
     pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
         let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {

@@ -35,10 +35,10 @@ pub(crate) struct Constraints<'a> {
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    /// Whether some parts have steps up, and a part lacks them. The steps of other parts may be ordered
-    /// through that part.
+    /// Whether some parts have steps up, and another part has none. The steps may be ordered through the part
+    /// without steps.
     lacks_up: bool,
-    /// The same for the steps down.
+    /// Whether some parts have steps down, and another part has none.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
@@ -154,14 +154,14 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Tells whether a part lacks steps that others have, so that the steps of others may be ordered through
-    /// that part.
+    /// Tells whether a part lacks steps that other parts have. Those steps may be ordered through the part
+    /// that lacks them.
     pub(crate) fn passes_on(&self) -> bool {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps that parts of an element would wait for before they reach a rank. Only parts without
-    /// a step to that rank count: they are at the rank already.
+    /// Returns the steps that parts of an element would wait for before they reach a rank. Considers only
+    /// parts without a step to that rank: they are at the rank already.
     ///
     /// A step that waits for the element also waits for these steps. So two parts keep their order if the
     /// part between them does not change. All holds of the element must be known before the call.
@@ -184,8 +184,8 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps that parts of an element would wait for before they leave a rank. Only parts that
-    /// stay count.
+    /// Returns the steps that parts of an element would wait for before they leave a rank. Considers only
+    /// parts that stay.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -228,8 +228,8 @@ impl<'a> Constraints<'a> {
 
     /// Makes an element wait before it reaches a rank.
     ///
-    /// An assembly or a group reaches a rank with its last part. So its parts get soft constraints: a part
-    /// that other parts in it need earlier may go ahead.
+    /// An assembly or a group reaches a rank when its last part does. So its parts get soft constraints: a
+    /// part need not wait if other parts of the element need it earlier.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -249,7 +249,7 @@ impl<'a> Constraints<'a> {
         add(&mut self.releases, installed, name, rank, Hold { until, priority, why });
     }
 
-    /// Turns holds into waits, and soft constraints into waits as far as an order exists.
+    /// Turns holds into waits. Also turns soft constraints into waits, except those that would close a cycle.
     pub(crate) fn settle(&mut self) {
         let (holds, releases) = (std::mem::take(&mut self.holds), std::mem::take(&mut self.releases));
         self.add_holds(holds, true);

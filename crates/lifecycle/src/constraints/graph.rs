@@ -14,8 +14,8 @@ use super::soft::{self, Priority, SoftConstraint};
 
 /// A builder that collects steps and waits. The barriers between phases are added to it last.
 ///
-/// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries of all of them run in list
-/// order.
+/// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries about all steps or waits
+/// run in list order.
 #[derive(Default)]
 pub(crate) struct Graph {
     builder: PlanBuilder<Work, Reason>,
@@ -34,7 +34,7 @@ pub(crate) struct Graph {
 pub(crate) enum PhaseRole {
     /// A step that waits for the phases before its own.
     Waiting(Phase),
-    /// A step that belongs to a phase and does not wait for earlier ones. The creation of a relationship is
+    /// A step that belongs to a phase and does not wait for earlier phases. The creation of a relationship is
     /// such a step, because it already waits for its ends.
     Exempt(Phase),
     /// A barrier, which belongs to no phase.
@@ -69,7 +69,8 @@ impl Graph {
         self.builder.step(work)
     }
 
-    /// Adds a step that needs the element's previous step `before`, which leaves the element in `state`.
+    /// Adds a step that needs the element's previous step `before`. After `before`, the element is in
+    /// `state`.
     pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: Draft) -> Draft {
         let why = self.note(Reason::Order { element: work.element().clone(), state });
         let step = self.step(phase, work);
@@ -150,8 +151,9 @@ impl Graph {
 
     /// Turns soft constraints of one priority into waits.
     ///
-    /// A constraint outside all cycles is always kept. The others are kept as far as an order exists. If a
-    /// whole could keep none of its constraints, it keeps all of them, and planning reports the cycle.
+    /// A constraint outside all cycles is always kept. Other constraints are dropped where they would prevent
+    /// an order. If a whole could keep none of its constraints, it keeps all of them, and planning reports
+    /// the cycle.
     fn settle(&mut self, soft: Vec<SoftConstraint>) {
         if soft.is_empty() {
             return;

@@ -52,7 +52,8 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
     Ok(())
 }
 
-/// Returns the step of a producer that waits, the step of its reader that it waits for, and how it waits.
+/// Returns the step of a producer that waits, the step of its reader that it waits for, and the kind of the
+/// wait.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
     // A producer that no longer exists is not removed.
     let leaving = producer.leaving(rank::INSTALLED).filter(|_| producer.is_there())?;
@@ -60,8 +61,8 @@ fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft,
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Priority::Required));
     }
-    // A reader that stays should get its new values before its producer is removed. That is impossible if the
-    // producer of these new values waits for that removal.
+    // A reader that stays should get its new values before its producer is removed. This order is impossible
+    // if the producer of the new values waits for the removal.
     let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
     Some((leaving, changed, kind, Priority::Strong))
 }

@@ -1,4 +1,4 @@
-//! The phases of a plan, and the offsets of steps in phases that consist of several.
+//! The phases of a plan, and the offsets of the steps within a phase that consists of several steps.
 
 /// The position of a step in the order of phases. Steps of one phase precede those of the next.
 pub(crate) type Phase = u8;

@@ -31,7 +31,7 @@ pub struct Diff {
     /// The groups whose nodes change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batches>,
-    /// The groups with more changing nodes than may be down, which nevertheless go down together.
+    /// The groups whose changing nodes go down together, although they are more than may be down at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
     /// The relationships whose existing pairs are ceased before the first batch and created after the last one.
@@ -65,8 +65,8 @@ impl fmt::Display for Together {
 pub struct Batches {
     /// The group.
     pub group: ElementName,
-    /// The nodes of each batch, in order. Nodes that are down already are in the first one. Removed nodes and
-    /// those that replace them are in one batch.
+    /// The nodes of each batch, in order. Nodes that are down already are in the first batch. A removed node
+    /// and the node that replaces it are in the same batch.
     pub nodes: Vec<Vec<ElementName>>,
     /// The additional nodes that are created before the first batch, and removed after the last one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -133,7 +133,8 @@ pub struct ElementChange {
     pub descriptor: Option<DescriptorName>,
     /// Whether the content of its package has changed, and the resource uses the new content afterwards.
     pub repackaged: bool,
-    /// Whether its last Reconfigure failed, so that the values in effect are unknown. They are applied again.
+    /// Whether its last Reconfigure failed, so that the values in effect are unknown. The values are applied
+    /// again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
     /// The properties that change.
@@ -229,7 +230,7 @@ pub struct Ends {
 }
 
 impl fmt::Display for Diff {
-    /// Writes one line for each change, as `-/+ web replaced` with its properties below.
+    /// Writes one line for each change, for example `-/+ web replaced` with its properties below.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for change in &self.elements {
             writeln!(f, "{change}")?;
@@ -244,7 +245,7 @@ impl fmt::Display for Diff {
     }
 }
 
-/// The effect of a change on the element or relationship, destructive ones first.
+/// The effect of a change on the element or relationship. Destructive effects come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -309,8 +310,8 @@ impl ElementChange {
         }
     }
 
-    /// Tells whether the change removes or replaces a resource that is recorded well: it exists, is neither
-    /// Failed nor Broken, and its removal has not begun.
+    /// Tells whether the change removes or replaces a resource that is recorded as healthy: it exists, is
+    /// neither Failed nor Broken, and its removal has not begun.
     pub fn destroys(&self) -> bool {
         let is_well = !matches!(self.from, State::Absent | State::Failed | State::Broken);
         is_well && self.kind != ElementChangeKind::Repaired && self.effect().is_destructive()

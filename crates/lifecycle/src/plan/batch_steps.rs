@@ -10,7 +10,7 @@ use super::planned::Plan;
 
 /// The batches of a plan, and their steps: which batch a step belongs to, and which batches are in progress.
 ///
-/// The plan contains all of that: a barrier behind each batch waits for the steps that complete the batch.
+/// Both follow from the plan: a barrier behind each batch waits for the steps that complete the batch.
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,
@@ -55,7 +55,7 @@ impl BatchSteps {
 
     /// Returns the batch that a step belongs to; `None` if it belongs to none.
     ///
-    /// A step of a relationship between two rolling groups belongs to the batch of either.
+    /// A step of a relationship between two rolling groups belongs to the batch of its first rolling end.
     pub fn batch_of(&self, work: &Work) -> Option<&Batch> {
         Some(&self.batches[self.number_of(work)?])
     }

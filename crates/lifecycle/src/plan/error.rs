@@ -64,7 +64,7 @@ impl From<ScopeError> for LifecycleError {
     }
 }
 
-/// An error of rules that demand an order that does not exist.
+/// The error if the rules demand an impossible order of steps.
 ///
 /// It displays a shortest cycle with the origin of each wait, and the changes that would break the cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

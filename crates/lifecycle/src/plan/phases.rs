@@ -48,10 +48,11 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     }
 }
 
-/// Returns for each step the earliest phase that demands it: its own, or that of a dependent step.
+/// Returns for each step the earliest phase that demands it: the phase of the step itself, or of a step that
+/// depends on it.
 ///
-/// A step that an earlier phase demands waits for the barrier before that phase instead of its own.
-/// Returns `None` if there is a cycle.
+/// A step that an earlier phase demands waits for the barrier before that phase, instead of the barrier
+/// before its own phase. Returns `None` if there is a cycle.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

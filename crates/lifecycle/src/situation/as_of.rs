@@ -7,16 +7,17 @@ use windlass_model::{Element, Template, Topology};
 
 /// The maximum number of template parts in the written-out values of one element.
 ///
-/// Beyond it, references stay. Values that double each other would otherwise grow exponentially.
+/// Beyond it, references are not written out. Otherwise, values that each read the previous one twice would
+/// grow exponentially.
 const MOST: usize = 10_000;
 
-/// The maximum depth of assembly properties that read each other; deeper references stay.
+/// The maximum depth of assembly properties that read each other; deeper references are not written out.
 const DEEPEST: usize = 100;
 
 /// Returns an element of a version with the values of that version's assemblies and references written out.
 ///
 /// Assemblies and references have no versions of their own: a merged topology contains them as in the newest
-/// version. Without this, a part with older values would seem to have the new ones.
+/// version. If the values were not written out, a part with older values would seem to have the new ones.
 pub(crate) fn element(version: &Topology, element: &Element) -> Element {
     let mut writer = Writer { version, left: MOST, depth: 0 };
     let written = element.properties.iter().map(|(name, property)| {

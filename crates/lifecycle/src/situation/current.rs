@@ -72,7 +72,8 @@ pub struct ElementNow {
     /// The number of the process that last installed or reconfigured it; 0 if unknown.
     ///
     /// The values of an element are outdated if one of its producers was installed by a later process. This
-    /// happens if a process ends between the two.
+    /// happens if a process ends after it installed the producer and before it gave the element the new
+    /// values.
     pub configured_by: u64,
     /// The properties whose values have changed since they were applied, with the applied value.
     ///

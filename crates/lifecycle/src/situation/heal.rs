@@ -49,7 +49,7 @@ pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a El
     }
 }
 
-/// Lists names in a message; beyond ten, the number of the others.
+/// Lists up to ten names in a message, followed by the number of the remaining names.
 pub(crate) fn listed(names: &[ElementName]) -> String {
     const MOST: usize = 10;
     let mut text: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", name.local())).collect();

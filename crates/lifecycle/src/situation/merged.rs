@@ -19,9 +19,9 @@ use super::as_of;
 /// - `made`: the pairs that have been created, at least in part.
 ///
 /// A relationship is taken from the oldest version to which one of its ends still belongs. It also gets the
-/// ends of all later versions, so that the plan can cease every created pair. If this does not describe a
-/// pair of `made`, the pair is taken from the newest version that describes it. Its ends may have the values
-/// of a version that no longer calls operations for it.
+/// ends of all later versions, so that the plan can cease every created pair. If this relationship does not
+/// describe a pair of `made`, the pair is taken from the newest version that describes it. The ends of such a
+/// pair may already have the values of a version that no longer calls operations for the pair.
 ///
 /// A resource of an older version keeps that version's values of its assemblies and references. They have no
 /// versions of their own, and a changed value of an assembly may not have reached the part yet. A
@@ -146,7 +146,8 @@ fn relationships<'a>(
 
 /// Adds the ends of a newer version of a relationship to the older one.
 ///
-/// If only one of them calls operations, that one is the base: only its pairs can have been created.
+/// If only one of the two calls operations, the result has the operations of that one, because only its pairs
+/// can have been created.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

@@ -10,13 +10,13 @@ use windlass_model::{DescriptorName, ElementName, State};
 pub struct Options {
     /// The minimum state of every part: Installed, Inactive or Active.
     ///
-    /// Parts above it are lowered to it. A part may end above it if a relationship requires that.
+    /// Parts above this state are lowered to it. A part may end above it if a relationship requires that.
     pub goal: State,
     /// Whether missing parts are adopted instead of created. Adopted parts are Active, and `goal` counts as
     /// Active.
     pub adopt: bool,
-    /// The packages of the desired version. A part that was installed from another package is re-installed for
-    /// that reason only if it declares that: see `kept`, and
+    /// The packages of the desired version. A part that was installed from another package is re-installed
+    /// for that reason only if its resource declares that: see `kept`, and
     /// [`Element::package_change`](windlass_model::Element::package_change).
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
@@ -42,8 +42,9 @@ pub struct Options {
     pub except: BTreeSet<ElementName>,
     /// The number of nodes of each group that may be down at once, if working nodes change.
     ///
-    /// None means the number that the group declares. Otherwise it is 1 if a relationship joins the group and an
-    /// element outside, and all if not.
+    /// `None` means the number that the group declares. For a group without a declaration, it is 1 if a
+    /// relationship joins the group and an element outside, or if the group gets additional nodes. Otherwise
+    /// all nodes may be down.
     pub max_unavailable: Option<MaxUnavailable>,
     /// The number of additional nodes of each group while its nodes change; none means the number that the group
     /// declares.

@@ -22,7 +22,7 @@ pub enum Scale {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ScaleError {
-    /// The element is no cluster.
+    /// The element is not a cluster.
     #[error("`{name}` is not a cluster; {}", clusters_of(clusters))]
     NoCluster {
         /// The element.
@@ -82,8 +82,8 @@ fn clusters_of(clusters: &[ElementName]) -> String {
 ///
 /// # Errors
 ///
-/// Returns an error if the element is no cluster, or if its bounds forbid the full increment. An increment is
-/// never applied in part.
+/// Returns an error if the element is not a cluster, or if its bounds forbid the full increment. An increment
+/// is never applied in part.
 pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let nodes = count(topology, cluster);
@@ -107,8 +107,8 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 ///
 /// # Errors
 ///
-/// Returns an error if the element is no cluster, the number is out of its bounds, or the cluster has no node
-/// to copy.
+/// Returns an error if the element is not a cluster, the number is out of its bounds, or the cluster has no
+/// node to copy.
 pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let now = count(topology, cluster);
@@ -157,7 +157,8 @@ pub fn surge_nodes(topology: &Topology, surge: &BTreeMap<ElementName, u32>) -> B
     found
 }
 
-/// Returns the assembly with a number of nodes in a group; `None` if its nodes have keys, or if there are none.
+/// Returns the assembly with a number of nodes in a group; `None` if its nodes have keys, or if it has no
+/// nodes.
 fn sized(topology: &Topology, group: &ElementName, nodes: u32) -> Option<Topology> {
     let first = topology.children(group).min_by_key(|node| node.index).filter(|node| node.key.is_none())?;
     Some(Resize { topology, cluster: group, first: &first.name, nodes }.run())
@@ -234,7 +235,8 @@ impl Resize<'_> {
         (1..=self.nodes).filter(move |index| !there.contains(index))
     }
 
-    /// Returns the number of the cluster's node that an element is, or belongs to.
+    /// Returns the number of the cluster's node to which an element belongs. The element may also be that
+    /// node itself.
     fn node_of(&self, name: &ElementName) -> Option<u32> {
         let rest = name.as_str().strip_prefix(self.cluster.as_str())?.strip_prefix("__")?;
         rest.split("__").next()?.parse().ok()

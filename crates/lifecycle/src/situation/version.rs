@@ -19,7 +19,8 @@ pub struct Version<'a> {
 pub struct Situation<'a> {
     /// The recorded state of each element and relationship.
     pub current: &'a Current,
-    /// The version that the existing parts were installed from; `None` if nothing about it has changed.
+    /// The version that the existing parts were installed from; `None` if it does not differ from the desired
+    /// version.
     ///
     /// After an interrupted upgrade it holds each element as it was installed, from several versions. See
     /// [`crate::merged`].

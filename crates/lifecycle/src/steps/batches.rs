@@ -75,7 +75,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     }
 }
 
-/// Adds a barrier behind the last steps of some parts and the creation of their pairs; none without steps.
+/// Adds a barrier behind the last steps of some parts and the creation of their pairs. Without such steps,
+/// adds none.
 fn barrier<'d>(
     graph: &mut Graph,
     reason: Reason,

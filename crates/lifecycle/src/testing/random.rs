@@ -195,7 +195,7 @@ impl Spec {
     ///
     /// # Panics
     ///
-    /// Panics if `root` is no valid assembly name.
+    /// Panics if `root` is not a valid assembly name.
     pub fn topology_of(&self, root: &str) -> Topology {
         let mut draft =
             Draft { spec: self, root, elements: Vec::new(), relationships: Vec::new(), inner: Vec::new() };

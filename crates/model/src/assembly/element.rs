@@ -128,8 +128,8 @@ pub struct Element {
 }
 
 impl Element {
-    /// Returns the effect of a changed package of the same version: the declared one, or else a
-    /// reconfiguration where Reconfigure is declared.
+    /// Returns the effect of a changed package of the same version. Without a declared effect, the element is
+    /// reconfigured if it declares Reconfigure, and kept otherwise.
     pub fn package_change(&self) -> OnPackageChange {
         self.on_package_change.unwrap_or(if self.declares(Transition::Reconfigure) {
             OnPackageChange::Reconfigure

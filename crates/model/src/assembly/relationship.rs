@@ -72,7 +72,7 @@ impl Relationship {
         }
     }
 
-    /// Tells whether `depends-on` declares it: no other relationship can demand the state Created.
+    /// Tells whether `depends-on` declares it. Only such a relationship can demand the state Created.
     pub fn is_dependency(&self) -> bool {
         self.target_state == State::Created
     }

@@ -152,8 +152,8 @@ impl Topology {
         self
     }
 
-    /// Records the previous name of the assembly. The first one is kept, until the assembly gets that name
-    /// again.
+    /// Records the previous name of the assembly. After several renames, the first name stays recorded, until
+    /// the assembly gets that name again.
     pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
         let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
         if *made_as == self.data.name.as_str() {

@@ -35,7 +35,7 @@ pub struct Update {
 #[serde(try_from = "String", into = "String")]
 pub struct Pause(u32);
 
-/// An error of a text that is no pause.
+/// The error for a text that is not a valid pause.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no pause: a duration up to a week, such as `10s` or `1m30s`")]
 pub struct PauseError(
@@ -104,7 +104,7 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
-    /// All words.
+    /// The words for all reactions.
     pub const WORDS: [&str; 2] = ["stop", "rollback"];
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -143,7 +143,7 @@ pub enum MaxUnavailable {
     All,
 }
 
-/// An error of a text that is no number of nodes.
+/// The error for a text that is not a valid number of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`")]
 pub struct MaxUnavailableError(
@@ -219,7 +219,7 @@ pub enum MaxSurge {
     Percent(u8),
 }
 
-/// An error of a text that is no number of additional nodes.
+/// The error for a text that is not a valid number of additional nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "`{0}` is no number of additional nodes: a number from 0 to 10000, or a percentage from `0%` to `100%`"

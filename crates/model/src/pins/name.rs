@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::newtype::checked_text;
 
-/// Maximum bytes of a name in a message; a name can be as long as its document.
+/// Maximum bytes of a name in a message. Only the size of its document limits the length of a name.
 const SHOWN: usize = 200;
 
 /// An invalid name or id.

@@ -115,7 +115,7 @@ impl ValueType {
     /// The words of the types without parameters.
     pub const WORDS: [&str; 7] = ["string", "int", "double", "bool", "object", "bytes", "unit"];
 
-    /// Returns the type `map<string, string>`, which each mapping from natural ids to instances has.
+    /// Returns `map<string, string>`: the type of each mapping from natural ids to instances.
     pub fn map_of_strings() -> Self {
         Self::Map(Box::new(Self::String), Box::new(Self::String))
     }

@@ -73,7 +73,7 @@ pub enum Advance {
     PairProgress(u32),
     /// The pair is created (true) or ceased (false).
     Pair(bool),
-    /// One more operation is completed of those that undo the last called operation of the pair.
+    /// One more of the operations that undo the last called operation of the pair is completed.
     PairUndone,
     /// Neither the element nor the pair changes.
     Nothing,
@@ -202,7 +202,7 @@ pub enum FailureKind {
     AlreadyExists,
     /// The object of the action does not exist.
     NotFound,
-    /// The instance existed, and no longer does: its health check or its driver tells so.
+    /// The instance no longer exists, according to its health check or its driver.
     Gone,
     /// The runtime ran out of a resource, such as memory.
     Capacity,

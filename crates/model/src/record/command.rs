@@ -67,8 +67,8 @@ impl CommandRecord {
         entry
     }
 
-    /// Adds results, in which secrets are masked. The first one that is not intermediate ends the command. Returns the
-    /// entries for the activity log.
+    /// Adds results, in which secrets are masked. The first result that is not intermediate ends the command.
+    /// Returns the entries for the activity log.
     pub fn take_results(
         &mut self,
         results: impl IntoIterator<Item = Value>,

@@ -54,7 +54,7 @@ pub enum Event {
         request: RequestId,
         /// The queued intent.
         intent: Intent,
-        /// The reason of the refusal; none if the requester withdrew it.
+        /// The reason of the refusal; none if the requester withdrew the request.
         why: Option<String>,
     },
     /// The assembly was exported to a file, and removed from this store.
@@ -137,8 +137,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the severity: that of a log entry, else an error for a failure, a warning for work that was not done, and
-    /// information for the rest.
+    /// Returns the severity. A log entry has its own severity. For other events, a failure is an error, work
+    /// that was not done is a warning, and the rest is information.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Logged { severity, .. } => *severity,
@@ -180,8 +180,8 @@ impl Severity {
         }
     }
 
-    /// Splits a line of the stderr of a script into its severity and its message. The prefixes `E! `, `W! `, `I! `, `D! `
-    /// and `T! ` state the severity; `None` without one.
+    /// Splits a line of the stderr of a script into its severity and its message. The prefixes `E! `, `W! `,
+    /// `I! `, `D! ` and `T! ` state the severity; `None` without such a prefix.
     pub fn of_line(line: &str) -> Option<(Self, &str)> {
         let (prefix, message) = line.split_once(' ')?;
         let severity = match prefix {

@@ -44,8 +44,8 @@ pub struct PairRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<Begun>,
     /// Whether the last called operation failed or was interrupted, and may have had effects. In an
-    /// incomplete creation, that is the last one of `begun`. For a created pair, it is the next ceasing
-    /// operation.
+    /// incomplete creation, this operation is the last one of `begun`. For a created pair, it is the next
+    /// ceasing operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
     /// The operations that cease it, from the version for which it was created. None if it is not created, or
@@ -88,7 +88,8 @@ impl PairRecord {
 pub struct Begun {
     /// The operation.
     pub operation: OperationCall,
-    /// The operations that remain to undo it, in call order. They are of the version for which it was called.
+    /// The operations that remain to undo it, in call order. They come from the version for which the
+    /// operation was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<OperationCall>,
 }

@@ -17,8 +17,8 @@ use crate::state::State;
 /// A user's request to change an assembly.
 ///
 /// The command line builds it, requests and saved plans store it, the engine executes it, and views show it.
-/// Large and secret inputs, such as a desired topology, accompany it. The enum is exhaustive, so that a new intent does not
-/// compile before the engine has a meaning for it.
+/// Large and secret inputs, such as a desired topology, accompany it. The enum is exhaustive, so that a new
+/// intent compiles only when the engine handles it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intent {
@@ -41,12 +41,13 @@ pub enum Intent {
         /// The number of nodes.
         nodes: u32,
     },
-    /// Restarts a part, whatever its health is. In a group or an assembly, it repairs the parts that are not
-    /// up.
+    /// Restarts a resource, whatever its health is. For a group or an assembly, repairs the parts that are
+    /// not up.
     Heal(ElementName),
     /// Creates the assembly from existing instances.
     Adopt,
-    /// Restores the version that was current after a process. `None` is the version before the last change.
+    /// Restores the version that was current after a process. `None` restores the version before the last
+    /// change.
     #[serde(with = "previous")]
     Rollback(Option<ProcessId>),
     /// Calls a command of a part.
@@ -122,8 +123,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same command, given again after a failure, repeats the whole intent. Other commands
-    /// resume it.
+    /// Tells whether the same command, given again after a failure, repeats the whole intent. For other
+    /// intents, the command resumes the intent.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Call { .. } => true,

@@ -63,7 +63,8 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited(Sorted);
 
-/// The content of an [`Awaited`]. Most values await one output, and values with the same longer list share it.
+/// The content of an [`Awaited`]. Most values await one output. Values that await the same longer list share
+/// that list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sorted {
     One(Missing),

@@ -11,8 +11,8 @@ pub trait Lookup {
     /// Returns the output of an element, published by its driver.
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output;
 
-    /// Returns the same as [`output`](Self::output). An implementation with data by position can use `place`,
-    /// the element's position in the topology.
+    /// Returns the same as [`output`](Self::output). An implementation that stores its data by position can
+    /// use `place`, the element's position in the topology.
     fn output_at(&self, place: usize, element: &ElementName, property: &PropertyName) -> Output {
         let _ = place;
         self.output(element, property)

@@ -16,7 +16,7 @@ pub struct Drawing {
     pub edges: Vec<Edge>,
     /// The groups of nodes. Outer groups precede inner ones.
     pub groups: Vec<Group>,
-    /// The meaning of shapes, lines and colours, as far as the picture explains them.
+    /// The legend: shapes, lines and colours of the picture, with their meanings.
     #[serde(skip)]
     pub legend: Vec<(Sign, String)>,
 }
@@ -51,7 +51,7 @@ const MOST_NAMES: usize = 60;
 const LONGEST_NAME: usize = 28;
 
 impl Edge {
-    /// Returns the name as a picture shows it: cut if it is long.
+    /// Returns the name as a picture shows it. A long name is cut.
     pub(super) fn shown_name(&self) -> String {
         match self.name.char_indices().nth(LONGEST_NAME) {
             Some(_) => self.name.chars().take(LONGEST_NAME - 1).chain(['…']).collect(),
@@ -121,7 +121,7 @@ pub enum Shape {
     Quiet,
 }
 
-/// An edge. It leads from a node to one that depends on it.
+/// An edge, from a node to a node that depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edge {
     /// The index of its start in [`Drawing::nodes`].

@@ -1,8 +1,8 @@
 //! Frames around groups. Each group has a lane of its own, and lanes are stacked without overlap.
 //!
 //! A lane contains the direct members of a group. It also contains the bends of edges inside the group,
-//! except bends in an inner group. Each lane is sorted and levelled separately. A group consists of its lane
-//! and the frames of its inner groups, ordered so that connected ones are close.
+//! except bends in an inner group. The items of each lane are sorted and moved separately. A group consists
+//! of its lane and the frames of its inner groups. These parts are ordered so that connected parts are close.
 //!
 //! Each part is moved up until it meets another part in one of its columns. A frame is moved as a whole, so
 //! frames never overlap. A drawing without groups has one lane.
@@ -80,7 +80,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// Returns the innermost lane around two lanes, and the parts of it that contain the first and the second
-    /// lane. A part is that lane itself or an inner one.
+    /// lane. A part is the innermost lane itself, or a lane directly inside it.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
@@ -118,7 +118,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Returns the lane of a group; without a group, the lane outside of all.
+/// Returns the lane of a group; without a group, the lane outside of all groups.
 pub(super) fn lane(group: Option<usize>) -> usize {
     group.map_or(OUTSIDE, |group| group + 1)
 }
@@ -195,7 +195,7 @@ impl Arranging<'_> {
     }
 }
 
-/// Orders a lane and its inner groups so that connected ones are close.
+/// Orders a lane and its inner groups so that connected parts are close.
 fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
     let mut order: Vec<usize> = std::iter::once(lane).chain(inner.iter().copied()).collect();
     for _ in 0..SWEEPS {

@@ -7,8 +7,8 @@
 //! 3. An edge across several columns gets a bend in each, so that it runs around the nodes between.
 //! 4. Columns are sorted by the mean position of the neighbours (barycentre), forward and backward, a fixed
 //!    number of times.
-//! 5. The items of each column are moved so that edges are as level as their order allows. Then everything is
-//!    moved to the upper edge.
+//! 5. The items of each column are moved so that edges are as horizontal as the order of the items allows.
+//!    Then all items are moved to the upper edge.
 //! 6. Columns get their widths, and everything gets its position in pixels (module `pixels`).
 //!
 //! With groups, each group is laid out by itself. The groups are then stacked, with a frame around each
@@ -129,7 +129,7 @@ fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
     if turned[edge] { (to, from) } else { (from, to) }
 }
 
-/// Returns the column of each node: the one after the last of its predecessors.
+/// Returns the column of each node: the column after the last of its predecessors.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -277,8 +277,8 @@ fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
         let column = &order[if forward { step } else { count - 1 - step }];
         let wanted: Vec<i64> =
             column.iter().map(|at| mean(items, *at, forward).unwrap_or(items[*at].y)).collect();
-        // One pass moves items down past the previous one, and another moves them up past the next one. Both
-        // keep the order, and so does the mean of both.
+        // One pass moves items down so that they don't overlap the previous item. Another moves items up so
+        // that they don't overlap the next item. Both results keep the order, and so does their mean.
         let mut lower = Vec::with_capacity(column.len());
         let mut bottom = i64::MIN / 2;
         for (at, wanted) in column.iter().zip(&wanted) {

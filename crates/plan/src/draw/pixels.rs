@@ -79,8 +79,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Returns the points of an edge, from the right edge of the first item to the left edge of the last. It
-    /// is level within the columns of bends.
+    /// Returns the points of an edge, from the right edge of the first item to the left edge of the last. The
+    /// edge is horizontal within columns that contain its bends.
     fn edge(&self, chain: &[usize]) -> Vec<(u32, u32)> {
         let last = chain.len() - 1;
         let mut points = Vec::with_capacity(chain.len() + 1);
@@ -108,7 +108,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the width of each column: that of its widest item, or more if the label of a frame needs it.
+/// Returns the width of each column: the width of its widest item, or more if the label of a frame needs
+/// more.
 fn widths(
     drawing: &Drawing,
     items: &[Item],

@@ -1,7 +1,8 @@
 //! Static Ansible inventories: the hosts of a group with their variables, from INI or YAML.
 //!
-//! A host gets the variables of all groups that contain it, and its own. A group takes precedence over the
-//! groups that contain it, as in Ansible. Values are text as it is written, and also lists and maps in YAML.
+//! A host gets its own variables, and those of all groups that contain it. A group takes precedence over the
+//! groups that contain it, as in Ansible. Values are text as written. In YAML they may also be lists and
+//! maps.
 //!
 //! Three kinds of variables are left out: values with Jinja expressions (`{{` or `{%`), values with a tag
 //! such as `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`). Records would show
@@ -38,8 +39,8 @@ pub struct Host {
     /// Its variables as a map, with `name` and `inventory_hostname` (its name in the inventory),
     /// `inventory_hostname_short` (that name up to its first dot) and `ansible_host` (by default its name).
     pub variables: Value,
-    /// The names of variables that are left out: its own, and all with a tag in the inventory, unless it has
-    /// a kept variable of the name.
+    /// The names of the left-out variables of the host, and of all variables with a tag in the inventory. A
+    /// name is not included if the host has a variable of that name that is kept.
     pub left_out: BTreeSet<String>,
 }
 
@@ -269,7 +270,7 @@ impl Draft {
     }
 }
 
-/// Returns the precedence of a group among those of its depth; the default is 1.
+/// Returns the precedence of a group among the groups of the same depth; the default is 1.
 fn priority(group: &Group) -> i64 {
     let given = group.variables.get("ansible_group_priority").and_then(Value::as_str);
     given.and_then(|text| text.parse().ok()).unwrap_or(1)

@@ -17,9 +17,10 @@ use crate::role::Role;
 /// | 104 | absent | reached | reached | absent | absent |
 /// | others | differs | reached | can't tell | can't tell | can't tell |
 ///
-/// If the instance was converging after an action, only the rows 75 and 104 apply. An exit code that agrees
-/// with the action's goal then means reached, for destroy and others too. An exit code that contradicts the
-/// goal means converging; for Integrity itself it means differs, and the status is `failed`.
+/// If the instance was converging after an action, only the rows 75 and 104 of the table apply. Any other
+/// exit code that agrees with the action's goal then means reached, for destroy and others too. One that
+/// contradicts the goal means converging. For Integrity itself, such a code means differs, and the status is
+/// `failed`.
 pub(crate) fn observation(
     role: Option<&Role>,
     call: &Call,

@@ -1,8 +1,8 @@
 //! Emits data as YAML that all readers interpret in the same way.
 //!
-//! A library's emitter quotes for its own parser. It writes `yes`, `22:22`, `010` and dates without quotes,
-//! and PyYAML reads them as booleans, sexagesimal numbers and dates. This emitter quotes such text with double
-//! quotes, which YAML 1.1 and 1.2 both read unambiguously.
+//! An emitter of a YAML library quotes for the parser of that library. It writes `yes`, `22:22`, `010` and
+//! dates without quotes, and PyYAML reads them as booleans, numbers and dates. This emitter quotes such text
+//! with double quotes, which YAML 1.1 and 1.2 both read unambiguously.
 
 mod notation;
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{Edit, Source, Span};
 
-/// A text with edits, and a mapping from its offsets to the original ones.
+/// A text with edits, and a mapping from its offsets to the offsets of the original text.
 pub(super) struct Draft<'s> {
     original: &'s str,
     text: Cow<'s, str>,
@@ -80,8 +80,8 @@ impl<'s> Draft<'s> {
         Span::from(self.back(range.start)..self.back(range.end))
     }
 
-    /// Converts an offset of the draft to one of the original. An offset inside a replacement becomes the
-    /// start of the replaced text.
+    /// Converts an offset of the draft to an offset of the original text. An offset inside a replacement
+    /// becomes the start of the replaced text.
     fn back(&self, at: usize) -> usize {
         let passed = self.behind.partition_point(|&(draft, _)| draft <= at);
         let (draft, original) = match passed.checked_sub(1) {
@@ -96,8 +96,8 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Sorts the edits and makes them disjoint. Of two that overlap, the first is kept, or the wider one if they
-/// start together.
+/// Sorts the edits and makes them disjoint. Of two overlapping edits, the one that starts first is kept. If
+/// both start together, the wider one is kept.
 fn apart(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
     edits.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);

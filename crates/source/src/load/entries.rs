@@ -110,8 +110,8 @@ fn duplicate(source: &Arc<Source>, severity: Severity, first: &Entry, second: &E
         .help("remove or rename one of the two")
 }
 
-/// Returns the pairs of entries with equal keys: the first of each key with each later one, ordered by the
-/// later one.
+/// Returns the pairs of entries with equal keys. Each pair consists of the first entry of a key and a later
+/// one. The pairs are sorted by the later entry.
 fn duplicates(entries: &[Entry]) -> Vec<(usize, usize)> {
     let index = by_key(entries);
     let mut found = Vec::new();

@@ -32,7 +32,7 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     tree: Tree<'t>,
-    /// Open brackets, which replace recursion.
+    /// Open brackets. The parser uses this stack instead of recursion.
     brackets: Vec<u8>,
 }
 

@@ -47,8 +47,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Nesting depth of collections. Default: 128; values above [`Limits::MAX_DEPTH`] are reduced to it.
     pub depth: usize,
-    /// Number of nodes in all documents, with aliases expanded. Default: one million. Because they use more
-    /// memory, a sequence counts as two nodes and a mapping as three.
+    /// Number of nodes in all documents, with aliases expanded. Default: one million. A sequence counts as
+    /// two nodes and a mapping as three, because they use more memory.
     pub nodes: usize,
     /// Number of documents in one text. Default: 10 000.
     pub documents: usize,

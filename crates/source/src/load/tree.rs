@@ -45,7 +45,7 @@ enum Body {
 /// A key whose value is not read yet.
 enum PendingKey {
     Text(Key),
-    /// A collection as a key: the error is already reported, and its value is dropped.
+    /// A collection as a key. The error is already reported, and the value of the key is dropped.
     Unusable,
 }
 
@@ -71,7 +71,7 @@ impl<'o> Tree<'o> {
         }
     }
 
-    /// Starts a document without the anchors of the one before.
+    /// Starts a document. The anchors of the previous document are dropped.
     ///
     /// # Errors
     /// When there are too many documents.
@@ -280,7 +280,7 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns how many levels of the next value disappear because it is the value of a merge key.
+    /// Returns the number of nesting levels that the next value loses if it is the value of a merge key.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),
@@ -306,7 +306,7 @@ impl Frame {
     }
 }
 
-/// Converts a node to a key; a collection is reported.
+/// Converts a node to a key. A collection as a key is reported as an error.
 fn pending(report: &mut Report, node: Node) -> PendingKey {
     let (span, what) = (node.span(), node.describe());
     if let Kind::Scalar(scalar) = node.into_kind() {

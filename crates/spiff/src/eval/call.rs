@@ -171,7 +171,7 @@ fn pushed_call(call: &Call, function: Child, pushed: &mut Parts) -> Expr {
     })
 }
 
-/// Creates a lambda that calls a function with these arguments and all further ones.
+/// Creates a lambda that calls the function with these arguments, followed by its own arguments.
 fn curried(call: &Call, values: &[Node], env: &Env) -> Value {
     const REST: &str = "__args";
     let mut arguments: Vec<Argument> = values

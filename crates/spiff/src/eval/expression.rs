@@ -12,7 +12,7 @@ use crate::value::{Pending, Value};
 #[derive(Clone, Debug)]
 pub(crate) struct Expression {
     expr: Child,
-    /// Nodes that it referred to when it was last found pending.
+    /// Nodes that the expression referred to when its last evaluation left it pending.
     seen: Option<Seen>,
 }
 
@@ -25,7 +25,7 @@ impl Expression {
         Value::Expression(Arc::new(Self { expr, seen: None }))
     }
 
-    /// Creates an expression that was found pending at a place.
+    /// Creates the value of an expression that its evaluation in `env` left pending.
     pub(crate) fn waiting(expr: Child, env: &Env) -> Value {
         let seen = waiting::references(&expr).map(|references| waiting::seen(&references, env));
         Value::Expression(Arc::new(Self { expr, seen }))

@@ -9,22 +9,22 @@ use crate::path::Steps;
 use crate::value::select::{self, step};
 use crate::value::{Node, Value};
 
-/// Name of the innermost map of the document.
+/// Name that refers to the innermost map of the document.
 const DOCUMENT: &str = "__";
-/// Name of the bindings, or of the outermost document.
+/// Name that refers to the bindings, or to the outermost document.
 const ROOT: &str = "___";
-/// Name of the expression's place.
+/// Name that refers to the context of the expression, such as its path.
 const CONTEXT: &str = "__ctx";
 /// Version of the original with this behaviour.
 const VERSION: &str = "v1.7.0-beta-8";
 
-/// The meaning of a name, which determines the next step.
+/// The object that a name refers to. It determines how the next step of the path is resolved.
 pub(crate) enum Found {
     /// A node: the next step is below it.
     Node(Node),
-    /// `_`: the next step is a name in its captured scope.
+    /// The lambda or template of `_`: the next step is a name in its captured scope.
     Own(Node, Env),
-    /// `__`: the next step is a name, searched from that scope outwards.
+    /// The scope of `__`: the next step is a name, searched from this scope outwards.
     Scope(Arc<Scope>),
 }
 
@@ -36,7 +36,7 @@ impl Found {
         }
     }
 
-    /// Makes the next step.
+    /// Resolves the next step of the path.
     pub(crate) fn step(&self, name: &str) -> Option<Found> {
         match self {
             Self::Node(node) => step(node, name, None).map(Found::Node),
@@ -56,7 +56,7 @@ impl Found {
 }
 
 impl Env {
-    /// Returns the meaning of a name.
+    /// Resolves a name in scope.
     pub(crate) fn name(&self, name: &str) -> Option<Found> {
         if name == CONTEXT {
             return Some(Found::Node(self.context()));
@@ -94,7 +94,7 @@ impl Env {
         self.level.outer.as_ref()?.name(name)
     }
 
-    /// Makes a step from the root of the document.
+    /// Resolves a name at the root of the document.
     pub(crate) fn root_name(&self, name: &str) -> Option<Found> {
         let root = self.root()?;
         match root.items() {
@@ -120,7 +120,7 @@ impl Env {
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// Searches the stubs for a node at a path, and returns the first one. Parts of defaults are ignored.
+    /// Returns the node at a path from the first stub that has one. Nodes inside of a default are ignored.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
@@ -129,7 +129,7 @@ impl Env {
         })
     }
 
-    /// Searches the stubs for a node at this place, and returns the first one.
+    /// Returns the node at this place from the first stub that has one.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;

@@ -34,7 +34,7 @@ pub(crate) struct Info {
     pub(crate) undefined: bool,
     pub(crate) error: bool,
     pub(crate) failed: bool,
-    /// Whether nodes below the value may be unresolved, which matters only for a path that follows.
+    /// Whether nodes below the value may be unresolved. This matters only if a path follows the value.
     pub(crate) raw: bool,
     pub(crate) flags: Flags,
     pub(crate) key_name: Option<Arc<str>>,

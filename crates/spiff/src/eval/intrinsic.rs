@@ -34,7 +34,7 @@ pub(super) fn call(expr: &Child, name: &str, call: &Call, env: &Env) -> Eval {
     }
 }
 
-/// Tells whether all arguments have a value; with `valid`, whether none of them is null either.
+/// Tells whether all arguments have a value. With `valid`, null doesn't count as a value.
 fn defined(expr: &Child, arguments: &[Argument], env: &Env, valid: bool) -> Eval {
     let mut waiting = false;
     let mut all = true;

@@ -11,8 +11,8 @@ use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Expr, Lambda, Place};
 use crate::value::{Callable, Issue, Map, Node, Value};
 
-/// Returns the scope that `_` refers to in lambdas created here: that of the enclosing lambda, if there is
-/// one.
+/// Returns the scope that `_` refers to in lambdas created here: the scope of the enclosing lambda if there
+/// is one, else this scope.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
         Some(Found::Own(_, own)) => own,
@@ -60,7 +60,7 @@ pub(super) fn chained(mut info: Info, message: String) -> Info {
     info
 }
 
-/// Evaluates `lambda e`: a lambda value, or the text of a lambda.
+/// Evaluates `lambda e`, where `e` is a lambda value or the text of a lambda.
 pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
     // As in the original, a value that is not known yet fails, but is retried nevertheless.
     let (value, parts) = match Parts::only(source, env) {
@@ -83,9 +83,9 @@ pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> 
 /// The way a lambda is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// By a call: `_` is set, and a call with too few arguments returns a lambda that takes the rest.
+    /// By a call: `_` is set, and a call with too few arguments returns a lambda of the remaining parameters.
     Call,
-    /// By `f*(…)`: returns a lambda that takes the rest.
+    /// By `f*(…)`: returns a lambda of the remaining parameters.
     Curry,
     /// By a function or a mapping: `_` is set.
     Function,
@@ -207,7 +207,7 @@ fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String
     }
 }
 
-/// Creates a lambda that takes the parameters without a value.
+/// Creates a lambda of the parameters that have no value yet.
 fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
     let parameters = &closure.lambda.parameters;
     let mut rest = Vec::new();

@@ -1,7 +1,7 @@
 //! Evaluates expressions.
 //!
-//! An evaluation ends with a value, with a failure, or *later*: a required value isn't known yet. In the last
-//! case it returns the remaining expression, which the next pass evaluates.
+//! An evaluation has three outcomes: a value, a failure, or *later*. *Later* means that a required value
+//! isn't known yet. This outcome contains the remaining expression, which the next pass evaluates.
 
 pub(crate) mod call;
 pub(crate) mod closure;
@@ -101,8 +101,8 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// The parts of an expression that are evaluated one after the other. A part that must be retried keeps its
-/// remaining expression, so that its decisions are final.
+/// The parts of an expression that are evaluated one after the other. A part that must be retried is replaced
+/// by its remaining expression, so that the next pass doesn't repeat its decisions.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) info: Info,
@@ -120,7 +120,7 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// Evaluates the next part; null if it must be retried.
+    /// Evaluates the next part and returns its value; null if the part must be retried.
     pub(crate) fn value(&mut self, expr: &Child, env: &Env, locally: bool) -> Result<Value, Eval> {
         let Eval { outcome, info } = eval(expr, env, locally);
         self.key_name.clone_from(&info.key_name);
@@ -139,7 +139,7 @@ impl Parts {
         }
     }
 
-    /// Evaluates a single part. It is a failure if the part must be retried.
+    /// Evaluates a single part. A part that must be retried counts as a failure.
     pub(crate) fn only(expr: &Child, env: &Env) -> Result<(Value, Self), Eval> {
         let mut parts = Self::default();
         let value = parts.value(expr, env, false)?;
@@ -209,7 +209,7 @@ fn conditional(condition: &Child, yes: &Child, no: &Child, env: &Env) -> Eval {
     Eval { outcome, info: info.join(parts.info) }
 }
 
-/// Expands arguments `e...` among the values.
+/// Returns the values as nodes. The value of an argument `e...` is replaced by its entries.
 pub(crate) fn expand(
     arguments: &[Argument],
     values: Vec<Value>,

@@ -56,7 +56,7 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
 }
 
 /// Evaluates a logical operator. Both sides are evaluated. A failure of the second side is ignored if the
-/// first decides; a failure of the first side has no message.
+/// first side decides the result. A failure of the first side has no message.
 fn logic(expr: &Child, operator: Operator, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = super::eval(left, env, false);
     let a = match first.outcome {

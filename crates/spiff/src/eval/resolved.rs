@@ -8,7 +8,8 @@ use crate::too_deep::with_stack;
 use crate::value::merge_key::{is_list_complete, is_map_complete};
 use crate::value::{Node, Value};
 
-/// Tells whether a value is no expression and has no pending insertion itself; nodes below it are ignored.
+/// Tells whether a value is neither an expression nor a map or list with a pending insertion. Nodes below the
+/// value are ignored.
 pub(crate) fn is_locally_resolved(value: &Value, control: bool) -> bool {
     match value {
         Value::Expression(_) => false,

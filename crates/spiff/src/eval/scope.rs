@@ -22,13 +22,13 @@ pub(crate) struct Scope {
     /// Entries of the document, if it is a list.
     items: RwLock<Option<Arc<Vec<Node>>>>,
     next: Option<Arc<Scope>>,
-    /// Outermost scope, unless this is it.
+    /// Outermost scope; `None` if this scope is the outermost one.
     root: Option<Arc<Scope>>,
     /// Path in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
-    /// Id of the flow that it belongs to.
+    /// Id of the flow that the scope belongs to.
     flow: u64,
-    /// Whether it is already registered for updates after each pass.
+    /// Whether the scope is already registered for updates after each pass.
     watched: AtomicBool,
 }
 
@@ -71,7 +71,7 @@ impl Scope {
 #[derive(Debug)]
 pub(crate) struct Flow {
     id: u64,
-    /// Length of the path at which it began.
+    /// Length of the path at which the flow began.
     base: usize,
     /// Scopes that lambdas and templates have captured.
     watched: Mutex<Vec<Arc<Scope>>>,
@@ -100,7 +100,7 @@ impl Flow {
     }
 }
 
-/// The processing of documents inside of an evaluation: instantiated templates, and functions that merge.
+/// Processes documents during an evaluation: instantiated templates, and documents that functions merge.
 ///
 /// Processing is a layer above evaluation, so an evaluation receives the processor in its [`Level`].
 pub(crate) trait Processor: Debug + Send + Sync {
@@ -132,7 +132,7 @@ pub(crate) enum LevelKind {
     Document,
     /// Bindings that the caller has set.
     Bindings,
-    /// A level in the place of bindings, in a session whose documents share nothing.
+    /// An empty level instead of bindings, in a session whose documents share nothing.
     Nothing,
 }
 
@@ -230,7 +230,7 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// Returns the environment with the bound names of another one.
+    /// Returns the environment with the bound names of another environment.
     pub(crate) fn with_statics_of(self, other: &Self) -> Self {
         Self { statics: other.statics.clone(), ..self }
     }
@@ -251,8 +251,8 @@ impl Env {
     /// Registers the scopes that a lambda or template captures, so that they are updated while the document
     /// is processed.
     pub(crate) fn watch(&self) {
-        // As in the original, captured fields of the document itself stay those of this pass. Captured scopes
-        // of an instantiated template or a merged map are never updated.
+        // As in the original, captured fields of the document itself keep the values of this pass. Captured
+        // scopes of an instantiated template or a merged map are never updated.
         if self.flow.base > 0 {
             return;
         }

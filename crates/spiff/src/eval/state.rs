@@ -37,7 +37,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// Returns the number of its components.
+    /// Returns the number of components in the tag's name.
     pub(crate) fn level(&self) -> usize {
         self.name.split('.').count()
     }
@@ -65,10 +65,10 @@ pub(crate) struct State {
     item: Mutex<Value>,
     pass: AtomicU32,
     waiting: AtomicBool,
-    /// Start of the wait for each condition, and whether it was given up.
+    /// For each awaited condition, the start of the wait, and whether the wait was given up.
     syncs: Mutex<HashMap<String, (Instant, bool)>>,
-    /// Values that are known to be resolved, with their weights. They are kept so that their addresses are
-    /// not reused.
+    /// Values that are known to be resolved, with their weights. The values are kept in memory so that their
+    /// addresses are not reused.
     resolved: Mutex<HashMap<usize, (Value, Weight)>>,
 }
 
@@ -93,14 +93,14 @@ impl Weight {
         Self { bytes: NODE + length as u64, levels: 0 }
     }
 
-    /// Adds a node below.
+    /// Adds the weight of a node below.
     fn add(&mut self, below: Self) {
         self.bytes = self.bytes.saturating_add(below.bytes);
         self.levels = self.levels.max(below.levels + 1);
     }
 }
 
-/// A guard for a nested call, until it is dropped.
+/// A guard of a nested call, which ends when the guard is dropped.
 pub(crate) struct Depth<'s>(&'s AtomicU32);
 
 impl Drop for Depth<'_> {
@@ -306,8 +306,8 @@ impl State {
 
     // ---- sync --------------------------------------------------------------------------------------------------
 
-    /// Tells whether a condition that doesn't hold is to be retried. If nothing from outside can change it,
-    /// it is retried only while the document changes.
+    /// Tells whether a condition that doesn't hold must be retried. If nothing from outside can change it, it
+    /// is retried only while the document changes.
     pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
         let mut syncs = lock(&self.syncs);
         let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));
@@ -322,7 +322,8 @@ impl State {
         true
     }
 
-    /// Tells whether a condition is awaited although nothing changes, and pauses briefly.
+    /// Tells whether a condition is still awaited after a pass without changes. If something outside can
+    /// change the condition, it first pauses briefly.
     pub(crate) fn pause(&self) -> bool {
         if !self.waiting.load(Ordering::Relaxed) {
             return false;
@@ -336,7 +337,7 @@ impl State {
         true
     }
 
-    /// Records a change, after which awaited conditions are worth a retry.
+    /// Records a change of the document. The next pass then retries the awaited conditions.
     pub(crate) fn changed(&self) {
         self.waiting.store(false, Ordering::Relaxed);
     }
@@ -365,7 +366,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns the tags with a name and those below it, sorted by number of components, then by name.
+    /// Returns the tag of a name and the tags whose names are below it, sorted by number of components, then
+    /// by name.
     pub(crate) fn tags(&self, name: &str) -> Vec<Tag> {
         let mut name = name.replace(':', ".");
         if let Some(number) = name.strip_prefix("doc.").and_then(|number| number.parse::<i64>().ok()) {
@@ -385,13 +387,13 @@ impl State {
         found
     }
 
-    /// Finishes a stub: removes its own tags. The global ones stay if tags are shared between levels.
+    /// Finishes a stub: removes its local tags. Global tags stay if the levels share tags.
     pub(crate) fn next_level(&self, shared: bool) {
         lock(&self.tags).retain(|_, tag| shared && tag.global);
         self.next_document();
     }
 
-    /// Finishes a document of a stream: its tags now belong to another document.
+    /// Finishes a document of a stream: its tags no longer belong to the current document.
     pub(crate) fn next_document(&self) {
         for tag in lock(&self.tags).values_mut() {
             tag.current = false;

@@ -51,7 +51,7 @@ pub(super) fn substitution(expr: &Child, template: &Child, env: &Env) -> Eval {
     }
 }
 
-/// Processes the content of a template in the scope of its user.
+/// Processes the content of a template in the scope in which the template is used.
 pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env: &Env) -> Eval {
     let _guard = match env.state().enter() {
         Ok(guard) => guard,

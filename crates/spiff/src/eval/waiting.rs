@@ -1,7 +1,8 @@
 //! Determines whether a retry of a pending expression can have a different result.
 //!
-//! An expression that waits for an unchanged node would only wait again. So it stores the nodes that it
-//! referred to, and a pass compares those instead of evaluating it.
+//! A retry of an expression that waits for an unchanged node has the same result. So the expression stores
+//! the nodes that it referred to. A pass compares these nodes, and evaluates the expression only after a
+//! change.
 
 use std::ptr::addr_eq;
 use std::sync::{Arc, Weak};
@@ -15,10 +16,10 @@ use crate::value::{Annotations, Map, Node, Pending, Value};
 /// The nodes at which the search for each reference ended in the last evaluation.
 pub(crate) type Seen = Box<[Option<Sight>]>;
 
-/// A node as an expression has seen it.
+/// The state of a referenced node at the last evaluation of an expression.
 ///
-/// It refers to lists, maps and expressions only weakly. These values contain the sights of the previous
-/// pass, so strong references would keep the sights of all passes in memory.
+/// It keeps only weak references to lists, maps and expressions. These values contain the sights of the
+/// previous pass, so strong references would keep the sights of all passes in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {
     value: SeenValue,
@@ -76,7 +77,7 @@ pub(crate) fn references(expr: &Child) -> Option<Vec<&Reference>> {
     collect(expr, &mut found).then_some(found)
 }
 
-/// Maximum number of stored references; an expression with more is evaluated again.
+/// Maximum number of stored references; an expression with more references is evaluated in every pass.
 const MOST: usize = 8;
 
 fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {

@@ -48,7 +48,7 @@ fn keyword(key: &str) -> Option<&str> {
     (!name.is_empty() && name != "<" && !name.starts_with('!')).then_some(name)
 }
 
-/// Tells whether a node is a control structure; the error is a message about a malformed one.
+/// Tells whether a node is a control structure; the error is a message about a malformed control structure.
 pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     if !env.state().features.control {
         return Ok(false);
@@ -354,7 +354,7 @@ impl Control<'_> {
         (self.made(value), true)
     }
 
-    /// Evaluates one combination of the variables.
+    /// Evaluates the body and the key for one combination of the variables' values.
     fn turn(
         &self,
         number: usize,
@@ -420,8 +420,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // A body that is no template is the result itself. If its key is undefined, it becomes the field
-            // with an empty name.
+            // A body that is no template is itself the result. If its key is undefined, the result is stored
+            // under the empty key.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()

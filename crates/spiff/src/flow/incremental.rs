@@ -1,10 +1,10 @@
 //! Passes that evaluate only the nodes that the previous pass may have affected.
 //!
-//! Each pass yields one more value of a chain of references, and a whole pass visits every node for it. Often
-//! all *open* nodes, which have no value yet, are expressions in plain maps, and no other node can change.
-//! Then a pass evaluates only three kinds of open nodes: those that changed, those whose references changed,
-//! and those that depend on more than references. Each node gets its value in the same pass as with whole
-//! passes, so the results are the same.
+//! A chain of references needs one pass for each of its values, and a whole pass visits every node. Often all
+//! *open* nodes, which have no value yet, are expressions in plain maps, and no other node can change. Then a
+//! pass evaluates only three kinds of open nodes: those that changed, those whose references changed, and
+//! those that depend on more than references. Each node gets its value in the same pass as with whole passes,
+//! so the results are the same.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -24,7 +24,7 @@ type Path = Vec<Arc<str>>;
 /// The open nodes of a document, in document order.
 pub(super) struct Incremental<'e> {
     env: &'e Env,
-    /// Paths of the nodes; they stay in the list when the nodes have values.
+    /// Paths of the open nodes. A path stays in the list when its node gets a value.
     open: Vec<Path>,
     /// Open nodes that the next pass evaluates.
     due: BTreeSet<usize>,
@@ -113,8 +113,8 @@ impl<'e> Incremental<'e> {
     }
 }
 
-/// Returns the path at which the search for a reference ends: that of its target, or of the last node that it
-/// reaches. `None` if it is outside of the document.
+/// Returns the path at which the search for a reference ends: the path of its target, or of the last node
+/// that it reaches. `None` if that node is outside of the document.
 fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path> {
     let (name, rest) = reference.path.split_first()?;
     let mut place;

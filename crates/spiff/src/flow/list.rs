@@ -23,7 +23,7 @@ struct Work {
     flags: Flags,
     tag: Option<Arc<str>>,
     key_name: Option<Arc<str>>,
-    /// Whether the list has no key field, because its entries declare different ones.
+    /// Whether the list has no key field, because its entries declare different key fields.
     keyless: bool,
     redirect: Redirect,
     replaced: bool,
@@ -35,7 +35,7 @@ struct Work {
     by_position: bool,
 }
 
-/// Processes a list. With `template_required`, it becomes a template.
+/// Processes a list. With `template_required`, the list becomes a template.
 pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl Visit) -> Node {
     let Value::List(list) = node.value() else { return node.clone() };
     let annotations = node.annotations();

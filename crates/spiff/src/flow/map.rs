@@ -38,7 +38,7 @@ enum Base {
     Gone,
     /// The key and all other fields are removed.
     Only,
-    /// The key stays, with this value; the fields wait for it.
+    /// The key stays, with this value, and the fields are evaluated later.
     Pending(Node),
     /// The key stays, with this value.
     Stay(Node),
@@ -46,8 +46,8 @@ enum Base {
     Template(Option<Node>),
 }
 
-/// Processes a map. With `overriding`, stubs may override its fields. With `template_required`, it becomes a
-/// template.
+/// Processes a map. With `overriding`, stubs may override its fields. With `template_required`, the map
+/// becomes a template.
 pub(super) fn flow(
     node: &Node,
     env: &Env,
@@ -213,8 +213,8 @@ fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
 
-/// Adds the fields that the stub injects. Returns whether there were any. `same` contains the fields, if they
-/// are unchanged.
+/// Adds the fields that the stub injects. Returns whether there were any such fields. `same` contains the
+/// fields of the map if they are unchanged.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;

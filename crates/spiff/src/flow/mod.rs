@@ -71,7 +71,7 @@ fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresol
     run(document, &Env::new(level), true)
 }
 
-/// Processes the stubs, each with the later ones as its own stubs.
+/// Processes the stubs, each with the stubs after it as its own stubs.
 pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Node>, Unresolved> {
     let mut prepared: Vec<Node> = Vec::new();
     for stub in stubs.iter().rev() {

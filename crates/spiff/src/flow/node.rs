@@ -32,7 +32,8 @@ impl Visit for Below {
 }
 
 /// Processes a node and, if it is then complete, adds its tag. With `overriding`, values of stubs take
-/// precedence. With `as_template`, the content is kept for later.
+/// precedence. With `as_template`, a map, list or expression becomes a template, whose content is evaluated
+/// later.
 pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
     let result = too_deep::with_stack(|| flow_untagged(node, env, overriding, as_template));
     if let Some(trace) = &env.state().trace {

@@ -33,10 +33,10 @@ struct Passes<'e> {
 }
 
 impl Passes<'_> {
-    /// Makes passes until one changes nothing, or a limit is exceeded.
+    /// Makes passes until a pass changes nothing, or a limit is exceeded.
     fn all(&mut self, overriding: bool) {
-        // A survey costs about as much as a pass over plain data, so it is repeated less often after it found
-        // nothing.
+        // A survey of the open nodes costs about as much as a pass over plain data. If it finds nothing, the
+        // next survey follows after a longer interval.
         let (mut interval, mut until_survey) = (1_u32, 1_u32);
         loop {
             let before = self.current.clone();
@@ -62,7 +62,7 @@ impl Passes<'_> {
         }
     }
 
-    /// Makes one pass over all nodes. Returns whether it changed any.
+    /// Makes one pass over all nodes. Returns whether it changed a node.
     fn whole(&mut self, overriding: bool) -> bool {
         self.env.state().set_pass(self.count + 1);
         let mut next = node::flow(&self.current, self.env, overriding, false);

@@ -47,7 +47,7 @@ pub(super) fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
     Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
 }
 
-/// Returns a stub's node for the next level: the value of a dynamic template is created again there.
+/// Returns a stub's node for the next document. There, a dynamic template is instantiated again.
 pub(super) fn instantiated(stub: Node) -> Node {
     let annotations = stub.annotations();
     if !annotations.flags.has(Flags::DYNAMIC) {

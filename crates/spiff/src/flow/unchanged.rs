@@ -18,7 +18,7 @@ pub(super) fn stays(node: &Node, env: &Env) -> bool {
     }
 }
 
-/// Tells whether a node waits for nodes that are unchanged since it was found pending.
+/// Tells whether a node waits for nodes that are unchanged since its last evaluation.
 pub(super) fn waits(node: &Node, env: &Env) -> bool {
     let Value::Expression(expression) = node.value() else { return false };
     is_bare(node) && env.state().step().is_ok() && Expression::still_waits(expression, env)

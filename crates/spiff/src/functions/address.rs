@@ -180,7 +180,7 @@ fn values(query: &str) -> Value {
     Value::map(values.into_iter().map(|(key, values)| (key, texts(values))))
 }
 
-/// Resolves `%41`, and `+` in a query.
+/// Decodes escapes such as `%41`. In a query, `+` becomes a space.
 fn unescape(text: &str, query: bool) -> Result<String, String> {
     let mut out = Vec::with_capacity(text.len());
     let bytes = text.as_bytes();

@@ -109,7 +109,8 @@ fn conditions(text: &str) -> Result<Vec<Condition>, String> {
 }
 
 impl Condition {
-    /// Parses the groups: all, operator, version, major, minor, patch, prerelease, metadata.
+    /// Parses the groups of a match: the whole text, operator, version, major, minor, patch, prerelease,
+    /// metadata.
     fn parse(groups: &[&str]) -> Option<Self> {
         let [_, operator, written, major, minor, patch, prerelease, _] = groups else { return None };
         let open = |part: &str| matches!(part.trim_start_matches('.'), "" | "x" | "X" | "*");

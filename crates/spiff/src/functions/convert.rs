@@ -191,7 +191,7 @@ pub(super) fn parse_as(host: &mut dyn Host, name: &str, content: &[u8], mode: &s
     }
 }
 
-/// Adds the marker to a document that makes it a template, unless it has one.
+/// Adds the marker `&template` to a document, unless the document contains a marker already.
 fn as_template(document: Node) -> Node {
     let marker = || Node::new("(( &template ))").with_source(document.source());
     match document.value() {

@@ -31,7 +31,7 @@ pub(super) fn domain(text: &str) -> Result<(), String> {
     outcome(&problems)
 }
 
-/// Checks a domain after `*.`.
+/// Checks a wildcard domain: `*.`, followed by a domain.
 pub(super) fn wildcard_domain(text: &str) -> Result<(), String> {
     let mut problems = Vec::new();
     if text.len() > 253 {

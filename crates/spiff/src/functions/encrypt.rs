@@ -74,7 +74,7 @@ fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, Functi
 }
 
 /// Derives the key of the cipher: 16 bytes of the password, padded with the MD5 of an empty input, then the
-/// first eight of them again.
+/// first eight bytes again.
 fn cipher_key(key: &str) -> [u8; 24] {
     let filled: Vec<u8> = key.bytes().chain(Md5::digest(b"")).collect();
     let mut bytes = [0; 24];

@@ -55,7 +55,7 @@ impl FunctionError {
         }
     }
 
-    /// Creates a failure that another one caused; other errors are unchanged.
+    /// Creates a failure whose cause is another failure; other errors are unchanged.
     pub fn because(message: impl Into<String>, cause: Self) -> Self {
         match cause {
             Self::Failed { message: inner, causes } => {

@@ -86,7 +86,7 @@ pub trait Host {
     /// When the access is not granted, or fails.
     fn make_folder(&mut self, path: &str, mode: u32) -> Result<(), Denied>;
 
-    /// Creates a temporary file with this content, which is removed at the end, and returns its path.
+    /// Creates a temporary file with this content, and returns its path. The file is removed at the end.
     ///
     /// # Errors
     /// When the access is not granted, or fails.

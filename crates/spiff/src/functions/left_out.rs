@@ -1,4 +1,5 @@
-//! Functions of features that a build may lack. A call of one fails with the name of the feature.
+//! Functions of features that a build may lack. Calling such a function fails with a message that names the
+//! feature.
 
 use super::{FunctionError, Host, Registry};
 use crate::value::Node;

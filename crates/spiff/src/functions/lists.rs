@@ -27,7 +27,7 @@ fn length(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(i64::try_from(length).unwrap_or(i64::MAX))
 }
 
-/// Tells whether two values are equal; values that can't be compared are not.
+/// Tells whether two values are equal; values that can't be compared count as different.
 fn same(a: &Value, b: &Value) -> bool {
     equals(a, b).unwrap_or(false)
 }
@@ -165,8 +165,8 @@ fn by_value(a: &Node, b: &Node) -> Result<bool, FunctionError> {
     }
 }
 
-/// Sorts by merging. The sort is stable, and unlike the standard library's it tolerates a comparison that
-/// fails or is inconsistent.
+/// Sorts by merging. The sort is stable, and unlike the sort of the standard library, it tolerates a
+/// comparison that fails or is inconsistent.
 pub(super) fn sorted<T: Clone, E>(
     items: &[T],
     mut less: impl FnMut(&T, &T) -> Result<bool, E>,
@@ -331,7 +331,8 @@ fn deepmerge(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(result)
 }
 
-/// Overlays the fields of a map on those of another; nested maps are merged.
+/// Adds the fields of the map `above` to the map `below`. Existing fields are replaced, and nested maps are
+/// merged.
 fn overlay(below: &mut Map, above: &Map) {
     for (key, node) in above {
         let merged = match (below.get(key).and_then(|node| node.as_map()), node.as_map()) {

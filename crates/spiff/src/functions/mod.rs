@@ -1,8 +1,8 @@
 //! Functions that expressions call by name (`join(",", list)`), and the registry to which a caller adds its
-//! own.
+//! own functions.
 //!
-//! A function gets evaluated arguments and a [`Host`]. Only through the host can it access anything else:
-//! call a lambda, read a file, read the clock. It never changes its arguments. The page `docs/functions.md`
+//! A function gets evaluated arguments and a [`Host`]. It accesses everything else through the host: it calls
+//! a lambda, reads a file or reads the clock. It never changes its arguments. The page `docs/functions.md`
 //! describes all functions, with forms and examples.
 
 mod address;

@@ -17,9 +17,9 @@ pub(super) fn register(registry: &mut Registry) {
 /// A network: an address with a prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Net {
-    /// Address as written, including its free bits.
+    /// Address as written, including its host bits.
     pub(crate) address: IpAddr,
-    /// Number of fixed bits.
+    /// Length of the prefix in bits.
     pub(crate) prefix: u32,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn to_number(address: IpAddr) -> u128 {
     }
 }
 
-/// Converts a number to an address of the same family as another.
+/// Converts a number to an address of the same family as `like`.
 pub(crate) fn from_number(number: u128, like: IpAddr) -> IpAddr {
     match like {
         #[expect(clippy::cast_possible_truncation, reason = "addresses wrap around, as in the original")]
@@ -54,7 +54,7 @@ pub(crate) fn step(address: IpAddr, steps: i64) -> IpAddr {
 }
 
 impl Net {
-    /// Parses `10.0.0.1/24`.
+    /// Parses an address with a prefix length, such as `10.0.0.1/24`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = text.split_once('/')?;
         let address: IpAddr = address.parse().ok()?;
@@ -68,7 +68,7 @@ impl Net {
         if self.address.is_ipv4() { 32 } else { 128 }
     }
 
-    /// Returns the mask of the free bits.
+    /// Returns the mask of the host bits.
     fn free(self) -> u128 {
         let free = self.bits() - self.prefix;
         1_u128.checked_shl(free).map_or(u128::MAX, |size| size - 1)
@@ -144,7 +144,8 @@ impl Range {
     }
 }
 
-/// Returns the address with an index in consecutive ranges; the error is the number of addresses.
+/// Returns the address at an index of the concatenated ranges. If the index is too large, the error is the
+/// number of addresses.
 fn pick(ranges: &[Range], index: i64) -> Result<IpAddr, i64> {
     let mut offset: i64 = 0;
     for range in ranges {

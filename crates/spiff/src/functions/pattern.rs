@@ -1,8 +1,8 @@
 //! Regular expressions in the syntax of Go's `regexp`.
 //!
-//! The crate `regex` has the same matching rules and the same linear time. The differences are translated:
-//! `\d`, `\w`, `\s` and `\b` match ASCII only, `\Q…\E` quotes, and a class has neither nested classes nor set
-//! operations.
+//! The crate `regex` uses the same matching rules and also needs only linear time. The differences are
+//! translated: `\d`, `\w`, `\s` and `\b` match ASCII only, `\Q…\E` quotes, and a class has neither nested
+//! classes nor set operations.
 
 use std::fmt;
 use std::ops::Range;
@@ -181,7 +181,7 @@ fn escape(out: &mut String, characters: &mut std::iter::Peekable<std::str::Chars
     }
 }
 
-/// Returns the error message of a pattern; common ones are in Go's words.
+/// Returns the error message of a pattern; common errors have Go's wording.
 fn explain(pattern: &str, error: &regex::Error) -> String {
     use regex_syntax::ast::ErrorKind;
     let Err(syntax) = regex_syntax::ast::parse::Parser::new().parse(pattern) else {

@@ -24,8 +24,8 @@ fn format(host: &mut dyn Host, name: &str, arguments: &[Node]) -> Result<String,
     Ok(sprintf(template, &arguments))
 }
 
-/// Returns the approximate maximum size of the output in bytes: a directive yields its argument, or its
-/// width.
+/// Returns the approximate maximum size of the output in bytes. Each directive counts as the longest
+/// argument, or as [`WIDEST`] if its width may be large.
 fn most(template: &str, arguments: &[Argument]) -> u64 {
     let is_wide = |number: &str| number.bytes().take_while(u8::is_ascii_digit).count() > 3;
     let longest = arguments.iter().map(|argument| match argument {
@@ -97,7 +97,7 @@ struct Reader<'a> {
     rest: &'a str,
     arguments: &'a [Argument],
     next: usize,
-    /// Whether arguments were selected by number, so that unused ones are not reported.
+    /// Whether arguments were selected by number. Unused arguments are then not reported.
     reordered: bool,
 }
 
@@ -325,8 +325,8 @@ fn exponent(size: f64, precision: usize) -> String {
     format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.unsigned_abs())
 }
 
-/// Formats as `%g` with a precision: that many digits, without trailing zeros, with an exponent if the number
-/// is small or large.
+/// Formats as `%g`: `precision` significant digits without trailing zeros. A small or large number gets an
+/// exponent.
 fn general(size: f64, precision: usize) -> String {
     let precision = precision.max(1);
     let rounded = format!("{size:.*e}", precision - 1);

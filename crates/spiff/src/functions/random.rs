@@ -1,4 +1,5 @@
-//! The function `rand`. The host is the source of randomness, so that a caller can fix it.
+//! The function `rand`. The host is the source of randomness, so that a caller can make the results
+//! reproducible.
 
 use super::argument::{Outcome, done, draw, fail, go_type, int, quoted};
 use super::pattern::Pattern;
@@ -63,8 +64,9 @@ fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
     let pattern = Pattern::new(&format!("^[{class}]")).map_err(|error| {
         FunctionError::failed(format!("invalid rand character set specification {}: {error}", quoted(class)))
     })?;
-    // The original draws four bytes and takes a character that they begin with, so single-byte characters are
-    // the most likely. Here those are searched once, and the others only if none of them matches.
+    // The original draws four bytes and takes the character that they begin with, so single-byte characters
+    // are the most likely. This function chooses from the single-byte characters that match. It searches
+    // longer characters only if no single-byte character matches.
     let fits = |character: &char| pattern.is_match(character.encode_utf8(&mut [0; 4]));
     let mut choice: Vec<char> = ('\0'..'\u{80}').filter(fits).collect();
     if choice.is_empty() {

@@ -33,7 +33,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds a function, or replaces the one of that name.
+    /// Adds a function, or replaces the function of that name.
     pub fn add(
         &mut self,
         name: impl Into<Cow<'static, str>>,

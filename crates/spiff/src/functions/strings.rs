@@ -70,7 +70,7 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Splits at a separator; an empty one splits into characters.
+/// Splits at a separator; an empty separator splits into characters.
 fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     if limit == 0 {
@@ -84,7 +84,7 @@ fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     starts.windows(2).map(|pair| subject[pair[0]..pair[1]].to_owned()).collect()
 }
 
-/// Splits into parts of a length; the last one of `count` takes the rest.
+/// Splits into parts of a length; the last of `count` parts contains the rest.
 fn chunks(subject: &str, length: i64, mut count: i64) -> Vec<String> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut parts = Vec::new();
@@ -293,7 +293,8 @@ impl<'a> Replace<'a> {
         Ok(Self { name, subject, what, with: &arguments[2], count })
     }
 
-    /// Searches for matches after the previous one, at least one character further.
+    /// Replaces the matches one after the other. After an empty match, the search continues one character
+    /// later.
     fn run(
         &self,
         host: &mut dyn Host,

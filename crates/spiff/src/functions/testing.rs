@@ -161,7 +161,7 @@ pub(super) fn call(name: &str, arguments: &[Node]) -> String {
     call_on(TestHost::default(), name, arguments)
 }
 
-/// The same with a source of randomness that returns only zeros.
+/// Calls a function as [`call`] does, with a source of randomness that returns only zeros.
 pub(super) fn call_without_randomness(name: &str, arguments: &[Node]) -> String {
     call_on(TestHost { constant: true, ..TestHost::default() }, name, arguments)
 }

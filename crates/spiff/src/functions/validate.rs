@@ -170,7 +170,7 @@ fn validator(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) 
     }
 }
 
-/// Returns the text that a validator requires.
+/// Returns the text of a value; any other type is an error of the validator `name`.
 fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, FunctionError> {
     match value.as_str() {
         Some(text) => Ok(text),

@@ -1,7 +1,7 @@
 //! Semantic versions and constraints on them, as lenient as in the original's library.
 //!
 //! `v1.2` is a version, and `>=1.0, <2.0 || ~3.1` a constraint. The crate `semver` is stricter and has
-//! different rules for prereleases, so this is an implementation of its own.
+//! different rules for prereleases, so this module implements versions itself.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -68,7 +68,7 @@ impl Version {
         &self.original
     }
 
-    /// Updates its text, and keeps a leading `v`.
+    /// Updates the text after a change of the components, and keeps a leading `v`.
     fn renewed(mut self) -> Self {
         let prefix = if self.original.starts_with('v') { "v" } else { "" };
         self.original = format!("{prefix}{self}");
@@ -111,7 +111,7 @@ impl Version {
         self.release()
     }
 
-    /// Returns the next patch; for a prerelease its release.
+    /// Returns the next patch version. For a prerelease, this is its release.
     pub(super) fn next_patch(mut self) -> Self {
         if self.prerelease.is_empty() {
             self.patch = self.patch.saturating_add(1);

@@ -123,8 +123,9 @@ fn push_literal(out: &mut String, literal: &mut String) {
     literal.clear();
 }
 
-/// Splits text at its expressions. Two opening parentheses (the last two of several) start an expression. It
-/// ends at two closing ones that are not balanced inside. An expression without an end is text.
+/// Splits text at its expressions. An expression starts after two opening parentheses: the last two of a
+/// longer run. It ends before two closing parentheses that have no opening ones inside. Without such an end,
+/// it is text.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let bytes = text.as_bytes();
     let mut parts = Vec::new();

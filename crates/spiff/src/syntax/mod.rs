@@ -30,8 +30,8 @@ pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
     parser::parse(text, place).map(|parsed| parsed.expr)
 }
 
-/// As [`parse`], and also tells whether the expression depends on its place. Other expressions can be cached
-/// by their text.
+/// Parses as [`parse`] does, and also tells whether the expression depends on its place. An expression that
+/// does not can be cached by its text.
 ///
 /// # Errors
 /// As [`parse`].

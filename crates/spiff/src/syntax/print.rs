@@ -113,7 +113,7 @@ fn known(value: &Value) -> String {
     }
 }
 
-/// Writes the part of a mapping after its source: an inline lambda, or an expression that yields one.
+/// Writes the part of a mapping after its source: an inline lambda, or an expression that yields a lambda.
 fn body(f: &mut Formatter<'_>, lambda: &Child) -> fmt::Result {
     match &**lambda {
         Expr::Lambda(lambda) => signature(f, lambda),

@@ -64,13 +64,13 @@ impl PartialEq for Annotations {
     }
 }
 
-/// Compares two values as the operator `==` does, which converts the right one to the left one's type.
+/// Compares two values as the operator `==` does, which converts the right value to the type of the left one.
 ///
 /// `1 == "1"` and `"true" == true` and `1 == true` are true, `true == 1` is false. Floats are never equal.
 /// Null equals only null. Inside lists and maps, values that can't be compared count as different.
 ///
 /// # Errors
-/// When a string or null is compared with a value that it can't be compared with.
+/// When one value is null or a string, and the operator can't compare it with the other value.
 pub fn equals(left: &Value, right: &Value) -> Result<bool, NotComparable> {
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,

@@ -14,13 +14,13 @@ impl Flags {
     pub const TEMPORARY: Self = Self(1);
     /// `&local`: removed when its document is finished.
     pub const LOCAL: Self = Self(1 << 1);
-    /// `&inject`: added to the next level.
+    /// `&inject`: added to the next document of the cascade.
     pub const INJECT: Self = Self(1 << 2);
-    /// `&default`: added to the next level where it is absent.
+    /// `&default`: added to the next document of the cascade where it is absent.
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: part of the state document.
     pub const STATE: Self = Self(1 << 4);
-    /// `&dynamic`: a template that is instantiated at every level.
+    /// `&dynamic`: a template that is instantiated in every document of the cascade.
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The node was injected by a stub.
     pub const INJECTED: Self = Self(1 << 6);
@@ -28,7 +28,8 @@ impl Flags {
     pub const IMPLIED: Self = Self(1 << 7);
     /// The entries of the list have no key.
     pub const NO_MERGE: Self = Self(1 << 8);
-    /// Entries of the list without a key don't merge by their position: others were inserted between them.
+    /// List entries without a key don't merge by their position, because other entries were inserted between
+    /// them.
     pub const NO_POSITION: Self = Self(1 << 9);
 
     const NAMES: [(Self, &'static str); 10] = [
@@ -64,7 +65,7 @@ impl Flags {
         self.0 == 0
     }
 
-    /// Tells whether the node is injected into the next level, also as a default.
+    /// Tells whether the node is injected into the next document of the cascade, also as a default.
     pub const fn is_inject(self) -> bool {
         self.has(Self::INJECT) || self.has(Self::DEFAULT)
     }
@@ -74,7 +75,7 @@ impl Flags {
         self.has(Self::DEFAULT) && !self.has(Self::INJECT)
     }
 
-    /// Tells whether the node is part of a default, but not one itself.
+    /// Tells whether the node is inside of a default, but not the default itself.
     pub const fn is_implied(self) -> bool {
         self.has(Self::IMPLIED) && !self.has(Self::DEFAULT)
     }

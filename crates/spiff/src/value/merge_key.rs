@@ -1,4 +1,4 @@
-//! Merge keys of maps, and the insertions into lists that consist of them.
+//! Merge keys of maps, and insertions: list entries that consist of a merge key.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ pub(crate) fn is_merge_key(key: &str) -> bool {
     matches!(key, "<<" | "<<<")
 }
 
-/// Tells whether a map has no merge key left. With control structures enabled, it must have none of their
-/// keys either.
+/// Tells whether a map contains no merge key any more. With `control`, keys of control structures count too.
 pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
     // Keys are sorted by byte, so all that begin with `<<` are adjacent.
     let from = Bound::Included("<<");

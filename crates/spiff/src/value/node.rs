@@ -1,4 +1,4 @@
-//! Nodes, their values and their annotations, each of which can hold the others.
+//! Nodes, their values and their annotations. These types refer to each other.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub trait Callable: Any + Debug + Send + Sync {
     }
     /// Returns the number of parameters.
     fn parameters(&self) -> usize;
-    /// Tells whether the syntax is the same.
+    /// Tells whether two lambdas have the same syntax.
     fn equivalent(&self, other: &dyn Callable) -> bool;
     /// Returns itself for a downcast by the evaluator.
     fn as_any(&self) -> &dyn Any;
@@ -75,7 +75,7 @@ pub trait TemplateValue: Any + Debug + Send + Sync {
 pub trait Pending: Any + Debug + Send + Sync {
     /// Returns the printed text, without `((` and `))`.
     fn text(&self) -> String;
-    /// Tells whether the syntax is the same.
+    /// Tells whether two expressions have the same syntax.
     fn equivalent(&self, other: &dyn Pending) -> bool;
     /// Returns itself for a downcast by the evaluator.
     fn as_any(&self) -> &dyn Any;
@@ -160,7 +160,7 @@ pub struct Annotations {
     pub flags: Flags,
     /// Path in the stubs at which its fields are looked up.
     pub redirect: Redirect,
-    /// Whether it is the result of `merge replace`, which is taken unchanged.
+    /// Whether the value is the result of `merge replace`, which is not processed further.
     pub replace: bool,
     /// Whether a merge expression took the value from a stub, so that it is not overridden again.
     pub merged: bool,
@@ -172,13 +172,13 @@ pub struct Annotations {
     pub tag: Option<Arc<str>>,
     /// Whether the value is `~~`, so that the node is removed from its map or list.
     pub undefined: bool,
-    /// Whether the problem is the node's own, not that of a node it depends on.
+    /// Whether the problem is the node's own, in contrast to a problem of another node that it depends on.
     pub error: bool,
     /// Whether the problem is final.
     pub failed: bool,
     /// Problem, if there is one.
     pub issue: Option<Arc<Issue>>,
-    /// Template that created the value of a `&dynamic` node; the next level creates a new value from it.
+    /// Template that created the value of a `&dynamic` node. The next document creates a new value from it.
     pub template: Option<Arc<dyn TemplateValue>>,
 }
 
@@ -204,7 +204,7 @@ impl Annotations {
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     value: Value,
-    /// A pointer because they are rare: most nodes are plain data.
+    /// Stored behind a pointer, because annotations are rare: most nodes are plain data.
     annotations: Option<Arc<Annotations>>,
     source: Option<Arc<str>>,
 }
@@ -295,8 +295,8 @@ impl Node {
         }
     }
 
-    /// Tells whether both share their lists and maps in memory, or have equal scalars, and have equal
-    /// annotations.
+    /// Tells whether two nodes have equal annotations and the same value: the same list or map in memory, or
+    /// an equal scalar.
     pub(crate) fn same_place(&self, other: &Self) -> bool {
         self.same(other)
             || (self.annotations() == other.annotations()
@@ -304,7 +304,7 @@ impl Node {
                 && self.value == other.value)
     }
 
-    /// Tells whether both are the same node in memory, a fast test for an unchanged node.
+    /// Tells whether two nodes are the same in memory: a fast test for an unchanged node.
     pub fn same(&self, other: &Self) -> bool {
         let annotations = match (&self.annotations, &other.annotations) {
             (None, None) => true,

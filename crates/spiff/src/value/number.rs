@@ -1,4 +1,4 @@
-//! Formats and parses numbers as Go's `strconv` does, on which documents and messages depend.
+//! Formats and parses numbers as Go's `strconv` does, since documents and messages must equal the original's.
 
 /// Formats a float in its shortest form: plain between `1e-4` and `1e6`, else with an exponent of at least
 /// two digits.

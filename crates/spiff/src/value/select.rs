@@ -25,8 +25,8 @@ impl Node {
     }
 }
 
-/// Makes one step down. With `complete`, maps and lists with pending insertions are refused; its value tells
-/// whether control structures are enabled.
+/// Returns the node one step below. With `complete`, maps and lists with pending insertions are refused; its
+/// value tells whether control structures are enabled.
 pub(crate) fn step(here: &Node, step: &str, complete: Option<bool>) -> Option<Node> {
     match here.value() {
         Value::Map(map) => {
@@ -67,7 +67,7 @@ fn entry(list: &[Node], step: &str, key: Option<&str>, complete: Option<bool>) -
         .cloned()
 }
 
-/// Makes all steps down, only through complete maps and lists.
+/// Returns the node at a path on which all maps and lists are complete.
 pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, control: bool) -> Option<Node> {
     let mut here = root.clone();
     for name in path {

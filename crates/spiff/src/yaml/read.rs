@@ -166,7 +166,7 @@ impl Reader<'_> {
         Ok(self.node(value))
     }
 
-    /// Refuses tabs as indentation in block notation, which the windlass reader accepts.
+    /// Refuses tabs as indentation in block notation. The windlass reader accepts such tabs.
     fn refuse_tab(&self, tree: &Tree) -> Result<(), ReadError> {
         if matches!(tree.as_scalar().map(Scalar::style), Some(Style::Literal | Style::Folded))
             || tree.span().is_empty()

@@ -1,4 +1,4 @@
-//! The numbers of events, and the lock that orders all changes beside leases.
+//! The numbers of events, and the lock that orders all changes except those of leases.
 
 use tokio_postgres::GenericClient;
 use windlass_model::Seq;

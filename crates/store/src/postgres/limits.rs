@@ -10,7 +10,8 @@ pub(super) const STATEMENT: Duration = Duration::from_secs(20);
 /// Maximum time that a statement waits for a row that another machine has locked.
 pub(super) const LOCK: Duration = Duration::from_secs(10);
 
-/// Maximum time to wait for one answer. Longer than the server's own limits, because their errors tell more.
+/// Maximum time to wait for one answer. It is longer than the server's own limits, because the server's
+/// errors are more specific.
 pub(super) const ANSWER: Duration = Duration::from_secs(45);
 
 /// Maximum idle time of a connection between the statements of a transaction, during which it holds row

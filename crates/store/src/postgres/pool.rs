@@ -27,7 +27,7 @@ pub(super) const ATTEMPTS: usize = 5;
 pub(super) struct Connections {
     pool: Pool,
     address: Arc<Address>,
-    /// How long a change waits for an unreachable server: as long as a lease lasts.
+    /// Maximum time that a change waits for an unreachable server: the time after which a lease expires.
     patience: Duration,
 }
 

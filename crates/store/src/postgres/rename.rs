@@ -91,7 +91,7 @@ async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRec
     Ok(())
 }
 
-/// Replaces the versions. They are deltas to each other, so all are written again.
+/// Replaces the versions. Each is stored as the difference from another, so all are written again.
 async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0)).await?;
     for record in &mut records {

@@ -8,8 +8,8 @@
 //! All transactions lock rows in the same order: leases by name, then the feed, then everything else. So no
 //! two transactions deadlock.
 //!
-//! A broken connection is re-established for as long as a lease lasts. The group is then applied again,
-//! unless the server reports that it was committed.
+//! A broken connection is re-established for as long as a lease lasts. The orders of the transaction are then
+//! applied again, unless the server reports that it was committed.
 
 use std::future::Future;
 use std::path::Path;
@@ -70,7 +70,7 @@ pub(super) struct WriterTask {
     pub(super) client: Option<Client>,
     pub(super) statements: Statements,
     pub(super) seal: Arc<Seal>,
-    /// How long to wait for an unreachable server.
+    /// Maximum time to wait for an unreachable server.
     pub(super) patience: Duration,
     /// Publishes the number of the last durable event.
     pub(super) last: Arc<watch::Sender<Seq>>,

@@ -82,7 +82,7 @@ fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcom
     Ok(())
 }
 
-/// Replaces the versions. They are deltas to each other, so all are written again.
+/// Replaces the versions. Each is stored as the difference from another, so all are written again.
 fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0))?;
     for record in &mut records {

@@ -178,7 +178,7 @@ pub(super) struct WriterThread {
     pub(super) db: Connection,
     /// The file, for messages.
     pub(super) path: Arc<PathBuf>,
-    /// How long to wait for other writers.
+    /// Maximum time to wait for other writers.
     pub(super) busy: Duration,
     /// Publishes the number of the last durable event.
     pub(super) last: watch::Sender<Seq>,
@@ -261,8 +261,8 @@ impl WriterThread {
     }
 
     /// Truncates the log if an order requires it at once, so that no file contains dropped secrets any more.
-    /// If another process reads the log, the truncation is left to the next time. That is safe because the
-    /// secrets in it are sealed.
+    /// If another process reads the log, the log is truncated later. That is safe because the secrets in it
+    /// are sealed.
     fn wipe_after(&self, group: &[Box<dyn Task>]) {
         if group.iter().any(|task| task.wipes() == Wipes::Now) {
             self.wipe();

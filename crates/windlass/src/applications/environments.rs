@@ -175,12 +175,14 @@ impl Environments<'_> {
         }
     }
 
-    /// Removes an environment without services in which no application was launched.
+    /// Removes an environment. It must contain no services, and no application may exist that was launched in
+    /// it.
     ///
     /// # Errors
-    /// [`ApplicationError::HasServices`] names its services, and [`ApplicationError::HasApplications`] the
-    /// applications launched in it. [`ApplicationError::Default`] and
-    /// [`ApplicationError::UnknownEnvironment`].
+    /// [`ApplicationError::HasServices`] names the services of the environment, and
+    /// [`ApplicationError::HasApplications`] names the applications launched in it.
+    /// [`ApplicationError::Default`] is returned for the default environment, and
+    /// [`ApplicationError::UnknownEnvironment`] for a missing one.
     pub async fn remove(&self, name: &DocumentName) -> Result<(), Error> {
         if name.as_str() == DEFAULT {
             return Err(ApplicationError::Default.into());
@@ -269,7 +271,7 @@ impl Environments<'_> {
     ///
     /// # Errors
     /// [`ApplicationError::NotLaunched`] or [`ApplicationError::NoLocation`] if there is no such service, and
-    /// [`EnvironmentError`].
+    /// [`EnvironmentError`] if the environment does not allow the change.
     pub async fn add_service(
         &self,
         name: &DocumentName,
@@ -322,8 +324,8 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Refuses a choice if the manifest does not have the component, or the chosen service does not expose
-    /// the pins of the component.
+    /// Refuses a choice if the manifest contains no such component, or the chosen service does not expose the
+    /// pins of the component.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));
@@ -380,7 +382,7 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.remove_marker(marker)).await
     }
 
-    /// Sets a property. The text is the value of a `string`, and YAML for other types.
+    /// Sets a property. The text is the value of a `string`. For other types it is parsed as YAML.
     ///
     /// # Errors
     /// [`EnvironmentError`] if the type is unknown or the value does not fit. The error does not show the value.
@@ -397,8 +399,8 @@ impl Environments<'_> {
             Error::from(ApplicationError::Environment { name: name.to_string(), cause })
         };
         let kind = property_type(kind).map_err(wrong)?;
-        // The reader's error could quote the value. Instead, an empty text is refused because it does not fit
-        // the type.
+        // An error of the parser could quote the value. So a value that can't be parsed becomes an empty
+        // text, which is then refused because it does not fit the type.
         let value = read_value(&kind, text.expose()).unwrap_or_else(|_| Value::from(String::new()));
         self.change(name, |environment, secrets| {
             secrets.remove(property);
@@ -424,7 +426,7 @@ impl Environments<'_> {
         .await
     }
 
-    /// Adds the markers of a file, and sets its properties. Returns the warnings, too.
+    /// Adds the markers and sets the properties that a file contains. Also returns the warnings.
     ///
     /// # Errors
     /// [`Error::Input`] if the file has errors.

@@ -86,7 +86,7 @@ impl Applications<'_> {
             return Err(Error::Input(warnings));
         }
         let package = package(&name, &source, scripts.unwrap_or_default());
-        // With `create` there is a store, or an error.
+        // With `create`, `store` returns a store or an error.
         let store = self.windlass.store(true).await?.ok_or(StoreError::Closed)?;
         let found = store.document(&key(applications(), document_name(&name))).await?;
         let mut record = match &found {

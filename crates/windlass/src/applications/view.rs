@@ -139,9 +139,10 @@ pub struct ApplicationView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ScriptView {
-    /// Its kind: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`; the id of a command's pin.
+    /// Its kind: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`. For a command, the id of
+    /// its pin.
     pub kind: String,
-    /// Its path as the manifest has it.
+    /// Its path, as written in the manifest.
     pub path: String,
     /// Whether it was published with the manifest. Otherwise the image of the scripting service contains it.
     pub published: bool,

@@ -71,7 +71,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Handles the results of a check. Applications that are destroyed are removed; their history stays.
+    /// Removes the applications that a check found destroyed. Their history stays.
     pub(super) async fn take_checked(
         &mut self,
         factory: AssemblyName,
@@ -91,7 +91,7 @@ impl Daemon<'_> {
                     (self.tell)(Notice::Destroyed { assembly: name.clone() });
                     self.changed.insert(name.clone());
                     if !self.is_changing(&name) {
-                        // Nothing of it exists, so no script runs.
+                        // No instance of the application exists, so no script runs.
                         self.change(name, "remove what is destroyed".to_owned(), Intent::Down);
                     }
                 }
@@ -146,7 +146,7 @@ impl Daemon<'_> {
                     self.changed.insert(name.clone());
                     (self.tell)(Notice::Destroyed { assembly: name });
                 }
-                // A person ends the launch.
+                // Nothing to report: a person has to end the launch first.
                 ("waits", _) => {}
                 (_, name) => {
                     if let Some(problem) = problem {

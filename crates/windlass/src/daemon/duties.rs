@@ -23,7 +23,7 @@ pub struct Watching {
 }
 
 impl Default for Watching {
-    /// Health every minute, changes every five seconds, and prunes.
+    /// Checks health every minute, looks for changes every five seconds, and prunes.
     fn default() -> Self {
         Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5), prunes: true }
     }
@@ -54,8 +54,8 @@ pub(super) struct Duties {
 }
 
 impl Duties {
-    /// Begins the duties of the daemon itself. The receiver gets each duty when it starts. The caller reports
-    /// its end with [`ended`](Self::ended).
+    /// Starts the schedule of the daemon's own duties. The receiver gets each duty when it is due. The caller
+    /// reports the end of a duty with [`ended`](Self::ended).
     pub(super) async fn begin(
         windlass: &Windlass,
         watching: &Watching,
@@ -68,19 +68,19 @@ impl Duties {
         (Self { scheduler, health: watching.health }, started)
     }
 
-    /// Begins health checks. The checks of many assemblies are spread over the interval.
+    /// Schedules health checks. The checks of many assemblies are spread over the interval.
     pub(super) async fn check(&self, duty: Duty) {
         if let Some(period) = self.health {
             self.scheduler.set(duty, duty_timing::of_checks(period)).await;
         }
     }
 
-    /// Begins to discover the instances of a factory, at the times of an expression in UTC.
+    /// Schedules the discovery of a factory at the times of an expression in UTC.
     pub(super) async fn discover(&self, factory: AssemblyName, expression: CronExpression) {
         self.scheduler.set(Duty::Discover(factory), duty_timing::of_discovery(expression)).await;
     }
 
-    /// Ends a duty for ever.
+    /// Removes a duty from the schedule.
     pub(super) async fn remove(&self, duty: Duty) {
         self.scheduler.remove(duty).await;
     }

@@ -19,7 +19,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads new events, and the assemblies that they have changed. Tells whether there are new requests.
+    /// Reads new events, then reads the assemblies that they have changed. Tells whether there are new
+    /// requests.
     async fn read_feed(&mut self) -> Result<bool, StoreError> {
         /// Number of events read at once.
         const PAGE: usize = 500;
@@ -115,8 +116,8 @@ impl Daemon<'_> {
         self.unwell.remove(name);
     }
 
-    /// Looks for changes by other processes, requests and interrupted processes. The first time it also lists
-    /// the assemblies.
+    /// Looks for requests, interrupted processes, and changes by other processes. The first time it also
+    /// lists the assemblies.
     pub(super) async fn refresh(&mut self) {
         let looked = self.look_around().await;
         if self.answered(looked).is_none() {

@@ -1,9 +1,9 @@
 //! The daemon: receives metrics, applies policies, checks health, and executes requests.
 //!
-//! The daemon takes the lease of an assembly only while it executes an intent, and releases it afterwards. So
-//! other commands work concurrently. A command that finds its assembly held by the daemon submits a request,
-//! which is executed in its turn. A request that was only queued waits until a daemon runs. The daemon
-//! resumes interrupted processes of its own and of earlier daemons.
+//! The daemon holds the lease of an assembly only while it executes an intent. At other times, other commands
+//! can change the assembly. A command that finds the assembly held by the daemon submits a request, and the
+//! daemon executes the request in its turn. A user can also queue a request when no daemon runs; the next
+//! daemon executes it. The daemon resumes interrupted processes of its own and of earlier daemons.
 
 mod applications;
 mod demands;

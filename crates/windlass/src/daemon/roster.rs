@@ -1,5 +1,5 @@
-//! The monitored assemblies, indexed by metric and by due time. So a sample or a timeout is processed without
-//! visiting other assemblies.
+//! The monitored assemblies, indexed by metric and by due time. With these indexes, a sample or a timeout is
+//! processed without visiting other assemblies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -16,8 +16,8 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    /// Adds an assembly that is a running application, and removes any other. Returns the factories whose
-    /// checks begin (`true`) or end (`false`).
+    /// Adds the assembly if it is a running application, and otherwise removes it. Returns the factories
+    /// whose checks begin (`true`) or end (`false`).
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();

@@ -35,8 +35,8 @@ fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
 }
 
 /// Returns the samples of the metrics that policies read. A value comes from the interface `metrics` of the
-/// health check. Without a value, integrity is whether the part was well. A part that is not well is broken,
-/// regardless of its value.
+/// health check. Without such a value, integrity is OK if the part was well. A part that is not well is
+/// always reported as broken.
 fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
     let reading = |name: &str, kind: &MetricKind| {
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);

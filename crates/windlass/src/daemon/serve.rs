@@ -23,7 +23,7 @@ impl Daemon<'_> {
         if self.stop.soon.is_cancelled() || self.busy.contains(&request.assembly) {
             return;
         }
-        // A duty holds the lease. No other duty begins before the request does.
+        // A duty holds the lease. The request begins when the duty ends, before any other duty.
         if self.discovering.contains(&request.assembly) || self.checking.contains(&request.assembly) {
             self.awaited.insert(request.assembly);
             return;
@@ -46,7 +46,7 @@ impl Daemon<'_> {
             if held || self.busy.contains(&assembly) || self.stop.soon.is_cancelled() {
                 continue;
             }
-            // Once only: its problem is reported once, and needs the user.
+            // Each process is resumed only once, because its problem needs the user after that.
             if self.resumed.insert(id) {
                 let what = intent.to_string();
                 (self.tell)(Notice::ProcessResumes {

@@ -104,7 +104,7 @@ impl Near {
     }
 }
 
-/// Creates a socket that only its owner may reach, in place of one of a dead process.
+/// Creates a socket that only its owner may reach. Replaces the socket of a dead process.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

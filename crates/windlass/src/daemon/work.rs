@@ -1,5 +1,5 @@
 //! Concurrent work of the daemon. Each intent and each health check runs in a task of its own, which sends
-//! messages back.
+//! messages to the daemon.
 //!
 //! So a slow store or driver delays only its own task. Each task renews the lease of its intent and controls
 //! its jobs.
@@ -43,7 +43,7 @@ pub(super) enum Message {
     /// A health check of an assembly has ended.
     Looked {
         assembly: AssemblyName,
-        /// The monitoring for which the check was started.
+        /// The number of the monitoring that started the check.
         watch: u64,
         seen: Result<Looked, EngineError>,
     },

@@ -1,4 +1,4 @@
-//! Commands of applications: what there are, their calls, and their results.
+//! Commands of applications: their list, their calls, and their results.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::error::LaunchError;
 use super::launcher::{Launcher, component, launched_from};
 use crate::error::Error;
 
-/// The longest time between two health checks while the result of a command is awaited.
+/// The longest time between two health checks during the wait for the result of a command.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The time between two looks at the record of a command.
@@ -64,8 +64,8 @@ pub struct CalledCommandView {
     pub command: String,
     /// The process that called it.
     pub process: ProcessId,
-    /// `running`: its script runs. `open`: its script has ended, and the final result is awaited. `completed`,
-    /// `failed`, `expired`: it has ended.
+    /// `running`: its script runs. `open`: its script has ended, and the final result is awaited.
+    /// `completed`, `failed`, `expired`: the command has ended.
     pub state: &'static str,
     /// The reason why it failed.
     pub problem: Option<String>,
@@ -74,7 +74,7 @@ pub struct CalledCommandView {
     /// The time of the call.
     #[serde(serialize_with = "crate::view::time::one")]
     pub started: Timestamp,
-    /// The time until which results are awaited; none if they end with the script.
+    /// The time until which results are awaited; `None` if the command ends with its script.
     #[serde(serialize_with = "crate::view::time::maybe")]
     pub deadline: Option<Timestamp>,
     /// The time of its end.
@@ -126,7 +126,8 @@ impl Launcher<'_> {
         Ok(CommandsView { version: 1, name: name.clone(), commands })
     }
 
-    /// Returns the request that calls a command of an application. `open` lists the arguments that are no secrets.
+    /// Returns the request that calls a command of an application. `open` lists the arguments that are not
+    /// secrets.
     ///
     /// # Errors
     /// If there is no such application, command or argument, or a value has another type.
@@ -165,7 +166,7 @@ impl Launcher<'_> {
     /// Returns a command that was called.
     ///
     /// # Errors
-    /// If there is no such command, or it was removed with its application; if the store fails.
+    /// If there is no such command, the command was removed with its application, or the store fails.
     pub async fn called_command(&self, id: &CommandId) -> Result<CalledCommandView, Error> {
         let unknown = || LaunchError::UnknownCommand(id.clone());
         let store = self.windlass.store(false).await?.ok_or_else(unknown)?;
@@ -182,7 +183,8 @@ impl Launcher<'_> {
     /// because a health check may report the result.
     ///
     /// # Errors
-    /// As [`called_command`](Self::called_command); if a stop is requested. The command goes on then.
+    /// The errors of [`called_command`](Self::called_command). Also if a stop is requested; the command
+    /// continues then.
     pub async fn wait(&self, id: &CommandId, stop: &Stop) -> Result<CalledCommandView, Error> {
         let (mut pause, mut waited) = (Duration::from_secs(1), Duration::ZERO);
         loop {

@@ -126,15 +126,16 @@ pub(crate) fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Returns the name of the descriptor. It is the same for all revisions, because another version is an upgrade, which
-/// may make the instance anew.
+/// Returns the name of the descriptor, which is the same for all revisions. A descriptor with another version
+/// would be an upgrade, and an upgrade may re-create the instance.
 fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> DescriptorName {
     let version: Version = "1".parse().expect("a number is a version");
     DescriptorParts { kind, name: published.name.clone(), version }.into()
 }
 
-/// Returns a topology whose component is at a location. Its scripts do not get that property, which is no pin. The
-/// values of a factory can change without a call: its applications read them at each of theirs.
+/// Returns a topology whose component is placed at a location. The property of the location is not a pin, so
+/// scripts do not receive it. The values of a factory can change without a call, because each call of its
+/// applications reads them.
 fn placed(topology: &Topology, location: &str, role: &Role) -> Topology {
     let mut elements = topology.elements().to_vec();
     let property: PropertyName = DEPLOYMENT_LOCATION.parse().expect("it is the name of a property");

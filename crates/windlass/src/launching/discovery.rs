@@ -35,7 +35,8 @@ pub struct DiscoveryView {
     pub version: u32,
     /// The factory.
     pub factory: AssemblyName,
-    /// The instances: those that were found, in the order of the script, then those that were not.
+    /// The found instances, in the order of the script's output, followed by known instances that were not
+    /// found.
     pub found: Vec<FoundView>,
 }
 
@@ -49,9 +50,10 @@ pub struct FoundView {
     pub title: Option<String>,
     /// Its application, if it has one.
     pub name: Option<AssemblyName>,
-    /// `new`: not adopted yet, because of `--dry-run` or a problem. `adopted`: it is an application now. `known`,
-    /// `changed`: an application, without or with reported changes. `destroyed`: the script reports its end. `gone`:
-    /// the script does not find it; nothing changes. `waits`: a launch that is open or has failed may have made it.
+    /// `new`: not adopted yet, because of `--dry-run` or a problem. `adopted`: an application now. `known`,
+    /// `changed`: already an application, without or with reported changes. `destroyed`: the script reports
+    /// that it no longer exists. `gone`: the script does not find it; its records do not change. `waits`: an
+    /// open or failed launch may have created it.
     pub result: &'static str,
     /// The reason why it was not adopted or changed.
     pub problem: Option<String>,
@@ -61,7 +63,7 @@ pub struct FoundView {
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) by_natural: BTreeMap<String, AssemblyName>,
-    /// An application whose launch is open or has failed, and may have made an instance.
+    /// An application whose launch is open or has failed, and may have created an instance.
     pub(crate) launching: Option<AssemblyName>,
 }
 
@@ -72,14 +74,15 @@ pub(crate) enum Decision {
     Known(AssemblyName),
     /// It is unknown, and no longer exists.
     Ignored,
-    /// It is unknown, and this launch may have made it.
+    /// It is unknown, and this launch may have created it.
     Waits(AssemblyName),
     /// It becomes an application.
     New,
 }
 
 impl Known {
-    /// Decides about a found instance, and takes it out. The rest was not found.
+    /// Decides about a found instance, and removes it from `self`. The applications left at the end were not
+    /// found.
     pub(crate) fn decide(&mut self, found: &Found) -> Decision {
         match (self.by_natural.remove(&found.natural), &self.launching) {
             (Some(name), _) => Decision::Known(name),
@@ -90,7 +93,7 @@ impl Known {
     }
 }
 
-/// Returns the name from which that of an adopted application is made.
+/// Returns the name on which the name of an adopted application is based.
 pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyName {
     let title = found.name.as_deref().unwrap_or(&found.natural);
     let name = short_name(title).or_else(|| short_name(&found.natural));
@@ -98,12 +101,13 @@ pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyNa
 }
 
 impl Launcher<'_> {
-    /// Runs the discovery script of a factory. Found instances that no application has become applications of the
-    /// latest revision; known ones get the reported changes. A dry run changes nothing.
+    /// Runs the discovery script of a factory. A found instance without an application becomes an application
+    /// of the latest revision. The reported changes are applied to known instances. A dry run changes
+    /// nothing.
     ///
     /// # Errors
-    /// If the factory has no discovery, or is a service of no environment or of several; if the script fails, or the
-    /// store.
+    /// If the factory has no discovery, or is not a service of exactly one environment. Also if the script or
+    /// the store fails.
     pub async fn discover(
         &self,
         factory: &AssemblyName,
@@ -140,7 +144,8 @@ impl Launcher<'_> {
             dry_run,
             stop,
         };
-        // Another command may take a name meanwhile; then the adoption is refused, and the next discovery repeats it.
+        // Another command may take a name meanwhile. The adoption is then refused, and the next discovery
+        // repeats it.
         let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
         let mut decided = Vec::new();
         for found in found {
@@ -157,7 +162,8 @@ impl Launcher<'_> {
                     Some(FoundWork::Apply(name, found))
                 }
                 Decision::Ignored => continue,
-                // The name of its application would show it, too.
+                // Masking changed the natural id or the title, so it contains a secret. The application's
+                // name would show it.
                 Decision::Waits(_) | Decision::New
                     if view.natural_id != found.natural || view.title != found.name =>
                 {
@@ -208,7 +214,7 @@ impl Launcher<'_> {
         let from = self.launched_from(factory).await?;
         let published = self.windlass.applications().find(&from.title, Some(from.revision)).await?;
         let Some(Role::Factory(role)) = check(&published.manifest).role else { return Ok(None) };
-        // A manifest with another schedule is not published.
+        // The schedule is valid, because the check of manifests refuses any other.
         Ok(role.discovery.and_then(|discovery| discovery.schedule.value.parse().ok()))
     }
 
@@ -237,7 +243,7 @@ enum FoundWork {
     Adopt(AssemblyName, Found),
 }
 
-/// The search of a factory, as far as the records of its instances need it.
+/// The data of a discovery that are needed to record its instances.
 struct Search<'a> {
     launcher: &'a Launcher<'a>,
     recorder: FoundRecorder<'a>,
@@ -312,8 +318,8 @@ impl Search<'_> {
     }
 }
 
-/// Reads the applications of a factory. Adopted ones whose natural id was not claimed before a kill are claimed by
-/// their records.
+/// Reads the applications of a factory, by natural id. A process may have been killed before it claimed the
+/// natural id of an adopted application. The id is then read from the records of that application.
 async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
     let mut known = Known { by_natural: BTreeMap::new(), launching: None };
     let mut after: Option<AssemblyName> = None;

@@ -67,7 +67,7 @@ pub enum LaunchError {
         factory: AssemblyName,
         /// The mapping of the required interface.
         mapping: PinId,
-        /// The reason why it is not connected, and the way out.
+        /// The reason why it is not connected, and how to connect it.
         why: String,
     },
     /// The environment has no scripting service.
@@ -87,7 +87,7 @@ pub enum LaunchError {
     /// The assembly was not launched from a published application.
     #[error("`{0}` is no application; it has a descriptor")]
     NotAnApplication(AssemblyName),
-    /// Values would change, and the manifest has no script for that.
+    /// Values would change, and the manifest has no reconfiguration script.
     #[error(
         "`{name}` has no reconfiguration script, so {} can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest",
         listed(pins)
@@ -101,7 +101,7 @@ pub enum LaunchError {
     /// The factory has no discovery script.
     #[error("`{0}` has no discovery: its manifest has no `component.discoveryScript`")]
     NoDiscovery(AssemblyName),
-    /// The factory is a service of no environment, or of several.
+    /// The factory is not a service of exactly one environment.
     #[error(
         "discovery needs exactly one environment with the service `{factory}`, and there are {}{}",
         environments.len(),
@@ -131,10 +131,10 @@ pub enum LaunchError {
         /// The ids of its commands.
         known: Vec<String>,
     },
-    /// No command was called by this id, or its record is removed.
+    /// There is no called command with this id, or its record was removed.
     #[error("there is no command `{0}`; the last {kept} commands of each application are kept", kept = windlass_engine::KEPT_COMMANDS)]
     UnknownCommand(CommandId),
-    /// No input and output of the job are kept.
+    /// The input and output of the job are not stored.
     #[error(
         "no input and output of `{0}` are kept; `windlass job ls NAME` lists the kept jobs of an application or a factory"
     )]
@@ -162,7 +162,7 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// Tells whether it is a mistake of the input. A discovery script can fail by itself.
+    /// Tells whether the input is wrong. That is not so if a discovery script fails.
     pub fn is_input(&self) -> bool {
         !matches!(self, Self::Discovery { .. })
     }

@@ -121,7 +121,7 @@ impl Launcher<'_> {
     /// last failed health check.
     ///
     /// # Errors
-    /// If nothing is kept of it, or the store fails.
+    /// If the input and output of the job are not stored, or the store fails.
     pub async fn job(&self, id: &str) -> Result<JobView, Error> {
         let Kept { owner, job, transcript, redactor } = self.kept(id).await?;
         let Transcript { input, outcome, .. } = transcript;
@@ -138,7 +138,7 @@ impl Launcher<'_> {
     /// Reads the output of a recorded job again, and compares it with the present records. Nothing runs or changes.
     ///
     /// # Errors
-    /// If nothing is kept of it, or the store fails.
+    /// If the input and output of the job are not stored, or the store fails.
     pub async fn replay(&self, id: &str) -> Result<ReplayView, Error> {
         let Kept { owner, job, transcript, redactor } = self.kept(id).await?;
         let engine = self.windlass.engine(self.windlass.store_of(&owner).await?);
@@ -190,7 +190,8 @@ struct Kept {
     redactor: Redactor,
 }
 
-/// Returns the id of a call: of the text itself, or of a job such as `shop-p1-s1-c0-a1-launch`.
+/// Returns the id of a call. `id` is that id, or the id of a job of the call, such as
+/// `shop-p1-s1-c0-a1-launch`.
 fn call_of(id: &str) -> Option<CommandId> {
     let is_ordinal = |part: &str| {
         part.strip_prefix('c')
@@ -224,7 +225,7 @@ fn replayed(
     let shape = call.package.shape();
     view.log = report.log.iter().map(|entry| redactor.mask_str(&entry.message)).collect();
     if let Ok(parsed) = Update::parse(&report.updates, shape) {
-        // Results of commands are no part of the document.
+        // Results of commands do not belong to the document.
         let (_, update) = parsed.update.partition(|path| path.keys().next() == Some("commands"));
         let mut after = call.document.clone();
         match update.apply(&mut after) {

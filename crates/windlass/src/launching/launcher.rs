@@ -32,9 +32,9 @@ use crate::wiring::{Mapping, Wiring};
 pub struct LaunchInput {
     /// The environment.
     pub environment: DocumentName,
-    /// The name of its assembly; `None` for one that is made of the title.
+    /// The name of its assembly; `None` for a name that is derived from the title.
     pub name: Option<AssemblyName>,
-    /// The assembly of its factory; `None` for the only one that fits.
+    /// The assembly of its factory; `None` if only one factory fits.
     pub factory: Option<AssemblyName>,
     /// Values of its configuration pins, by their exposed ids.
     pub parameters: BTreeMap<String, Value>,
@@ -45,7 +45,7 @@ pub struct LaunchInput {
 /// The reconfiguration of an application.
 #[derive(Debug, Clone, Default)]
 pub struct ReconfigureInput {
-    /// The new values of configuration pins, by their exposed ids. The others stay.
+    /// The new values of configuration pins, by their exposed ids. Other pins keep their values.
     pub parameters: BTreeMap<String, Value>,
     /// The parameters whose values were on the command line, where others can see them.
     pub open: Vec<String>,
@@ -131,7 +131,7 @@ impl<'w> Launcher<'w> {
             open: &input.open,
         };
         let (mut desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
-        // A queued launch is executed later, when another one may have the name.
+        // A queued launch is executed later. Another launch may have taken the name by then.
         desired.options.only_new = true;
         Ok((name, Request::up(desired), warnings))
     }
@@ -184,8 +184,8 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Prepares the reconfiguration of an application with the values given, and those that it has. `published`
-    /// is the revision that it has or a later one.
+    /// Prepares the reconfiguration of an application. Pins without a new value keep their value. `published`
+    /// is the revision of the application, or a later one.
     ///
     /// # Errors
     /// All problems that prevent it. Nothing has been changed then.
@@ -231,7 +231,7 @@ impl<'w> Launcher<'w> {
         parameters.extend(input.parameters.clone());
         let can_reconfigure = match &role {
             Role::Application(application) => application.reconfiguration.is_some(),
-            // No script gets the configuration of a factory by itself; calls of its applications do.
+            // A factory needs no script for this: the calls of its applications read its configuration.
             Role::Factory(_) => true,
         };
         let changed = input.parameters.iter().filter(|(pin, value)| before.get(*pin) != Some(*value));
@@ -261,11 +261,11 @@ impl<'w> Launcher<'w> {
         Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
     }
 
-    /// Checks the health of applications, and applies the reports. Applications whose script says that they are
-    /// destroyed are removed; their history stays. Without names it checks all applications.
+    /// Checks the health of applications, and applies the reports. If a script reports that an application is
+    /// destroyed, the application is removed; its history stays. Without names, checks all applications.
     ///
     /// # Errors
-    /// If one of the names is no application, a stop is requested, or the store fails.
+    /// If one of the names is not an application, a stop is requested, or the store fails.
     pub async fn check(&self, names: &[AssemblyName], stop: &Stop) -> Result<Vec<Checked>, Error> {
         for name in names {
             launched_from(&self.windlass.snapshot(name).await?)?;
@@ -281,8 +281,8 @@ impl<'w> Launcher<'w> {
         Ok(checked)
     }
 
-    /// Removes the records of an application whose scripts have said that it is destroyed. Tells whether they
-    /// have. Its history stays.
+    /// Removes the records of an application if its scripts have reported that it is destroyed. Its history
+    /// stays. Tells whether the scripts have reported that.
     ///
     /// # Errors
     /// If the store fails, or another process holds the application.
@@ -292,7 +292,7 @@ impl<'w> Launcher<'w> {
         if !is_destroyed(&snapshot) {
             return Ok(false);
         }
-        // Nothing of it exists, so no script runs.
+        // No instance of the application exists, so no script runs.
         match self.windlass.change(name, Intent::Down, stop).await {
             Ok(started) => drop(started.run(stop).await?),
             // Its holder removes it.

@@ -1,7 +1,7 @@
 //! Launched applications: each is an assembly of one scripted component.
 //!
-//! A published revision and the services of an environment become the engine's input, as a descriptor does. So an
-//! application has a lease, a history and recovery like every assembly.
+//! The engine's input is built from a published revision and the services of an environment, instead of a
+//! descriptor. So an application has a lease, a history and recovery like every assembly.
 //!
 //! | module | content |
 //! |---|---|

@@ -12,7 +12,8 @@ pub(super) fn free(base: &AssemblyName, is_taken: impl Fn(&AssemblyName) -> bool
     free_from(base, 1, is_taken).0
 }
 
-/// Returns the first name as [`free`] does, if those with numbers below `first` are taken. Returns its number, too.
+/// Returns the first free name as [`free`] does, and its number. Names with a number below `first` are
+/// skipped.
 pub(crate) fn free_from(
     base: &AssemblyName,
     first: u32,

@@ -22,7 +22,8 @@ pub(super) struct Local<R> {
 }
 
 impl<R: Runtime + 'static> Local<R> {
-    /// Creates a closed runtime. `folder` contains its jobs. Without that folder there are no jobs.
+    /// Creates a runtime that is not open yet. `folder` contains its jobs. If that folder does not exist,
+    /// there are no jobs.
     pub(super) fn new(
         folder: PathBuf,
         open: impl Fn() -> Result<R, RuntimeError> + Send + Sync + 'static,
@@ -79,8 +80,8 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 }
 
-/// Removes jobs of killed `windlass exec` processes, with ids `exec-<process>-<time>`. No other process asks
-/// for them.
+/// Removes jobs of killed `windlass exec` processes, with ids `exec-<process>-<time>`. No other process reads
+/// their results.
 async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
         let process = id.as_str().strip_prefix("exec-").and_then(|rest| rest.split('-').next());

@@ -36,7 +36,7 @@ use self::sandbox::Sandbox;
 #[cfg(feature = "docker")]
 pub(crate) use docker::save as save_from_engine;
 
-/// Without engines, no image is found.
+/// Finds no image, because this build supports no engines.
 #[cfg(not(feature = "docker"))]
 #[expect(clippy::unused_async, reason = "as with engines")]
 pub(crate) async fn save_from_engine(

@@ -24,7 +24,8 @@ impl Printout {
         Self::of_calls(&[(rule, call, name)], script)
     }
 
-    /// Returns the output of a script for several calls. The first failure or text is that of the whole script.
+    /// Returns the output of a script for several calls. The first failure or text applies to the whole
+    /// script.
     pub(super) fn of_calls(calls: &[(Option<&Rule>, &Call, &str)], script: &Script) -> Self {
         let takes =
             calls.iter().filter_map(|(rule, ..)| Some(rule.as_ref()?.takes)).max().unwrap_or_default();
@@ -45,8 +46,8 @@ impl Printout {
         Self { stdout: json!({"instances": instances}).to_string(), failure: None, takes }
     }
 
-    /// Returns the outcome of a job whose script printed this, and the time that it took. The timeout may end
-    /// it.
+    /// Returns the outcome of a job whose script printed this, and the time that the job took. If that time
+    /// reaches `timeout`, the outcome is a timeout.
     pub(super) fn outcome(&self, timeout: Duration, now: Timestamp) -> (Outcome, Duration) {
         let end = match &self.failure {
             _ if self.takes >= timeout => End::TimedOut,

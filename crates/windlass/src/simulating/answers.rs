@@ -304,8 +304,8 @@ impl Reader<'_> {
         Window { from: from.unwrap_or_default(), until, cycle: every.zip(lasting) }
     }
 
-    /// Reports keys that do not belong to the script, and an answer that is more than one of data, text and
-    /// failure.
+    /// Reports keys that do not belong to the script, and an answer that contains more than one of data, text
+    /// and failure.
     fn refuse_strays(&mut self, at: &str, entry: &AnswerEntry, script: &Script) {
         let is_discovery = *script == Script::Discover;
         let takes_results = matches!(script, Script::HealthCheck | Script::Command(_));

@@ -31,7 +31,7 @@ pub(super) struct Application {
     pub(super) failure: Option<Failure>,
     /// The commands that have not ended.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// The number of the answer that has changed nothing since the last change of the records.
+    /// The number of the answer that was applied without effect, if the records have not changed since.
     pub(super) unchanged_by: Option<usize>,
     /// The number of changes of its records. A result of a check that read an older revision is dropped.
     pub(super) revision: u64,
@@ -81,7 +81,8 @@ impl Application {
         InstanceView::new(&self.document).status()
     }
 
-    /// Applies a report with the function of the engine. Values of sensitive pins are masked in the result.
+    /// Applies a report with the same function as the engine. Values of sensitive pins are masked in the
+    /// result.
     ///
     /// # Errors
     /// The failure of a report that does not fit. Nothing has changed then.

@@ -28,8 +28,8 @@ use crate::open::Windlass;
 pub struct ManifestFile {
     /// The file.
     pub path: PathBuf,
-    /// Its title. Default: the title by which another manifest names the file, if its short name is the
-    /// file's name; otherwise the file's name.
+    /// Its title. By default the title by which another manifest names it, if the short name of that title is
+    /// the file's name. Otherwise the file's name.
     pub title: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Compiled {
     }
 }
 
-/// A factory. One is launched for each manifest.
+/// A factory. The simulation launches each factory once.
 pub(super) struct Factory {
     pub(super) name: AssemblyName,
     pub(super) compiled: Compiled,
@@ -155,7 +155,7 @@ impl Cast {
         }
         cast.fill(compiled);
         if !cast.has_scripts {
-            // Without a folder of scripts, all scripts have answers, and need no files.
+            // Without a folder of scripts, answers replace all scripts, so no script files are needed.
             warnings = Diagnostics::new();
         }
         Ok((cast, warnings))

@@ -62,8 +62,8 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the answers of a batch whose answers are data; `None` if a script has to run or its output is
-    /// a text.
+    /// Returns the answers of a batch if all of them are data. Returns `None` if a script has to run, or its
+    /// output is given as a text.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {

@@ -12,9 +12,9 @@ use super::answered::Printout;
 
 /// The jobs of a context.
 pub(super) enum Jobs {
-    /// They run scripts.
+    /// The jobs run scripts.
     Run(Unrecorded),
-    /// They do not run. Each has this output.
+    /// The jobs run nothing, and each returns this output.
     Answer(Printout),
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use windlass_model::id::Entropy;
 
-/// Bytes that follow from a seed, by `SplitMix64`. They are not secret.
+/// Bytes generated from a seed by `SplitMix64`. They are not secret.
 pub(super) struct Seeded(AtomicU64);
 
 impl Seeded {

@@ -141,7 +141,7 @@ impl Timeline {
         });
     }
 
-    /// Takes the events since the last call.
+    /// Returns the events since the last call, and removes them.
     pub(super) fn take(&mut self) -> Vec<SimulationEvent> {
         std::mem::take(&mut self.events)
     }

@@ -1,9 +1,9 @@
 //! Simulation: a day of applications on a virtual clock, without a store.
 //!
 //! It shows authors of manifests and scripts within seconds how launches, health checks, discoveries and
-//! commands follow each other. The scripts run for real, or a file contains their answers. The code is shared
-//! with the daemon: its schedule, the driver's documents and checks, and the functions that apply a report to
-//! an instance.
+//! commands follow each other. The scripts run for real, or a file contains their answers. Simulation and
+//! daemon share code: the schedule, the driver's documents and checks, and the functions that apply a report
+//! to an instance.
 //!
 //! ```text
 //! manifests ──▶ Cast ──▶ Machine ──tasks──▶ Host ──▶ scripts, or answers

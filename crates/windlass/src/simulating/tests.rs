@@ -29,7 +29,8 @@ fn fixtures() -> Vec<ManifestFile> {
     ["vm.yaml", "vm-factory.yaml"].map(file).to_vec()
 }
 
-/// Each hour, instances are found, checked, and gone again. A command awaits results that never come.
+/// Each hour, the discovery finds instances, which are checked and then disappear. A command awaits results
+/// that never come.
 const CHURN: &str = "
 version: 1
 actions:
@@ -86,7 +87,8 @@ async fn ten_days_keep_as_much_as_one() {
     assert_eq!((view.adopted, view.destroyed), (480, 480));
 }
 
-/// A runtime on which a search takes seven minutes, and all else no time. It answers as good scripts do.
+/// A runtime on which a search takes seven minutes, and every other job no time. Its output is that of
+/// correct scripts.
 struct Slow;
 
 impl Slow {
@@ -163,8 +165,8 @@ impl Runtime for Slow {
     }
 }
 
-/// The clock waits for scripts, and then it has moved by the time that they took, in whole seconds. Fire times that pass
-/// meanwhile count as one.
+/// The clock waits for scripts to end, and then advances by their duration in whole seconds. Several fire
+/// times that pass meanwhile count as one.
 #[tokio::test]
 async fn the_clock_waits_for_scripts() {
     let folder = TempDir::new().unwrap();
@@ -182,7 +184,8 @@ async fn the_clock_waits_for_scripts() {
         told,
         ["0 changed its status is `active`, and was `-`", "0 launched is launched as i-1: active"]
     );
-    // They begin at 5, 12, 19, 26, 33, 40 and 47 minutes; the one of 54 has not ended.
+    // The discoveries begin at 5, 12, 19, 26, 33, 40 and 47 minutes. The discovery of 54 minutes has not
+    // ended.
     assert_eq!((view.scripts["discover"].runs, view.missed), (7, 7));
     assert!(view.scripts["health-check"].runs >= 59, "{view:?}");
     assert!(!view.has_failed());

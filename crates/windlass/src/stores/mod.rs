@@ -22,7 +22,7 @@ const KINDS: &[&dyn StoreKind] = &[
 ///
 /// # Errors
 ///
-/// If no kind of this build has such addresses. The message lists the forms of addresses.
+/// If no store kind of this build supports the address. The message lists the forms of addresses.
 pub(crate) fn of(address: Option<&str>) -> Result<&'static dyn StoreKind, Error> {
     let Some(address) = address else { return Ok(KINDS[0]) };
     if let Some(kind) = KINDS.iter().find(|kind| kind.owns(address)) {

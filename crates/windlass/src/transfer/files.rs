@@ -112,8 +112,8 @@ pub(super) struct TransferFiles {
 }
 
 impl TransferFiles {
-    /// Writes the note, and the file under its final name. Returns the note's path. After an error neither of
-    /// them exists.
+    /// Writes the note, and the file under its final name. Returns the note's path. After an error neither
+    /// the note nor the file exists.
     pub(super) fn write_down(&self, bundle: Bundle, file: &Path, now: Timestamp) -> Result<PathBuf, Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
         let assembly = bundle.assembly.name.clone();

@@ -26,8 +26,8 @@ pub struct ApplicationStatusView {
     pub natural_id: Option<String>,
     /// The known values of its configuration pins, by their exposed ids. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
-    /// Its components `reference.Service`, for each environment of which it is a service. If it is a service
-    /// of none, for the environment that it was launched in.
+    /// Its components `reference.Service`, for each environment of which it is a service. If it is not a
+    /// service of any environment, for the environment that it was launched in.
     pub services: Vec<ServiceReferenceView>,
     /// Its references to other applications, as its scripts report them.
     pub references: Vec<InstanceReferenceView>,

@@ -17,7 +17,7 @@ pub struct CancelView {
     pub process: Option<ProcessId>,
     /// The request that is withdrawn.
     pub request: Option<RequestId>,
-    /// Whether it was done. Otherwise it was only checked that it is possible.
+    /// Whether the cancellation was requested. If not, only its possibility was checked.
     pub done: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct TransferView {
     pub assembly: AssemblyName,
     /// The file of the export or import.
     pub file: PathBuf,
-    /// Whether it was done. Otherwise it was only checked that it is possible.
+    /// Whether the assembly was moved. If not, only the possibility was checked.
     pub done: bool,
 }
 

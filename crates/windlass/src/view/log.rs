@@ -21,7 +21,8 @@ pub struct LogFilter {
     pub part: Option<String>,
     /// The time of the oldest entry; none for no limit.
     pub since: Option<Timestamp>,
-    /// The lowest severity. A step or process that failed is an error, a skipped or stopped one a warning.
+    /// The lowest severity to select. A failed step or process is an error; a skipped or stopped one is a
+    /// warning.
     pub level: Severity,
 }
 
@@ -61,7 +62,8 @@ pub struct LogView {
     /// Changes of the assembly's name by `rename`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<RenamedLog>,
-    /// The results of health checks and discoveries that changed something, or failed in another way than before.
+    /// The results of health checks and discoveries that changed something, or failed for another reason than
+    /// before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<ActivityLog>,
 }
@@ -333,7 +335,7 @@ impl ProcessLog {
     }
 }
 
-/// Tells whether an element is a component or is inside it.
+/// Tells whether an element is the named component or is inside it.
 pub(crate) fn concerns(element: &ElementName, component: &str) -> bool {
     let at = |name: &str| {
         name.strip_prefix(component).is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
@@ -369,7 +371,7 @@ async fn read_feed(store: &dyn Store, name: &AssemblyName) -> Result<FeedLog, Er
                 Event::Logged { element, severity, message, data } => {
                     feed.activity.push((process, ActivityLog { at, element, severity, message, data }));
                 }
-                // A process has a step for each change of a state.
+                // The steps of a process already show its state changes.
                 Event::StateChanged { element, from, to } if process.is_none() => {
                     let message = format!("is {to} now, and was {from}");
                     let entry = ActivityLog { at, element, severity: Severity::Info, message, data: None };

@@ -22,7 +22,7 @@ pub struct PlanView {
     pub critical_path: Vec<StepId>,
     /// Maximum number of steps that could run concurrently.
     pub widest: usize,
-    /// The differences after the plan.
+    /// The changes that the plan makes.
     pub changes: Diff,
     /// The change of each affected part, sorted by effect: replaced and removed parts come first.
     pub parts: Vec<PartView>,
@@ -46,7 +46,7 @@ pub struct PlanView {
 /// A part whose own protection changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProtectionChange {
-    /// The part; the assembly itself has its own name.
+    /// The part. For the assembly itself, the name of the assembly.
     pub part: ElementName,
     /// Whether it is protected from then on.
     pub protected: bool,
@@ -148,7 +148,7 @@ pub struct StepView {
     pub action: String,
     /// Whether it calls a driver, or only changes a state.
     pub calls: bool,
-    /// The batch that it belongs to; of a pause, the batch after it.
+    /// The batch that the step belongs to. For a pause, the batch after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<Batch>,
     /// The length of a pause between two batches; `None` for other steps.

@@ -112,7 +112,7 @@ pub struct ProcessEndView {
     pub intent: String,
     /// Its status.
     pub status: ProcessStatus,
-    /// The reason for that status, unless it has completed.
+    /// The reason for that status; `None` if the process has completed.
     pub reason: Option<String>,
     /// The interrupted or failed process that it resumes.
     pub continues: Option<ProcessId>,
@@ -297,7 +297,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If it does not.
+    /// If the process does not belong to the assembly.
     pub async fn know_process(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let known = self.windlass.store_of(name).await?.process(process).await?;
         if known.is_some_and(|known| known.assembly == *name) {
@@ -414,7 +414,7 @@ fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<D
     }
     let situation = Situation { current: &current, installed: before.map(side), desired: Some(side(after)) };
     let (packages, goal) = (after.assembly.packages.clone(), after.assembly.goal);
-    // The drivers of that time are unknown. Most keep their instances.
+    // The drivers of the earlier version are unknown. Most drivers keep their instances, so that is assumed.
     let of_descriptor = |(name, old): (_, &PackageDigest)| Some((old.clone(), packages.get(name)?.clone()));
     let kept =
         before.iter().flat_map(|before| before.assembly.packages.iter().filter_map(of_descriptor)).collect();

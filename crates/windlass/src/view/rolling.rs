@@ -32,12 +32,13 @@ pub(crate) struct InProgress {
 }
 
 impl InProgress {
-    /// Tells whether a process may have batches, without reading its plan as a whole.
+    /// Tells whether a process may have batches. Only searches the text of its plan, which may be large.
     pub(crate) fn is_possible(process: &ProcessRecord) -> bool {
         process.plan.as_str().contains("\"batch\"")
     }
 
-    /// Reads what is in progress. Returns nothing for a plan that this version of windlass can't read.
+    /// Reads the batches and pauses in progress. Returns none if this version of windlass can't read the
+    /// plan.
     pub(crate) fn of(history: &ProcessHistory) -> Self {
         let Ok(plan) = serde_json::from_str::<Plan>(history.process.plan.as_str()) else {
             return Self::default();

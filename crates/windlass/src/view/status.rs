@@ -73,7 +73,8 @@ pub struct AssemblyView {
     /// were left by a change that failed or was interrupted.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub additional: BTreeSet<ElementName>,
-    /// Parts that are no longer desired and still exist. An upgrade is removing them, or could not.
+    /// Parts that are no longer desired and still exist. An upgrade is removing them, or failed to remove
+    /// them.
     pub leaving: Vec<LeavingView>,
 }
 
@@ -250,7 +251,7 @@ impl Views<'_> {
             let snapshot = match store.load_sealed(found).await? {
                 Some(snapshot) => snapshot,
                 None if name.is_some() => return Err(self.windlass.unknown(store, found).await),
-                // It was removed meanwhile.
+                // The assembly was removed meanwhile.
                 None => continue,
             };
             let holder = store.holder(found).await?;
@@ -293,7 +294,7 @@ impl Views<'_> {
         Ok(store.assembly_names().await?)
     }
 
-    /// Returns the names of launched applications, sorted; for each, whether it is a factory.
+    /// Returns the names of launched applications, sorted, each with whether it is a factory.
     ///
     /// # Errors
     ///
@@ -406,7 +407,7 @@ impl AssemblyView {
     }
 }
 
-/// Tells whether an element is another one or is inside it.
+/// Tells whether an element is `outer` or is inside it.
 fn is_within(element: &ElementName, outer: &ElementName) -> bool {
     let rest = element.as_str().strip_prefix(outer.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))

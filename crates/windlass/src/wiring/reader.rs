@@ -126,7 +126,8 @@ impl Wiring {
     }
 
     /// Resolves the components `reference.Service` of an application in each environment of which it is a
-    /// service. If it is a service of none, resolves them in the environment that it was launched in.
+    /// service. If there is no such environment, resolves them in the environment that the application was
+    /// launched in.
     pub(crate) async fn service_references(
         &mut self,
         record: &AssemblyRecord,
@@ -234,7 +235,7 @@ impl Wiring {
         for owned in owned(&*self.store, factory).await? {
             let natural = match owned.natural_id {
                 Some(natural) => Some(natural),
-                // It was adopted, and the process was killed before the claim.
+                // The application was adopted, and the process was killed before it claimed the natural id.
                 None => self.store.load_sealed(&owned.assembly).await?.as_ref().and_then(natural_id),
             };
             instances.extend(natural.map(|natural| (natural, owned.assembly)));
@@ -258,7 +259,7 @@ impl Wiring {
         Ok(pins)
     }
 
-    /// Resolves the references of an application to others, which its scripts have reported.
+    /// Resolves the references to other applications that the scripts of an application have reported.
     pub(crate) async fn instance_references(
         &mut self,
         snapshot: &Snapshot,

@@ -12,7 +12,8 @@ use super::past;
 use super::reader::{Mapping, Wiring, owned, reported};
 use crate::error::Error;
 
-/// The removal of an assembly, with the references to it. Only launched applications and factories have any.
+/// The removal of an assembly, with the references to it. Only launched applications and factories can have
+/// such references.
 pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,
@@ -77,8 +78,8 @@ impl Removal {
         self.by
     }
 
-    /// Records the assembly as the target of the references to it. After its removal, these are dangling, not
-    /// pending. Before, the note has no effect.
+    /// Records the assembly as the target of the references to it. So they are dangling, not pending, after
+    /// its removal. Before the removal, the record has no effect.
     ///
     /// # Errors
     /// An error of the store.

@@ -10,7 +10,7 @@ use windlass_model::document::DocumentName;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ServiceReferenceView {
-    /// The application whose manifest has the component.
+    /// The application whose manifest contains the component.
     pub referrer: AssemblyName,
     /// The environment.
     pub environment: DocumentName,
@@ -76,7 +76,7 @@ pub(super) fn why(
     })
 }
 
-/// A reference of an instance to another one, which its scripts have reported.
+/// A reference from one instance to another, which the scripts of the first instance have reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InstanceReferenceView {

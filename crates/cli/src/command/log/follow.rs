@@ -79,7 +79,7 @@ fn print_json(entry: &LogEntry) {
     say!("{}", serde_json::to_string(entry).expect("an entry is plain data"));
 }
 
-/// Prints an entry: its time, its assembly if there may be several, and its content.
+/// Prints an entry: its time, its assembly if `many` is set, and its content.
 fn print(entry: &LogEntry, many: bool) {
     let LogEntry { at, assembly, process, content, .. } = entry;
     let assembly = if many { format!("{assembly} ") } else { String::new() };

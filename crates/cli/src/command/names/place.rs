@@ -34,7 +34,7 @@ pub(super) enum Wanted {
     Cluster(AssemblyName),
     /// A process of this assembly, or of any.
     Process(Option<AssemblyName>),
-    /// A process or request of an assembly that has not ended.
+    /// An unfinished process or request of an assembly.
     Running(AssemblyName),
     /// A version of an assembly, as `NAME@PROCESS`.
     Version,

@@ -12,9 +12,9 @@ use crate::output::{DIM, say, styled};
 /// Whether the listing shows the waits of each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// It does. Steps with different waits are not grouped.
+    /// The waits are shown, so steps with different waits are not grouped.
     Shown,
-    /// It does not.
+    /// The waits are not shown.
     Hidden,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn print(now: Timestamp, launched: &[Launched<'_>], whole: bool) {
     }
 }
 
-/// Groups similar applications. The order is that of the first of each group.
+/// Groups similar applications. The groups are in the order of their first applications.
 fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Vec<Launched<'_>>> = Vec::new();
@@ -105,7 +105,8 @@ impl Line<'_> {
         }
     }
 
-    /// Returns the names of the applications; of many, the first ones.
+    /// Returns the names of the applications. If there are many, returns the first ones and the number of the
+    /// rest.
     fn names(&self) -> String {
         let names = self.all.iter().take(FEW).map(|(_, of)| styled(STRONG, &of.name));
         let names: Vec<String> = names.collect();
@@ -116,7 +117,7 @@ impl Line<'_> {
     }
 }
 
-/// Returns the numbers of references that are not resolved.
+/// Returns one note for each unresolved state, with the number of references in that state.
 fn notes(application: &ApplicationStatusView) -> Vec<String> {
     let states = application.services.iter().map(|of| of.state);
     let states: Vec<&str> = states.chain(application.references.iter().map(|of| of.state)).collect();

@@ -96,13 +96,13 @@ impl<'v> Alike<'v> {
         }
     }
 
-    /// Returns a text about the first part in a form that applies to all.
+    /// Returns a text about the first part in a form that applies to all parts of the group.
     fn of_all(&self, text: &str) -> String {
         if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
     }
 
-    /// Returns the script output of the first part in a form that applies to all. If it differs between
-    /// parts, names the part.
+    /// Returns the script output of the first part in a form that applies to all parts of the group. If the
+    /// output differs between parts, names the part.
     fn detail(&self, detail: &str) -> String {
         let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
         let first = own(&self.first);
@@ -132,7 +132,8 @@ fn doing(action: &Action) -> String {
     word.to_owned()
 }
 
-/// Tells whether the last step of a part failed or policies no longer heal it. Includes its inner parts.
+/// Tells whether a part or an inner part is unhealthy: its last step failed, its values are in doubt, or
+/// policies no longer heal it.
 pub(super) fn has_failed(part: &ElementView) -> bool {
     part.failure.is_some()
         || part.left_alone

@@ -1,7 +1,8 @@
 //! The tree of an assembly's parts.
 //!
-//! A large cluster is grouped by what its nodes have in common. Unhealthy nodes come first. A node that
-//! differs from all others has a line of its own; similar ones share a line. The largest group comes last.
+//! The nodes of a large cluster are grouped by their common properties. Unhealthy nodes come first. A node
+//! that differs from all others has a line of its own; similar ones share a line. The largest group comes
+//! last.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -44,12 +44,13 @@ pub(crate) enum End {
     Cancelled,
     Orphaned,
     Stopped,
-    /// The reason, in the words of the last line.
+    /// The job could not be started: the reason, in the notation of the last line.
     NotStarted(String),
 }
 
-/// Waits for the end of the main process, and ends it at its time limit or on request. Then kills all
-/// remaining processes. If the main process ended by itself, it reports the names of the remaining ones.
+/// Waits for the end of the main process, and ends that process at its time limit or on request. Then kills
+/// all remaining processes. If the main process ended by itself, the names of the remaining processes are
+/// reported.
 pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, report: &Report) -> End {
     let over = Instant::now().checked_add(spec.timeout);
     let mut drained = 0;
@@ -62,8 +63,8 @@ pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, repor
             Ok(Event::OwnerGone) => break (End::Orphaned, Some(spec.grace)),
             Ok(Event::Reaped { .. }) => {}
             Err(RecvTimeoutError::Timeout) => break (End::TimedOut, Some(spec.grace)),
-            // The end of the main process was missed, and no process is left that could provide another
-            // status.
+            // No process is left, so the end of the main process was missed and its status can't be found out
+            // any more.
             Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => break (End::Status(0), None),
         }
     };
@@ -123,7 +124,7 @@ fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
     }
 }
 
-/// Returns the earlier of two times; `None` is never.
+/// Returns the earlier of two times; `None` means never.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

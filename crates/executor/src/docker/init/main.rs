@@ -43,13 +43,13 @@
 //!
 //! # Signals
 //! The real-time signal 34 + n asks the job to end, and kills it after 50 ms × 2^(n-1), at once for n = 0.
-//! The client never sends SIGTERM: it means that the engine stops the container.
+//! The client never sends SIGTERM: that signal means that the engine stops the container.
 //!
 //! # Modules, in the order of a job's life
 //! `spec` reads the job, `start` starts it, `streams` reads its output, `signals` and `processes` send
-//! events, `life` decides when it is over, `outputs` collects its files. `report` writes the lines, `sys` has
-//! the system calls. `folder_content`, `left_behind` and
-//! `refusal`, the reasons why a program can't be run, are shared.
+//! events, `life` decides when the job is over, `outputs` collects its files. `report` writes the lines,
+//! `sys` wraps the system calls. The files `folder_content`, `left_behind` and `refusal` (the reasons why a
+//! program can't be run) are shared with other programs.
 
 #[path = "../../folder_content.rs"]
 mod folder_content;
@@ -122,8 +122,8 @@ fn main() {
     process::exit(run(&spec, &report, sender, &events));
 }
 
-/// Waits until the owner disconnects. Jobs share the network of this container, which has only the loopback
-/// device, and the program that is mounted in it.
+/// Waits until the owner disconnects. Jobs share two things with this container: its network, which has only
+/// the loopback device, and the program that is mounted in it.
 fn anchor(signals: sys::SigSet) {
     thread::spawn(move || {
         signals.wait();

@@ -17,7 +17,7 @@ use crate::{
     sys::{self, Image},
 };
 
-/// Starts the job. The error is in the words of the last line.
+/// Starts the job. The error is in the notation of the last line.
 pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let stdin = stdin(spec).map_err(|error| other(&error.to_string()))?;
     let program = find(spec)?;

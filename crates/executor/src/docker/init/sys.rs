@@ -57,8 +57,8 @@ const RESOLVE_NO_MAGICLINKS: u64 = 2;
 const RESOLVE_BENEATH: u64 = 8;
 
 /// Protects this process from processes of the same user in the container: they can't trace it or open its
-/// descriptors. It also disables core files here: Podman would drop its own default limits if the request set
-/// a limit for core files.
+/// descriptors. It also disables core files. The request for the container can't do so: Podman would then
+/// drop its own default limits.
 pub(crate) fn shut_off() {
     // SAFETY: plain system calls, which read two numbers.
     unsafe {
@@ -142,7 +142,7 @@ impl SigSet {
 /// The arguments of `execve`, allocated before the fork.
 pub(crate) struct Image {
     path: CString,
-    /// Ends with a null pointer, as does the next.
+    /// Ends with a null pointer, as `envp` does.
     argv: Vec<*const c_char>,
     envp: Vec<*const c_char>,
     /// Texts that the pointers refer to.

@@ -35,8 +35,8 @@ pub(crate) unsafe trait Child {
     fn run(&self) -> Result<(), Errno>;
 }
 
-/// The stack of a child until it executes its program. It is reused, since the parent is suspended as long as
-/// it is needed.
+/// The stack of a child until it executes its program. The stack is reused, since the parent is suspended as
+/// long as the child needs it.
 #[derive(Debug)]
 pub(crate) struct Stack(Box<[MaybeUninit<u128>]>);
 

@@ -38,8 +38,8 @@ pub(crate) enum Placement {
 
 /// The control groups of one supervisor, one for each running job.
 ///
-/// A group that only tracks processes is reused, since creating and removing one takes longer than all other
-/// steps.
+/// A group that only tracks processes is reused, since creating and removing a group takes longer than all
+/// other steps of a job.
 #[derive(Debug)]
 pub(crate) struct Groups {
     /// Name of the supervisor's folder in each hierarchy.
@@ -106,8 +106,8 @@ impl Groups {
     }
 
     /// Tests once whether children survive in a group. If this process's own group was once killed as a whole
-    /// and the process survived, the kernel kills every child that is created in another group. No job may
-    /// die of that.
+    /// and the process survived, the kernel kills every child that is created in another group. Jobs must not
+    /// be killed by this.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }

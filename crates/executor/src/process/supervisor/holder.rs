@@ -122,15 +122,14 @@ std::arch::global_asm!(
 /// Creates the executable file in memory.
 ///
 /// # Errors
-/// The error of the kernel, or that there is no such program for this processor.
+/// The error of the kernel.
 pub(crate) fn file() -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("windlass-holder", MemfdFlags::CLOEXEC)?);
     file.write_all(&program())?;
     Ok(file.into())
 }
 
-/// Returns the program. It does not compile for other processors, for which the program must be written
-/// first.
+/// Returns the program. For other processors this does not compile until the program is written for them.
 fn program() -> Vec<u8> {
     // SAFETY: both symbols are defined above, in this order, in one section of constants.
     let code = unsafe {

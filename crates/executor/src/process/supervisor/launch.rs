@@ -35,8 +35,8 @@ pub(crate) struct Launch {
     pub(crate) image: Image,
     /// stdin, stdout, stderr.
     pub(crate) stdio: [OwnedFd; 3],
-    /// Further descriptors. The child numbers them from 3 on. In this process, their numbers are above all of
-    /// those.
+    /// Further descriptors. The child numbers them from 3 on. Their numbers in this process are above all
+    /// numbers that the child assigns.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setup: ChildSetup,
     pub(crate) confinement: Prepared,
@@ -150,8 +150,8 @@ impl Image {
     /// Replaces this process with the image; returns only on an error.
     fn execute(&self) -> Errno {
         #[expect(unsafe_code, reason = "`std` has no plain execve")]
-        // SAFETY: the path is a C string; both tables end with a null pointer. They point to buffers owned by
-        // `_texts`, which stay in place when the vector is moved.
+        // SAFETY: the path is a C string; both tables end with a null pointer. The tables point to buffers
+        // owned by `_texts`, which stay in place when the vector is moved.
         unsafe {
             libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
         }

@@ -5,8 +5,8 @@
 //! session stay visible. Such an orphan belongs to the job if its environment carries the job's mark, or if
 //! no other job runs.
 //!
-//! One kind of process is missed while other jobs run: it left its session, lost its parent *and* cleared its
-//! environment. It is killed when the last job ends. A control group, where available, catches it too.
+//! While other jobs run, one kind of process is missed: it left its session, lost its parent *and* cleared
+//! its environment. It is killed when the last job ends. A control group, where available, catches it too.
 
 use std::{
     cell::RefCell,
@@ -75,9 +75,9 @@ impl Members {
     /// Sends SIGTERM to all processes and waits until none is left, at most until `deadline`. The deadline
     /// may move closer during the wait.
     ///
-    /// A process that is started after the first signal is not signalled, since it may do the cleanup. Once
-    /// its parent is gone, it is signalled. Such a process may have been started at the moment of the signal,
-    /// or signalled before it executed its program: a child of a shell loses a signal that arrives then.
+    /// A process that is started after the first signal may do the cleanup, so it is signalled only once its
+    /// parent is gone. It may have missed the first signal: it was started at that moment, or had not yet
+    /// executed its program. A child of a shell loses a signal that arrives before that.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;

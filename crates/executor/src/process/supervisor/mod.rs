@@ -119,7 +119,7 @@ fn keep_files_from_jobs() -> io::Result<()> {
     // SAFETY: it closes nothing now; it sets a flag of descriptors, which has no effect in this process.
     let result = unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
     match io::Error::last_os_error() {
-        // Kernels before 5.11 don't support it; present-day programs open descriptors as close-on-exec
+        // Kernels before 5.11 don't support this call; present-day programs open descriptors as close-on-exec
         // anyway.
         _ if result == 0 => Ok(()),
         error if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOSYS | Errno::PERM)) => {

@@ -1,9 +1,9 @@
 //! Prewarmed sandboxes: those that are created before their job arrives.
 //!
 //! Creating a sandbox takes longer than most jobs. Jobs mostly come in series with the same sandbox, so
-//! sandboxes are prewarmed from the second job of a series on. Each has an empty working folder of its own,
-//! which becomes the job's by a rename. A sandbox is used once, and an unused sandbox is closed after a
-//! while.
+//! sandboxes are prewarmed from the second job of a series on. Each sandbox has an empty working folder of
+//! its own, which is later renamed to that of the job. A sandbox is used once, and an unused sandbox is
+//! closed after a while.
 //!
 //! Two kinds of sandboxes are not prewarmed, because they could be outdated when used. Sandboxes with
 //! volumes: their folders may have been removed since. Sandboxes with the host's network: its name servers
@@ -41,8 +41,8 @@ const LINK: &str = "room";
 const OF_A_KIND: usize = 4;
 const ALL: usize = 8;
 
-/// Maximum number of concurrent jobs with which sandboxes are prewarmed; with more jobs the
-/// processors are busy anyway.
+/// Maximum number of concurrent jobs up to which sandboxes are prewarmed; with more jobs the processors are
+/// busy anyway.
 const FEW: usize = 2;
 
 /// Time without a new job after which a series is over.
@@ -95,10 +95,10 @@ impl PrewarmedSandboxes {
         }
     }
 
-    /// Takes a sandbox that was created for this plan, and makes its working folder the job's.
+    /// Takes a sandbox that was created for this plan, and makes its working folder that of the job.
     ///
     /// # Errors
-    /// When the job's files can't be moved there. They may then be moved in part.
+    /// When the job's files can't be moved there. Some of them may have been moved before the error.
     pub(crate) fn take(&self, plan: &SandboxPlan, folder: &JobFolder) -> io::Result<Option<Sandbox>> {
         while let Some(prewarmed) = self.find(plan) {
             // A sandbox that has died in the meantime is skipped.
@@ -234,7 +234,8 @@ impl PrewarmedSandboxes {
 }
 
 impl PrewarmedSandbox {
-    /// Moves its working folder into the place of the job's, with all files that were placed for the job.
+    /// Moves its working folder to the place of the job's working folder, with all files that were placed for
+    /// the job.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.base.join("work"), folder.work());
         // A rename replaces an empty folder only.

@@ -177,7 +177,8 @@ impl Spill {
         }
     }
 
-    /// Truncates the file to the last complete piece. A full disk acts like the other limit.
+    /// Truncates the file to the last complete piece, and stores no more. A full disk thus has the effect of
+    /// a lower limit.
     fn close(&mut self) {
         self.limit = self.stored;
         if let Some(Store::Memory(MemoryFile { file, .. }) | Store::Disk(file)) = self.file.take() {

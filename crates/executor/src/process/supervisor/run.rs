@@ -265,7 +265,7 @@ impl Running {
     }
 }
 
-/// Reads the rest of the output, for a short time also that of leftover processes.
+/// Reads the rest of the output. Also reads the output of leftover processes, for a short time.
 async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
     let Some([stdout, stderr]) = pumps else { return [Pumped::default(), Pumped::default()] };
     for ended in [stdout.ended, stderr.ended] {

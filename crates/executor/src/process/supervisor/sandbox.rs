@@ -2,9 +2,9 @@
 //!
 //! The job is not a child of `bwrap`. `bwrap` creates the sandbox with only a first process of this crate in
 //! it ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the supervisor. So
-//! the supervisor gets its exit code and signal directly, the kernel itself reports a missing program, and
-//! signals reach it directly. When the job has ended, the supervisor kills the first process, and the kernel
-//! kills all others in the sandbox.
+//! the supervisor gets the exit code and signal of that process directly, the kernel itself reports a missing
+//! program, and signals reach the process directly. When the job has ended, the supervisor kills the first
+//! process, and the kernel kills all others in the sandbox.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -152,9 +152,9 @@ impl Sandbox {
         self.maker.is_empty()
     }
 
-    /// Tells whether the first process is the only one in the sandbox. It inherits all orphans there. So once
-    /// the main process has ended, the sandbox is empty if the first process has no child. Returns `false` on
-    /// a kernel that doesn't list children.
+    /// Tells whether the first process is the only one in the sandbox. The first process inherits all orphans
+    /// there. So once the main process has ended, the sandbox is empty if the first process has no child.
+    /// Returns `false` on a kernel that doesn't list children.
     pub(crate) fn is_empty(&self) -> bool {
         let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
         children.is_ok_and(|children| children.is_empty())
@@ -284,7 +284,7 @@ struct Entry<'a> {
 
 #[expect(unsafe_code, reason = "a child can be set up only between its making and its program")]
 // SAFETY: `run` makes system calls on values that were prepared before. It writes to `started` and borrows
-// `inner`, which no other code accesses before it has ended.
+// `inner`, which no other code accesses before the child has ended.
 unsafe impl Child for Entry<'_> {
     fn run(&self) -> Result<(), Errno> {
         enter_namespaces(&self.sandbox.process, self.sandbox.network)?;

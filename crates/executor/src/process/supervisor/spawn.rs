@@ -44,8 +44,9 @@ pub(crate) struct Started {
     pub(crate) stderr: OwnedFd,
 }
 
-/// Starts a job's main process in its group, with pipes for its output. `input` is its stdin, unless that is
-/// in the folder. `group` becomes `None` if the kernel could not use the group and the job needs none.
+/// Starts a job's main process in its group, with pipes for its output. `input` is its stdin, unless the
+/// folder contains the stdin. `group` becomes `None` if the kernel could not use the group and the job needs
+/// none.
 pub(crate) async fn start(
     folder: &JobFolder,
     record: &JobRecord,

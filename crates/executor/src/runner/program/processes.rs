@@ -67,8 +67,8 @@ impl Processes {
     /// Sends SIGTERM to all processes. Returns whether none is left. The caller repeats it at
     /// [`look_at`](Self::look_at).
     ///
-    /// A process that was started after the first signal is not signalled: it may do the cleanup of its
-    /// parent. Once its parent is gone it is signalled too.
+    /// A process that was started after the first signal may do the cleanup of its parent, so it is signalled
+    /// only once its parent is gone.
     pub(crate) fn terminate(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;

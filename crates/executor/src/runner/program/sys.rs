@@ -193,8 +193,8 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// Returns the score of the runner while it starts no child. If the score can't be changed, it is the score
-/// of jobs.
+/// Returns the score of the runner while it starts no child. If the score can't be changed, the runner has
+/// the score of jobs.
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }
@@ -356,8 +356,8 @@ pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::
     };
     // `struct open_how`: flags, mode, resolve.
     let how: [u64; 3] = [flags | O_CLOEXEC as u64, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS];
-    // SAFETY: the path is a C string, the struct as long as it says; the new descriptor gets its owner at
-    // once.
+    // SAFETY: the path is a C string, and the struct has the size that is passed; the new descriptor gets its
+    // owner at once.
     unsafe {
         let size = size_of_val(&how);
         let fd = syscall(SYS_OPENAT2, folder.as_raw_fd(), path.as_ptr(), how.as_ptr(), size);

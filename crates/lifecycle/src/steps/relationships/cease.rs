@@ -111,8 +111,8 @@ fn by_first_slot(
     found
 }
 
-/// Adds the step that ceases the pairs of a target with the sources at the positions `ended` by
-/// `operations`, in their first slot.
+/// Adds the step that ceases pairs of a target in their first slot, by `operations`. `ended` contains the
+/// positions of their sources.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -152,11 +152,11 @@ fn cease_at<'a>(
     step
 }
 
-/// Makes `step`, which ceases pairs, wait until a target above the state that the relationship names is
-/// stopped. So a running target keeps its pairs.
+/// Makes `step`, which ceases pairs, wait until the target is stopped, if the target is above the state that
+/// the relationship names. So a running target keeps its pairs.
 ///
-/// This applies only if the target was raised further after the relationship was created. Then the wait
-/// mirrors the path up. If a changed relationship contradicts the wait, the wait is dropped.
+/// This applies only if the relationship is created before the target is raised further: the path down
+/// reverses the path up. If a changed relationship contradicts the wait, the wait is dropped.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,
@@ -179,7 +179,8 @@ fn after_target_rests(
     }
 }
 
-/// Makes the sources of ceased pairs wait, before they leave their state, for all targets.
+/// Makes the sources of ceased pairs wait, before they leave their state, until the pairs are ceased at all
+/// targets.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,

@@ -45,7 +45,8 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Returns the names of the sources at some positions; if all sources are meant, those of the endpoints.
+    /// Returns the names of the sources at some positions; if these are all sources, returns the names of the
+    /// endpoints.
     fn listed(&self, which: &[usize]) -> Vec<ElementName> {
         if self.all_sources {
             listed(&self.new.sources, &self.sources, which)
@@ -145,7 +146,7 @@ pub(super) fn create<'a>(
     new_pairs
 }
 
-/// Returns the pairs of a step that did not exist before; `None` if all did.
+/// Returns the pairs of a step that did not exist before; `None` if all pairs existed.
 fn new_pairs_of<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -168,8 +169,8 @@ fn new_pairs_of<'a>(
 /// Selects the steps that a slot waits for, from all awaited steps by turn.
 ///
 /// In a batch, producers of later turns still publish their old outputs, and earlier turns have passed. So a
-/// batch waits only for producers of its own turn, and for those that don't roll. Pairs outside of batches
-/// may be created at any time, even while a rolling producer is down. So they wait for all producers.
+/// batch waits only for producers of its own turn, and for producers that don't roll. Pairs outside of
+/// batches may be created at any time, even while a rolling producer is down. So they wait for all producers.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
     let batch = slot.filter(|turn| *turn > 0);
     let all = batch.is_none().then(|| awaited.values());
@@ -202,7 +203,7 @@ fn open_by_slot(
     })
 }
 
-/// Adds the step that ceases pairs of a target which this plan has created in an earlier slot.
+/// Adds the step that ceases pairs of a target again. This plan has created these pairs in an earlier slot.
 fn cease_again<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -241,8 +242,8 @@ fn cease_again<'a>(
     step
 }
 
-/// Makes the step that ceases pairs again wait for ends of an earlier turn that must reach their state after
-/// the pairs are created. These ends do so while the pairs exist.
+/// Makes `step`, which ceases the pairs `again`, wait for ends of an earlier turn that must reach their state
+/// after the pairs are created. So these ends reach their state while the pairs exist.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -602,8 +603,8 @@ fn after_values(
     constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
 }
 
-/// Returns the text of a rule. A change in batches creates several for each node, and most fit into this
-/// capacity.
+/// Returns the text of a rule. A change in batches creates several texts for each node, and most of them fit
+/// into this capacity.
 fn rule(text: std::fmt::Arguments<'_>) -> String {
     let mut rule = String::with_capacity(64);
     let _ = rule.write_fmt(text);
@@ -618,7 +619,8 @@ fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Opti
     }
 }
 
-/// Makes the creation of a relationship wait until an end has the rank `least`, which it has after `reached`.
+/// Makes the creation of a relationship wait until an end has the rank `least`, which it has after the step
+/// `reached`.
 fn after_end(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
@@ -644,7 +646,7 @@ fn after_end(
 }
 
 /// Makes the creation wait until each node of a source has failed, or has the rank `least`, which it has
-/// after `reached`.
+/// after the step `reached`.
 ///
 /// A failed source does not prevent the creation with the other sources.
 fn after_each(
@@ -691,8 +693,9 @@ fn hold_sources<'n, 'a: 'n>(
 
 /// Tells whether there are several sources, each with a state of its own.
 ///
-/// A failed resource does not prevent the relationship between the other sources and the target. The state of
-/// an assembly is that of all its parts, some of which may wait for the relationship itself.
+/// A failed resource does not prevent the relationship between the other sources and the target. An assembly
+/// or a group does not count: its state depends on all its parts, and some of them may wait for the
+/// relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;
     for source in sources {
@@ -704,7 +707,7 @@ fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     count > 1
 }
 
-/// Returns the reason why a pair is ceased before it is created at a target.
+/// Returns the reason why old pairs are ceased at a target before new pairs are created there.
 fn before_it(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,

@@ -1,4 +1,4 @@
-//! The changes of relationships for display, those that a limited plan skips included.
+//! The changes of relationships for display, including those that a limited plan skips.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn change<'a>(
     Some(RelationshipChange { assembly, relationship, kind, before, after, values })
 }
 
-/// Returns the outdated values of pairs that are re-created only because of them.
+/// Returns the outdated values of pairs that are re-created only because of such values.
 ///
 /// Each value is listed once, in the order of the ends.
 fn other_values<'a>(planner: &RelationshipPlanner<'_, 'a>, relation: Relation<'a>) -> Vec<ValueChange> {

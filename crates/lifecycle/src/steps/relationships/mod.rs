@@ -2,8 +2,8 @@
 //!
 //! The planner compares a relationship as it was created with the desired one. It also needs the nodes at the
 //! ends and their paths. [`cease()`] ceases the pairs that cannot stay, and [`create()`] creates the missing
-//! ones. [`replace()`] keeps a removed end until its replacement is related. [`order()`] handles relationships
-//! without operations.
+//! ones. [`replace()`] keeps a removed end until the pairs of its replacement are created. [`order()`]
+//! handles relationships without operations.
 
 mod cease;
 mod create;

@@ -15,9 +15,9 @@ use crate::rank;
 
 /// Adds the waits of relationships without operations: N sources and M targets cost N + M waits.
 ///
-/// A part that stays has no step that could wait. Its waits are passed on to the parts that wait for it, so
-/// relationships are processed in their order, and backwards for the way down. `arrivals` contains the
-/// requirements of the steps that create each relationship.
+/// A part that stays has no step that could wait. Its waits are passed on to the parts that wait for it. So
+/// relationships are processed in their order on the path up, and in reverse order on the path down.
+/// `arrivals` contains the requirements of the steps that create each relationship.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -60,8 +60,8 @@ pub(super) fn order(
     }
 }
 
-/// Returns the positions of relationships in an order in which those that an end waits for precede those that
-/// wait for the end. Within a cycle, the order is arbitrary.
+/// Returns the positions of relationships, sorted. For each end, the relationships that it waits for precede
+/// the relationships that wait for it. Within a cycle, the order is arbitrary.
 fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<usize> {
     if !constraints.passes_on() {
         return (0..relations.len()).collect();
@@ -152,7 +152,7 @@ pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) 
 
 /// Returns a barrier behind several steps, or the only step.
 ///
-/// It needs the steps of the ends, and follows those that are passed on by parts between.
+/// The barrier needs the steps of the ends. It only comes after the steps that parts between them pass on.
 fn gate(
     constraints: &mut Constraints<'_>,
     relationship: &Relationship,
@@ -188,7 +188,7 @@ impl Stage<'_> {
     }
 }
 
-/// Returns the stages of a relationship as pairs of the earlier and the later one, by its modifiers.
+/// Returns the stages of a relationship as pairs of the earlier and the later stage, by its modifiers.
 fn ordered(relationship: &Relationship) -> impl Iterator<Item = (Stage<'_>, Stage<'_>)> {
     let Relationship { sources, source_state, source_modifier, .. } = relationship;
     let Relationship { targets, target_state, target_modifier, .. } = relationship;

@@ -1,7 +1,8 @@
 //! The turns in which a pair is ceased and created again.
 //!
-//! A pair of a rolling node is re-created in the node's turn, with all other ends as they are then. A pair of
-//! two rolling nodes is re-created twice, unless its relationship is *suspended* during all turns.
+//! A pair of a rolling node is re-created in the node's turn, with all other ends in the state that they have
+//! at that time. A pair of two rolling nodes is re-created twice, unless its relationship is *suspended*
+//! during all turns.
 
 use windlass_plan::Draft;
 
@@ -30,7 +31,7 @@ pub(super) struct InSlot<'s> {
 /// The steps of all slots, and the sources that wait for all steps of their slot.
 #[derive(Default)]
 pub(super) struct Concerned {
-    /// The positions of the sources. One that is concerned at several targets may occur several times.
+    /// The positions of the sources. A source with pairs at several targets may occur several times.
     pub(super) sources: Vec<(Slot, usize)>,
     pub(super) steps: Vec<(Slot, Draft)>,
 }
@@ -54,7 +55,7 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether an end moves in a slot, so that its steps wait for those of its pairs.
+/// Tells whether an end moves in a slot, so that its steps wait for the steps of its pairs.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }

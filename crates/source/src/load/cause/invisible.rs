@@ -8,8 +8,8 @@ use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::load::draft::Draft;
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters outside of the given ranges, one diagnostic for each kind. Removes the
-/// harmful ones from the draft, which must be the original text.
+/// Reports invisible characters outside of the given ranges, one diagnostic for each kind. Removes harmful
+/// invisible characters from the draft, which must still be the original text.
 pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[Range<usize>]) -> Diagnostics {
     let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);

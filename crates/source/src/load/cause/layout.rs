@@ -198,7 +198,7 @@ pub(super) fn missing_space(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "add the space", vec![edit(at + 1..at + 1, " ")]))
 }
 
-/// Recognises a key without its colon that the parser read as text that continues below.
+/// Recognises a key without its colon. The parser has read the key as text that continues on the next line.
 pub(super) fn continued_key(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     if *site.kind != ErrorKind::MappingValueNotAllowed

@@ -84,11 +84,11 @@ impl<'t> Line<'t> {
 pub(super) enum Unclosed {
     /// A quote, at an offset in the line.
     Quote { at: usize, quote: char },
-    /// Brackets: the offset of the outermost one, and the text that would close all of them.
+    /// Brackets: the offset of the outermost bracket, and the text that would close all open brackets.
     Bracket { at: usize, open: char, closers: String },
 }
 
-/// Returns the quote or bracket that one or more lines leave open when read alone.
+/// Returns the quote or bracket that these lines leave open. Other lines are not considered.
 pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
     let bytes = lines.as_bytes();
     let mut brackets: Vec<(usize, char)> = Vec::new();
@@ -145,7 +145,7 @@ pub(super) fn closer(open: char) -> char {
     if open == '[' { ']' } else { '}' }
 }
 
-/// Returns the offset of the quote that closes the one at `start`.
+/// Returns the offset of the closing quote of the quote at `start`.
 fn closing_quote(bytes: &[u8], start: usize) -> Option<usize> {
     let quote = bytes[start];
     let mut at = start + 1;

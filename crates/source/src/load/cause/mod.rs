@@ -1,8 +1,8 @@
 //! Finds the actual cause of a syntax error.
 //!
-//! The position where a parser stops is often misleading: it notices an unclosed quote some lines later, and
-//! a missing colon at the next one. Each function here recognises one common mistake from the text around
-//! that position. The first match wins, so the functions are sorted from the certain to the vague.
+//! The position where a parser stops is often misleading: the parser notices an unclosed quote or a missing
+//! colon only on a later line. Each function here recognises one common mistake from the text around that
+//! position. The first match wins, so the functions are sorted from the certain to the vague.
 
 mod flow;
 mod invisible;

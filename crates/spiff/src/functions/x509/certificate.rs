@@ -31,7 +31,7 @@ use crate::functions::network::parse_address;
 use crate::functions::{FunctionError, Host};
 use crate::value::{Map, Node, Value};
 
-/// The type that a field of the argument must have.
+/// The value of a field, or the error of a field with the wrong type.
 type Field<T> = Result<T, FunctionError>;
 
 /// The argument map of `x509cert`.
@@ -137,7 +137,8 @@ pub(super) fn create(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(pem::write("CERTIFICATE", &der))
 }
 
-/// Returns the authority that signs, or the key itself.
+/// Returns the certificate authority of the fields. Without `caCert`, the certificate is self-signed with its
+/// own key.
 fn authority(fields: &Fields<'_>, own: Option<PrivateKey>) -> Field<Authority> {
     let certificate = match fields.text("caCert")? {
         "" => None,

@@ -207,7 +207,8 @@ impl PublicKey {
     }
 }
 
-/// Encodes a number for SSH: without leading zeros, except one that keeps it from being negative.
+/// Encodes a number for SSH: without leading zeros, except for a zero byte that keeps the number from being
+/// negative.
 fn positive(bytes: &[u8]) -> Vec<u8> {
     let start = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[start..];

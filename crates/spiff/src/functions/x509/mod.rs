@@ -51,7 +51,8 @@ impl TryRng for Lot<'_> {
 
 impl TryCryptoRng for Lot<'_> {}
 
-/// Permitted sizes of generated RSA keys in bits: smaller ones are insecure, larger ones take minutes.
+/// Permitted sizes of generated RSA keys in bits: smaller keys are insecure, and generating larger keys takes
+/// minutes.
 const RSA_BITS: std::ops::RangeInclusive<i64> = 1024..=8192;
 
 fn genkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
@@ -106,8 +107,8 @@ fn publickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(written.map_err(FunctionError::failed)?)
 }
 
-/// Returns the public key of a private key, a public key or a certificate. The error is that of the private
-/// key.
+/// Returns the public key of a private key, a public key or a certificate. For any other text, the error is
+/// that of reading a private key.
 fn public_key_of(text: &str) -> Result<PublicKey, String> {
     match PrivateKey::from_pem(text) {
         Ok(key) => Ok(key.public()),

@@ -78,7 +78,7 @@ fn subject(certificate: &Certificate, oid: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns names and addresses, each in their order.
+/// Returns the DNS names and the IP addresses of a certificate, each in the certificate's order.
 fn hosts(certificate: &Certificate) -> (Vec<String>, Vec<String>) {
     let (mut names, mut addresses) = (Vec::new(), Vec::new());
     let found = certificate.tbs_certificate().get_extension::<SubjectAltName>();

@@ -1,4 +1,5 @@
-//! Tests of keys and certificates: generated ones are parsed again, and those from `openssl` are parsed.
+//! Tests of keys and certificates: generated keys and certificates are parsed again, and examples from
+//! `openssl` are parsed.
 
 use crate::functions::testing::{call, yaml};
 use crate::value::{Node, Value};

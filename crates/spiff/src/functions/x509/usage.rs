@@ -46,7 +46,7 @@ const EXTENDED: [(&str, ObjectIdentifier); 14] = [
     ("MicrosoftKernelCodeSigning", oid("1.3.6.1.4.1.311.61.1.1")),
 ];
 
-/// The usage that every certificate has.
+/// The extended usage of every created certificate.
 pub(super) const SERVER: ObjectIdentifier = EXTENDED[1].1;
 
 impl Usage {

@@ -59,7 +59,7 @@ pub(super) fn list(p: &mut Parser<'_>) -> Option<Tree> {
     })
 }
 
-/// Parses `[ a, b... ]`; with `filled` it must not be empty, as for an index.
+/// Parses `[ a, b... ]`. With `filled`, an empty list is refused, as for an index.
 pub(super) fn bracketed(p: &mut Parser<'_>, filled: bool) -> Option<(Vec<Argument>, u32)> {
     p.rule(|p| {
         p.take('[')?;

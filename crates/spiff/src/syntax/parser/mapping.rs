@@ -80,7 +80,7 @@ fn sync_with_value(p: &mut Parser<'_>) -> Option<(Tree, Tree)> {
     Some((condition, value))
 }
 
-/// Parses an inline lambda, or an expression that yields one.
+/// Parses an inline lambda, or an expression that yields a lambda.
 fn lambda_or(p: &mut Parser<'_>) -> Option<Tree> {
     p.rule(|p| lambda(p).or_else(|| p.attempt(barred)))
 }

@@ -90,7 +90,8 @@ impl Engines {
     async fn open<'c>(&self, cell: &'c Cell, name: &str) -> Result<&'c OpenEngine, String> {
         cell.get_or_try_init(async || {
             let (engine, fresh) = engine::connect(name, &self.context).await?;
-            // Written before the first job exists, so that a command after a crash knows where to look.
+            // The note is written before the first job exists, so that a command after a crash finds the
+            // engine.
             let (notes, engine_name, client) =
                 (self.notes.clone(), name.to_owned(), fresh.client().to_owned());
             let note = blocking(move || notes.add(&engine_name, &client)).await;

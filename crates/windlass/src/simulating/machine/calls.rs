@@ -21,7 +21,7 @@ use super::{Duty, Key, Machine, Task, Timer, millis};
 use crate::duty_timing;
 use crate::launching::{called, commands, described, free_from};
 
-/// The store of a simulation, as ids of calls name it.
+/// The name of the simulated store in the ids of calls.
 const STORE: &str = "sim";
 
 /// The beginning of a call.
@@ -346,7 +346,7 @@ impl Machine<'_> {
         self.at(at, Timer::Poll(key));
     }
 
-    /// Observes an instance that converges, unless its time is over.
+    /// Observes an instance that converges, or ends its call if the timeout has passed.
     pub(super) fn poll(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = &mut application.stage else { return };

@@ -121,7 +121,7 @@ pub(super) struct Machine<'c> {
     next: u64,
     applications: BTreeMap<Key, Application>,
     names: BTreeMap<AssemblyName, Key>,
-    /// The number in the next name of an application, by the part of the name before it.
+    /// The number in the next name of an application, by the part of the name before the number.
     numbers: BTreeMap<AssemblyName, u32>,
     factories: Vec<FactoryState>,
     timeline: Timeline,
@@ -202,7 +202,7 @@ impl<'c> Machine<'c> {
         self.at(at, Timer::Ended(Box::new(end)));
     }
 
-    /// Takes the events since the last call.
+    /// Returns the events since the last call, and removes them.
     pub(super) fn take_events(&mut self) -> Vec<SimulationEvent> {
         self.timeline.take()
     }
