@@ -119,7 +119,7 @@ pub(crate) fn encode(files: &[NamedFile]) -> Vec<u8> {
     out
 }
 
-/// Decodes files; `None` if the bytes are not of this form.
+/// Decodes the output of [`encode`]. `None` if the bytes do not have its format.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Vec<NamedFile>> {
     let mut files = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {

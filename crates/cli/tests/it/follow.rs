@@ -44,6 +44,7 @@ fn a_running_job_is_followed_from_another_process() {
     let json = env.spawn(&["log", "-f", "--format", "json"]);
     let other = env.spawn(&["log", "--follow", "small", "box", "--level", "error"]);
     until("the first line is shown", || log.stdout().contains("box Install | first, with ***\n"));
+    until("the first line is shown as JSON", || json.stdout().contains("first, with ***"));
     assert!(log.stdout().contains("running   box Install\n"), "{}", log.stdout());
     env.write(".windlass/volumes/state/go", "");
     assert_eq!(up.end().code(), Some(0));

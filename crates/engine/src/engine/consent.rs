@@ -15,12 +15,12 @@ use super::fingerprint::PlanFingerprint;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Consent {
-    /// Every plan may. This is the default of a request.
+    /// Every plan may remove or replace healthy parts. This is the default of a request.
     #[default]
     Any,
-    /// Only this plan may.
+    /// Only this plan may remove or replace healthy parts.
     Plan(PlanFingerprint),
-    /// No plan may.
+    /// No plan may remove or replace healthy parts.
     None,
 }
 

@@ -36,7 +36,8 @@ const LITTLE: u64 = 16 << 20;
 /// Maximum time for killed processes to disappear.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The groups of one job, which are removed with it.
+/// The control group of one job, with a folder in each hierarchy that it uses. After the job it is removed,
+/// or kept for another job.
 #[derive(Debug)]
 pub(crate) struct Group {
     folders: BTreeMap<PathBuf, Version>,

@@ -67,7 +67,7 @@ fn entry(list: &[Node], step: &str, key: Option<&str>, complete: Option<bool>) -
         .cloned()
 }
 
-/// Returns the node at a path on which all maps and lists are complete.
+/// Returns the node at a path. `None` if there is none, or if a map or list on the way to it is not complete.
 pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, control: bool) -> Option<Node> {
     let mut here = root.clone();
     for name in path {

@@ -130,7 +130,7 @@ impl Pump {
     }
 }
 
-/// The file with the first bytes of a stream, created with its first bytes.
+/// The file that stores the beginning of a stream. It is created at the first write.
 #[derive(Debug)]
 struct Spill {
     path: PathBuf,
