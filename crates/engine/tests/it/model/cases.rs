@@ -26,7 +26,7 @@ fn plain() -> Option<Component> {
 }
 
 /// Returns `once` calls of which one of `fails` fails.
-fn trouble(seed: u64, fails: u64) -> Trouble {
+pub(super) fn trouble(seed: u64, fails: u64) -> Trouble {
     Trouble {
         luck: Luck { seed, fails, cut: None },
         loses: 0,

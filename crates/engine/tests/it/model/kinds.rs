@@ -6,7 +6,6 @@ use std::time::Duration;
 use proptest::prelude::*;
 use windlass_engine::{EngineError, Request};
 use windlass_lifecycle::testing::{Component, Luck, Spec, Tie, few, has_order, versions};
-use windlass_model::record::Effect;
 use windlass_store::Store as _;
 
 use super::session::{Fate, Interruption, Session};
@@ -182,16 +181,8 @@ fn a_broken_part_whose_stop_fails_is_not_related() {
         Spec { components: vec![part(3, 2, 2), part(3, 3, 2)], ties: tie() },
         Spec { components: vec![part(0, 1, 0), part(3, 3, 2)], ties: tie() },
     );
-    let trouble = Trouble {
-        luck: Luck { seed: 17_149_927_103_857_226_056, fails: 3, cut: None },
-        loses: 0,
-        lost_did: false,
-        effect: Some(Effect::Once),
-        observable: false,
-        panics: false,
-        stumbles: 0,
-        max_jobs: 1.try_into().ok(),
-    };
+    let trouble =
+        Trouble { max_jobs: 1.try_into().ok(), ..super::cases::trouble(17_149_927_103_857_226_056, 3) };
     let wishes = [
         (What::One, 0, None),
         (What::Other, 0, Some(Interruption::Stop { soon: 1, now: None })),
