@@ -101,7 +101,7 @@
 //! #     application: None,
 //! #     parameters: BTreeMap::new(),
 //! #     secrets: BTreeMap::new(),
-//! #     packages: vec![package],
+//! #     packages: vec![package.into()],
 //! #     options: UpOptions::default(),
 //! # };
 //! # let (clock, entropy) = (Arc::new(SystemClock), Arc::new(CountingEntropy::seeded(1)));

@@ -122,9 +122,38 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Behind`].
     async fn room(&self) {}
 
-    /// Reserves a process id that is never given out again, not even after a crash. Ids grow, and some may
+    /// Commits the first batch of an assembly under a lease of its own, which is released at once. Returns
+    /// `false`, and changes nothing, if the assembly exists.
+    ///
+    /// # Errors
+    /// The errors of [`lease`](Self::lease) and [`commit`](Self::commit).
+    async fn create(&self, scope: &AssemblyName, holder: &Holder, batch: Batch) -> Result<bool, StoreError> {
+        let lease = self.lease(scope, holder).await?;
+        let created = async {
+            if self.assembly(scope).await?.is_some() {
+                return Ok(false);
+            }
+            self.commit(&lease, batch).await.map(|_| true)
+        };
+        let created = created.await;
+        let released = self.release(lease).await;
+        let created = created?;
+        released?;
+        Ok(created)
+    }
+
+    /// Reserves process ids that are never given out again, not even after a crash. Ids grow, and some may
     /// stay unused. Request ids come from the same counter.
-    async fn reserve_process(&self) -> Result<ProcessId, StoreError>;
+    async fn reserve_processes(&self, count: u32) -> Result<Vec<ProcessId>, StoreError>;
+
+    /// Reserves one process id.
+    ///
+    /// # Errors
+    /// An error of the disk, the database or the connection.
+    async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
+        let reserved = self.reserve_processes(1).await?;
+        Ok(reserved.into_iter().next().expect("a store reserves as many ids as it is asked for"))
+    }
 
     /// Reads all that the engine needs to resume work on an assembly, at one point in time. Returns `None` if
     /// the assembly does not exist.
@@ -300,4 +329,9 @@ pub trait Store: Send + Sync {
 
     /// Watches for events after a sequence number, from any process.
     fn watch(&self, after: Seq) -> Watch;
+}
+
+/// Returns the ids of a reservation, by its last id.
+pub(crate) fn reserved(last: u64, count: u32) -> Vec<ProcessId> {
+    (last - u64::from(count) + 1..=last).map(ProcessId).collect()
 }

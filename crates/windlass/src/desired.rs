@@ -217,7 +217,7 @@ pub(crate) fn packages<'a>(
     resources: impl IntoIterator<Item = &'a DescriptorName>,
     drivers: &Registry,
     diagnostics: &mut Diagnostics,
-) -> Vec<Package> {
+) -> Vec<Arc<Package>> {
     let mut packages = Vec::new();
     for resource in resources {
         match catalog.package(resource) {
@@ -229,7 +229,7 @@ pub(crate) fn packages<'a>(
                 if let Some(Descriptor::Resource(descriptor)) = catalog.find(resource) {
                     diagnostics.extend(unknown_properties(&descriptor, drivers));
                 }
-                packages.push(package);
+                packages.push(Arc::new(package));
             }
             // Problems of the descriptor text were reported before.
             Err(problems) => {

@@ -91,7 +91,7 @@ impl Windlass {
         name: &AssemblyName,
         file: &Path,
         catalog: &[PathBuf],
-    ) -> Result<Vec<Package>, Error> {
+    ) -> Result<Vec<Arc<Package>>, Error> {
         let record = self.snapshot(name).await?.assembly;
         let opened = desired::open(&self.project, file, catalog)?;
         let mut problems = Diagnostics::default();

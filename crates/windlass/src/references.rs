@@ -141,10 +141,9 @@ pub(crate) async fn look_for(
     engine_env: &EngineEnv,
     catalog: &DiskCatalog,
     reference: &ReferenceRequest,
-    package: Package,
+    package: Arc<Package>,
     store: Option<StoreId>,
 ) -> Result<Vec<Existing>, String> {
-    let resource = &package.name().clone();
     let asked: BTreeMap<String, Value> = reference
         .properties
         .iter()
@@ -153,7 +152,7 @@ pub(crate) async fn look_for(
     let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
     let placement = Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER) };
     let quest = DiscoveryQuery {
-        package: Arc::new(package),
+        package: package.clone(),
         placement,
         properties: asked.clone(),
         configuration: None,
@@ -167,14 +166,14 @@ pub(crate) async fn look_for(
             return Err(format!("{failure}{}", detail.unwrap_or_default()));
         }
     };
-    let sensitive: BTreeSet<String> = match catalog.find(resource) {
+    let sensitive: BTreeSet<String> = match catalog.find(package.name()) {
         Some(Descriptor::Resource(descriptor)) => {
             let properties = descriptor.properties.iter().filter(|(_, decl)| decl.sensitive);
             properties.map(|(name, _)| name.to_string()).collect()
         }
         _ => BTreeSet::new(),
     };
-    Ok(found.into_iter().map(|thing| discovered(thing, resource, &asked, &sensitive)).collect())
+    Ok(found.into_iter().map(|thing| discovered(thing, package.name(), &asked, &sensitive)).collect())
 }
 
 /// Converts an instance that a driver found. If the driver does not report its location and resource manager,

@@ -12,9 +12,10 @@ use windlass::model::assembly::{MaxSurge, MaxUnavailable};
 use super::numbers::{counted, duration, whole};
 
 /// How something is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Text for people.
+    #[default]
     Human,
     /// As JSON, with a version.
     Json,
@@ -166,7 +167,7 @@ pub(crate) struct PrintArgs {
 }
 
 /// How errors are printed by a command whose result has one form. `failure` reads it.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct ErrorArgs {
     /// Print errors in this format
     #[arg(long = "format", value_enum, default_value_t = Format::Human, global = true)]

@@ -8,11 +8,12 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Error, FromArgMatches as _, Parser as _};
+use clap::{CommandFactory as _, Error, Parser as _};
 
 use crate::{codes, exit, failure};
 
-use super::{Cli, Command, TemplateCommand, Templates};
+use super::{Cli, Command};
+use crate::command::spiff::SpiffCommand;
 
 /// Commands, with the names that other tools use for them.
 const COMMANDS: [(&[&str], &str); 22] = [
@@ -94,17 +95,29 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
-/// Parses the arguments of `windlass spiff` without building the parsers of all other commands. Building them
-/// would take most of the time of a small template. Errors and help are left to the full parser.
-fn short(arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
-    let mut arguments = arguments.peekable();
-    let program = arguments.next()?;
-    arguments.peek().filter(|first| *first == "spiff")?;
+/// Parses the arguments of a command of `windlass spiff` without building the parsers of all other commands.
+/// Building them would take most of the time of a small template. Errors, help and global options are left to
+/// the full parser.
+fn short(mut arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
+    let _program = arguments.next()?;
+    let _spiff = arguments.next().filter(|word| word == "spiff")?;
+    let command = arguments.next()?;
+    let command = match command.to_str()? {
+        "merge" => SpiffCommand::Merge(only(arguments)?),
+        "eval" => SpiffCommand::Eval(only(arguments)?),
+        "parse" => SpiffCommand::Parse(only(arguments)?),
+        "convert" => SpiffCommand::Convert(only(arguments)?),
+        "diff" => SpiffCommand::Diff(only(arguments)?),
+        _ => return None,
+    };
+    Some(Cli { command: Command::Spiff(command.into()), state: None, max_size: None })
+}
+
+/// Parses the arguments of one command.
+fn only<A: clap::Args>(arguments: impl Iterator<Item = OsString>) -> Option<A> {
     // The parser is as old as the process. Dropping it would take as long as a small template.
-    let parser = Box::leak(Box::new(Templates::command()));
-    let matches = parser.try_get_matches_from_mut(std::iter::once(program).chain(arguments)).ok()?;
-    let Templates { command: TemplateCommand::Spiff(args) } = Templates::from_arg_matches(&matches).ok()?;
-    Some(Cli { command: Command::Spiff(args), state: None, max_size: None })
+    let parser = Box::leak(Box::new(A::augment_args(clap::Command::new("windlass").no_binary_name(true))));
+    A::from_arg_matches(&parser.try_get_matches_from_mut(arguments).ok()?).ok()
 }
 
 /// Adds a suggestion to an error.

@@ -91,19 +91,6 @@ Examples:
   windlass status
   windlass down h_bta";
 
-/// The arguments of `windlass spiff` alone.
-#[derive(Debug, Parser)]
-#[command(name = "windlass")]
-struct Templates {
-    #[command(subcommand)]
-    command: TemplateCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum TemplateCommand {
-    Spiff(SpiffArgs),
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Up(UpArgs),

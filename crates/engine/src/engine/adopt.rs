@@ -1,7 +1,7 @@
 //! Lists the instances that the search of a factory finds, adopts them as applications, and updates known
 //! applications.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 
 use windlass_driver::contract::{Found, Purpose};
@@ -14,7 +14,7 @@ use windlass_model::record::{
 use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, ProcessId, Side, State, Timestamp};
 use windlass_plan::PlanBuilder;
-use windlass_store::{Batch, Holder, Lease, StoreError};
+use windlass_store::{Batch, Holder, StoreError};
 
 use super::check::{CheckEnd, Revision, applied, without_news};
 use super::core::Engine;
@@ -76,12 +76,26 @@ pub struct FoundRecorder<'e> {
     shared: SharedRecords,
     /// The packages that an adoption has stored.
     stored: Mutex<BTreeSet<PackageDigest>>,
+    /// The ids of the next processes.
+    reserved: Mutex<VecDeque<ProcessId>>,
 }
 
 impl<'e> FoundRecorder<'e> {
     /// Creates a recorder for the result of one search.
     pub fn new(engine: &'e Engine, holder: &'e Holder) -> Self {
-        Self { engine, holder, shared: SharedRecords::default(), stored: Mutex::default() }
+        let (shared, stored, reserved) = (SharedRecords::default(), Mutex::default(), Mutex::default());
+        Self { engine, holder, shared, stored, reserved }
+    }
+
+    /// Reserves the ids of the processes of some adoptions at once.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub async fn reserve(&self, adoptions: usize) -> Result<(), EngineError> {
+        let count = u32::try_from(adoptions).unwrap_or(u32::MAX);
+        let ids = self.engine.store.reserve_processes(count).await?;
+        lock(&self.reserved).extend(ids);
+        Ok(())
     }
 
     fn records(&self) -> Records<'_> {
@@ -94,35 +108,19 @@ impl<'e> FoundRecorder<'e> {
     /// The reason why the assembly can't be recorded. The inner failure tells why the instance is not adopted: another
     /// application has its natural id, or its updates do not fit the application.
     pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
-        let store = &self.engine.store;
-        let lease = store.lease(desired.topology.name(), self.holder).await?;
-        let adopted = self.adopt_under(&lease, desired, found).await;
-        let released = store.release(lease).await;
-        let adopted = adopted?;
-        released?;
-        Ok(adopted)
-    }
-
-    async fn adopt_under(
-        &self,
-        lease: &Lease,
-        desired: Desired,
-        found: Found,
-    ) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
-        let name = &lease.scope;
-        if engine.store.assembly(name).await?.is_some() {
-            return Ok(Err(Failure::new(
-                FailureKind::AlreadyExists,
-                format!("there is an assembly `{name}`"),
-            )));
-        }
+        let name = desired.topology.name().clone();
         let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
         let digests: Vec<PackageDigest> =
             draft.packages.iter().map(|package| package.digest().clone()).collect();
         draft.packages.retain(|package| !lock(&self.stored).contains(package.digest()));
         draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
-        let (id, now) = (engine.store.reserve_process().await?, engine.env.clock.now());
+        let reserved = lock(&self.reserved).pop_front();
+        let id = match reserved {
+            Some(id) => id,
+            None => engine.store.reserve_process().await?,
+        };
+        let now = engine.env.clock.now();
         let parts = made(&mut draft, id);
         let process = completed(engine, &draft, id, now);
         let mut batch = beginning(&mut draft, &process);
@@ -149,10 +147,14 @@ impl<'e> FoundRecorder<'e> {
         }
         let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
         batch = batch.event(event(&world, Some(id), now, ended)).claim(found.natural.clone());
-        match engine.store.commit(lease, batch).await {
-            Ok(_) => {
+        match engine.store.create(&name, self.holder, batch).await {
+            Ok(true) => {
                 lock(&self.stored).extend(digests);
                 Ok(Ok(()))
+            }
+            Ok(false) => {
+                let message = format!("there is an assembly `{name}`");
+                Ok(Err(Failure::new(FailureKind::AlreadyExists, message)))
             }
             Err(error @ StoreError::Refused { .. }) => {
                 // Another command has adopted it at the same time.

@@ -190,7 +190,7 @@ impl EngineEnv {
         if current_packages {
             world.packages.prefer_desired();
         }
-        for package in instead {
+        for package in &instead {
             world.packages.use_instead(package);
         }
         match record {
@@ -361,7 +361,6 @@ fn up(
 ) -> Result<Target, EngineError> {
     let Desired { mut topology, descriptor, owner, application, parameters, secrets, packages, options } =
         desired;
-    let packages: Vec<Arc<Package>> = packages.into_iter().map(Arc::new).collect();
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
     let is_refused = |before: &&AssemblyRecord| options.only_new || before.descriptor.name != descriptor.name;

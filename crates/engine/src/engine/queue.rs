@@ -1,6 +1,7 @@
 //! The queue of requests: intents that one process submits and a later lease holder executes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ struct RequestContent {
     #[serde(default, with = "desired", skip_serializing_if = "Option::is_none")]
     desired: Option<Box<Desired>>,
     #[serde(default, with = "packages", skip_serializing_if = "Vec::is_empty")]
-    packages: Vec<Package>,
+    packages: Vec<Arc<Package>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Answer>,
     #[serde(default, skip_serializing_if = "Arguments::is_empty")]
@@ -77,7 +78,7 @@ struct DesiredContent {
     #[serde(with = "exposed")]
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     #[serde(with = "packages")]
-    packages: Vec<Package>,
+    packages: Vec<Arc<Package>>,
     options: UpOptions,
 }
 
@@ -110,17 +111,28 @@ mod desired {
 
 /// Serializes packages as the records that the store keeps.
 mod packages {
+    use std::sync::Arc;
+
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
     use windlass_driver::Package;
     use windlass_model::record::PackageRecord;
 
-    pub(super) fn serialize<S: Serializer>(packages: &[Package], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(packages.iter().map(Package::to_record))
+    pub(super) fn serialize<S: Serializer>(
+        packages: &[Arc<Package>],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(packages.iter().map(|package| package.to_record()))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Package>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Arc<Package>>, D::Error> {
         let records = Vec::<PackageRecord>::deserialize(deserializer)?;
-        records.into_iter().map(Package::from_record).collect::<Result<_, _>>().map_err(D::Error::custom)
+        records
+            .into_iter()
+            .map(|record| Package::from_record(record).map(Arc::new))
+            .collect::<Result<_, _>>()
+            .map_err(D::Error::custom)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,7 @@ pub struct Request {
     /// The new desired assembly of `up`. Without one, the recorded assembly is brought up.
     pub(super) desired: Option<Box<Desired>>,
     /// Packages for `down`. Each replaces the pinned package of the same name.
-    pub(super) packages: Vec<Package>,
+    pub(super) packages: Vec<Arc<Package>>,
     /// The operator's answer for `retry`. Without one, the intent is refused while a call is undecided.
     pub(super) answer: Option<Answer>,
     /// The arguments of `call`.
@@ -166,7 +167,7 @@ impl Request {
     }
 
     /// Removes the assembly with other packages. Each of them replaces the pinned package of the same name.
-    pub fn down_with(packages: Vec<Package>) -> Self {
+    pub fn down_with(packages: Vec<Arc<Package>>) -> Self {
         Self { packages, ..Intent::Down.into() }
     }
 
@@ -218,7 +219,7 @@ impl Request {
     }
 
     /// Returns the packages that replace pinned ones for `down`.
-    pub fn packages(&self) -> &[Package] {
+    pub fn packages(&self) -> &[Arc<Package>] {
         &self.packages
     }
 
@@ -245,8 +246,8 @@ pub struct Desired {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The packages of its resources.
-    pub packages: Vec<Package>,
+    /// The packages of its resources. Assemblies with the same packages share them.
+    pub packages: Vec<Arc<Package>>,
     /// The options.
     pub options: UpOptions,
 }

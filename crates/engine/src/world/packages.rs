@@ -29,8 +29,7 @@ impl Packages {
     }
 
     /// Uses a package instead of all previous ones of its name.
-    pub(crate) fn use_instead(&mut self, package: Package) {
-        let package = Arc::new(package);
+    pub(crate) fn use_instead(&mut self, package: &Arc<Package>) {
         let same = self.previous.values_mut().filter(|known| known.name() == package.name());
         same.for_each(|known| *known = package.clone());
     }

@@ -1,8 +1,8 @@
 //! The registry of functions by name.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
 
 use super::{FunctionError, Host};
 use crate::value::Node;
@@ -23,8 +23,11 @@ pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionEr
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
+    /// Functions that [`Registry::add`] may replace. They are collected when the first of them is looked up: a
+    /// small template often calls none.
+    base: Option<&'static LazyLock<Registry>>,
     /// Shared by an engine and all its sessions.
-    functions: Arc<BTreeMap<Cow<'static, str>, Builtin>>,
+    added: Arc<BTreeMap<Cow<'static, str>, Builtin>>,
 }
 
 impl Registry {
@@ -33,24 +36,33 @@ impl Registry {
         Self::default()
     }
 
+    /// Creates a registry of the functions of another.
+    pub(super) fn of(base: &'static LazyLock<Self>) -> Self {
+        Self { base: Some(base), added: Arc::default() }
+    }
+
     /// Adds a function, or replaces the function of that name.
     pub fn add(
         &mut self,
         name: impl Into<Cow<'static, str>>,
         function: impl Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync + 'static,
     ) -> &mut Self {
-        Arc::make_mut(&mut self.functions).insert(name.into(), Arc::new(function));
+        Arc::make_mut(&mut self.added).insert(name.into(), Arc::new(function));
         self
     }
 
     /// Returns the function of a name.
     pub fn get(&self, name: &str) -> Option<&Builtin> {
-        self.functions.get(name)
+        self.added.get(name).or_else(|| self.base?.get(name))
     }
 
     /// Returns all names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.functions.keys().map(|name| &**name)
+        let mut names: BTreeSet<&str> = self.added.keys().map(|name| &**name).collect();
+        if let Some(base) = self.base {
+            names.extend(base.added.keys().map(|name| &**name));
+        }
+        names.into_iter()
     }
 }
 

@@ -29,7 +29,7 @@ impl Registry {
             register(&mut registry);
             registry
         });
-        STANDARD.clone()
+        Self::of(&STANDARD)
     }
 }
 

@@ -11,6 +11,7 @@ use super::row::from_json;
 use crate::error::StoreError;
 use crate::holder::{Holder, Processes};
 use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
+use crate::store::reserved;
 use crate::uptime::Moment;
 
 /// The inputs of lease decisions beside the stored state and the time, which the server provides.
@@ -130,9 +131,9 @@ pub(super) async fn is_asked_to_stop(db: &impl GenericClient, process: ProcessId
     Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
 }
 
-/// Reserves a process id.
-pub(super) async fn reserve_process(db: &impl GenericClient) -> Outcome<ProcessId> {
-    let sql = "UPDATE store SET reserved = reserved + 1 RETURNING reserved";
-    let reserved: i64 = db.query_one(sql, &[]).await?.get(0);
-    Ok(ProcessId(reserved.cast_unsigned()))
+/// Reserves process ids.
+pub(super) async fn reserve_processes(db: &impl GenericClient, count: u32) -> Outcome<Vec<ProcessId>> {
+    let sql = "UPDATE store SET reserved = reserved + $1 RETURNING reserved";
+    let last: i64 = db.query_one(sql, &[&i64::from(count)]).await?.get(0);
+    Ok(reserved(last.cast_unsigned(), count))
 }

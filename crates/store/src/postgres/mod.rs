@@ -354,8 +354,8 @@ impl Store for PostgresStore {
         page.await
     }
 
-    async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
-        self.changers.change(|db| Box::pin(leases::reserve_process(db))).await
+    async fn reserve_processes(&self, count: u32) -> Result<Vec<ProcessId>, StoreError> {
+        self.changers.change(move |db| Box::pin(leases::reserve_processes(db, count))).await
     }
 
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {

@@ -9,6 +9,7 @@ use super::row::{from_json, to_json};
 use crate::error::StoreError;
 use crate::holder::Holder;
 use crate::lease::{Hold, Lease, LeasePolicy, Standing};
+use crate::store::reserved;
 use crate::uptime::{Moment, Tick};
 
 /// Grants a lease and records it.
@@ -104,10 +105,10 @@ pub(super) fn is_asked_to_stop(db: &Connection, process: ProcessId) -> Outcome<b
     Ok(select.exists([process.0.cast_signed()])?)
 }
 
-/// Reserves a process id.
-pub(super) fn reserve_process(db: &Connection) -> Outcome<ProcessId> {
-    let sql = "UPDATE store SET reserved = reserved + 1 RETURNING reserved";
-    let reserved: Option<i64> = db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+/// Reserves process ids.
+pub(super) fn reserve_processes(db: &Connection, count: u32) -> Outcome<Vec<ProcessId>> {
+    let sql = "UPDATE store SET reserved = reserved + ?1 RETURNING reserved";
+    let last: Option<i64> = db.prepare_cached(sql)?.query_row([count], |row| row.get(0)).optional()?;
     let missing = || Fault::Damaged("the table `store` is empty".into());
-    Ok(ProcessId(reserved.ok_or_else(missing)?.cast_unsigned()))
+    Ok(reserved(last.ok_or_else(missing)?.cast_unsigned(), count))
 }

@@ -191,19 +191,29 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
-        let wipes = batch.changes().iter().map(|change| match change {
-            Change::DropAssembly(_) => Wipes::Now,
-            Change::DropSecret(_)
-            | Change::EndRequest(_)
-            | Change::PutDocument(_)
-            | Change::DropDocument(..) => Wipes::Later,
-            _ => Wipes::Never,
-        });
-        let wipes = wipes.max().unwrap_or(Wipes::Never);
+        let wipes = wipes(&batch);
         let leases = batch.leases(lease).cloned().collect();
         let (seal, holder) = (self.seal.clone(), lease.clone());
         let work = move |db: &Connection| apply::batch(db, &seal, &holder, &batch);
         Ticket::new(self.writer.submit(Order { leases, wipes, work }))
+    }
+
+    async fn create(&self, scope: &AssemblyName, holder: &Holder, batch: Batch) -> Result<bool, StoreError> {
+        let (scope, holder, seal) = (scope.clone(), holder.clone(), self.seal.clone());
+        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
+        let wipes = wipes(&batch);
+        // One order instead of four: each costs a savepoint and a reply.
+        let work = move |db: &Connection| {
+            let policy = LeasePolicy { now: time(), terms, processes: &*processes };
+            let lease = leases::grant(db, &policy, &scope, &holder)?;
+            let is_new = read::assembly(db, &scope)?.is_none();
+            if is_new {
+                apply::batch(db, &seal, &lease, &batch)?;
+            }
+            leases::release(db, &lease)?;
+            Ok(is_new)
+        };
+        self.writer.submit(Order { leases: Vec::new(), wipes, work }).await
     }
 
     async fn room(&self) {
@@ -314,8 +324,8 @@ impl Store for SqliteStore {
         self.readers.read(move |db| documents::page(db, &scope, &kind, &after, limit)).await
     }
 
-    async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
-        self.write(leases::reserve_process).await
+    async fn reserve_processes(&self, count: u32) -> Result<Vec<ProcessId>, StoreError> {
+        self.write(move |db| leases::reserve_processes(db, count)).await
     }
 
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {
@@ -459,4 +469,16 @@ impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore").field("id", &self.id).field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+/// Tells when the log must be truncated after a batch.
+fn wipes(batch: &Batch) -> Wipes {
+    let wipes = batch.changes().iter().map(|change| match change {
+        Change::DropAssembly(_) => Wipes::Now,
+        Change::DropSecret(_) | Change::EndRequest(_) | Change::PutDocument(_) | Change::DropDocument(..) => {
+            Wipes::Later
+        }
+        _ => Wipes::Never,
+    });
+    wipes.max().unwrap_or(Wipes::Never)
 }

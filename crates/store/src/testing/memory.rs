@@ -25,7 +25,7 @@ use crate::fence::Fence;
 use crate::holder::{Holder, Processes, SystemProcesses};
 use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
-use crate::store::Store;
+use crate::store::{Store, reserved};
 use crate::ticket::Ticket;
 use crate::uptime::Moment;
 use crate::watch::Watch;
@@ -401,10 +401,10 @@ impl Store for MemoryStore {
         Ok(self.state().records.documents(scope, kind, after, limit))
     }
 
-    async fn reserve_process(&self) -> Result<ProcessId, StoreError> {
+    async fn reserve_processes(&self, count: u32) -> Result<Vec<ProcessId>, StoreError> {
         let mut state = self.state();
-        state.reserved += 1;
-        Ok(ProcessId(state.reserved))
+        state.reserved += u64::from(count);
+        Ok(reserved(state.reserved, count))
     }
 
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError> {

@@ -1,14 +1,15 @@
 //! The engine's input for an application: its compiled manifest and the package of its scripts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::location::DEPLOYMENT_LOCATION;
-use windlass_driver::{Driver as _, Registry};
+use windlass_driver::{Driver as _, Package, Registry};
 use windlass_engine::{Desired, UpOptions};
 use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
-use windlass_manifest::{Checked, Launch, Role, compile};
+use windlass_manifest::{Checked, Launch, Role, check, compile};
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::document::DocumentName;
 use windlass_model::name::{DescriptorKind, DescriptorParts};
@@ -27,7 +28,6 @@ use crate::error::Error;
 pub(crate) struct Inputs<'a> {
     /// The name of its assembly.
     pub(crate) name: &'a AssemblyName,
-    pub(crate) published: &'a PublishedApplication,
     pub(crate) environment: &'a str,
     /// The location where its scripts run.
     pub(crate) location: &'a str,
@@ -85,24 +85,52 @@ impl Services<'_> {
     }
 }
 
+/// A published application that can be launched: its checked manifest, and the package of its scripts.
+pub(crate) struct Launchable<'a> {
+    pub(crate) published: &'a PublishedApplication,
+    pub(crate) checked: Checked<'a>,
+    pub(crate) role: Role,
+    resource: DescriptorName,
+    package: Arc<Package>,
+    /// The problems that the driver of scripts has with the package.
+    problems: Diagnostics,
+}
+
+impl<'a> Launchable<'a> {
+    /// Checks a published application.
+    ///
+    /// # Errors
+    /// All problems of its manifest.
+    pub(crate) fn new(published: &'a PublishedApplication, drivers: &Registry) -> Result<Self, Error> {
+        let checked = check(&published.manifest);
+        let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
+            return Err(Error::Input(checked.diagnostics));
+        };
+        let resource = descriptor(DescriptorKind::Resource, published);
+        let pins = windlass_manifest::pins(&checked).unwrap_or_default();
+        let package = application_package(resource.clone(), &role, pins, published.scripts.clone());
+        let script = KIND.parse().ok().and_then(|kind| drivers.get(&kind).cloned());
+        let problems =
+            script.map_or_else(|| Script::default().check(&package), |script| script.check(&package));
+        let problems = problems.into_iter().collect();
+        Ok(Self { published, checked, role, resource, package: Arc::new(package), problems })
+    }
+}
+
 /// Returns the engine's input for an application, with warnings.
+///
+/// # Errors
+/// All problems of the parameters and of the package.
 pub(crate) fn desired(
-    checked: &Checked<'_>,
-    role: &Role,
+    application: &Launchable<'_>,
     inputs: &Inputs<'_>,
-    drivers: &Registry,
 ) -> Result<(Desired, Diagnostics), Error> {
-    let Inputs { name, published, environment, location, owner, parameters, open } = inputs;
+    let Launchable { published, checked, role, resource, package, problems } = application;
+    let Inputs { name, environment, location, owner, parameters, open } = inputs;
     let assembly = descriptor(DescriptorKind::Assembly, published);
-    let resource = descriptor(DescriptorKind::Resource, published);
-    let pins = windlass_manifest::pins(checked).unwrap_or_default();
-    let package = application_package(resource.clone(), role, pins, published.scripts.clone());
-    let launch = Launch { name, assembly: &assembly, resource: &resource, parameters };
-    let compiled = compile(checked, launch);
+    let compiled = compile(checked, Launch { name, assembly: &assembly, resource, parameters });
     let mut diagnostics = compiled.diagnostics;
-    let script = KIND.parse().ok().and_then(|kind| drivers.get(&kind).cloned());
-    diagnostics
-        .extend(script.map_or_else(|| Script::default().check(&package), |script| script.check(&package)));
+    diagnostics.extend(problems.iter().cloned());
     let Some(topology) = compiled.topology.filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Input(diagnostics));
     };
@@ -120,7 +148,7 @@ pub(crate) fn desired(
         owner: owner.clone(),
         application: Some(from),
         secrets: compiled.secrets,
-        packages: vec![package],
+        packages: vec![package.clone()],
         options: UpOptions::default(),
     };
     Ok((desired, diagnostics))

@@ -14,11 +14,10 @@ use windlass_model::{AssemblyName, ElementName};
 use windlass_secret::Redactor;
 use windlass_store::{Snapshot, Store};
 
-use super::desired::{Inputs, desired};
+use super::desired::{Inputs, Launchable, desired};
 use super::error::LaunchError;
 use super::launcher::{Launcher, location_of};
 use super::title::free;
-use crate::applications::PublishedApplication;
 use crate::error::Error;
 
 /// Number of applications that are read at once.
@@ -131,6 +130,7 @@ impl Launcher<'_> {
         })?;
         let mut known = known(&*store, factory).await?;
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
+        let application = Launchable::new(&published, self.windlass.drivers())?;
         let hidden = Redactor::new(secrets(&self.windlass.open_snapshot(factory).await?));
         let holder = self.windlass.holder();
         let snapshot = self.windlass.snapshot(factory).await?;
@@ -140,7 +140,7 @@ impl Launcher<'_> {
             factory,
             environment: environment.as_str(),
             location: location_of(&snapshot),
-            published: &published,
+            application: &application,
             dry_run,
             stop,
         };
@@ -191,6 +191,8 @@ impl Launcher<'_> {
             };
             decided.push((view, work));
         }
+        let is_adopted = |work: &Option<FoundWork>| matches!(work, Some(FoundWork::Adopt(..)));
+        search.recorder.reserve(decided.iter().filter(|(_, work)| is_adopted(work)).count()).await?;
         // The store writes the records of concurrent changes together.
         let recorded = decided.into_iter().map(|(view, work)| search.record(view, work));
         let mut views: Vec<FoundView> = stream::iter(recorded).buffered(AT_ONCE).try_collect().await?;
@@ -250,7 +252,7 @@ struct Search<'a> {
     factory: &'a AssemblyName,
     environment: &'a str,
     location: &'a str,
-    published: &'a PublishedApplication,
+    application: &'a Launchable<'a>,
     dry_run: bool,
     stop: &'a Stop,
 }
@@ -297,19 +299,16 @@ impl Search<'_> {
 
     /// Records a found instance as an application of the latest revision.
     async fn adopt(&self, name: AssemblyName, found: Found, view: &mut FoundView) -> Result<(), Error> {
-        let checked = check(&self.published.manifest);
-        let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
         let parameters = BTreeMap::new();
         let inputs = Inputs {
             name: &name,
-            published: self.published,
             environment: self.environment,
             location: self.location,
             owner: Some(self.factory.clone()),
             parameters: &parameters,
             open: &[],
         };
-        let (desired, _) = desired(&checked, &role, &inputs, self.launcher.windlass.drivers())?;
+        let (desired, _) = desired(self.application, &inputs)?;
         match self.recorder.adopt(desired, found).await? {
             Ok(()) => (view.name, view.result) = (Some(name), "adopted"),
             Err(failure) => view.problem = Some(described(&failure)),

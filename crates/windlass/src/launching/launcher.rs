@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_driver::{Package, location};
 use windlass_engine::{CheckEnd, Checked, Consent, Request, Stop, check as check_health, is_destroyed};
+use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
-use windlass_manifest::{Role, check};
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
 use windlass_model::record::{Intent, LaunchedFrom};
@@ -16,7 +16,7 @@ use windlass_secret::SecretRef;
 use windlass_source::Diagnostics;
 use windlass_store::Snapshot;
 
-use super::desired::{Inputs, Services, desired};
+use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
 use super::title::free;
 use crate::applications::PublishedApplication;
@@ -112,25 +112,21 @@ impl<'w> Launcher<'w> {
         input: &LaunchInput,
         published: &PublishedApplication,
     ) -> Result<(AssemblyName, Request, Diagnostics), Error> {
-        let checked = check(&published.manifest);
-        let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
-            return Err(Error::Input(checked.diagnostics));
-        };
+        let application = Launchable::new(published, self.windlass.drivers())?;
         let environment = self.windlass.environments().find(&input.environment).await?;
-        let owner = self.factory(&role, published, input, &environment).await?;
+        let owner = self.factory(&application.role, published, input, &environment).await?;
         let missing = || LaunchError::NoScriptingService { environment: input.environment.to_string() };
         let location = environment.scripting.as_deref().ok_or_else(missing)?;
         let name = self.name(input, published).await?;
         let inputs = Inputs {
             name: &name,
-            published,
             environment: input.environment.as_str(),
             location,
             owner,
             parameters: &input.parameters,
             open: &input.open,
         };
-        let (mut desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
+        let (mut desired, warnings) = desired(&application, &inputs)?;
         // A queued launch is executed later. Another launch may have taken the name by then.
         desired.options.only_new = true;
         Ok((name, Request::up(desired), warnings))
@@ -222,14 +218,11 @@ impl<'w> Launcher<'w> {
     ) -> Result<(Request, Diagnostics), Error> {
         let snapshot = self.windlass.open_snapshot(name).await?;
         let from = launched_from(&snapshot)?;
-        let checked = check(&published.manifest);
-        let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
-            return Err(Error::Input(checked.diagnostics));
-        };
+        let application = Launchable::new(published, self.windlass.drivers())?;
         let before = given(&snapshot);
         let mut parameters = before.clone();
         parameters.extend(input.parameters.clone());
-        let can_reconfigure = match &role {
+        let can_reconfigure = match &application.role {
             Role::Application(application) => application.reconfiguration.is_some(),
             // A factory needs no script for this: the calls of its applications read its configuration.
             Role::Factory(_) => true,
@@ -241,14 +234,13 @@ impl<'w> Launcher<'w> {
         }
         let inputs = Inputs {
             name,
-            published,
             environment: &from.environment,
             location: location_of(&snapshot),
             owner: snapshot.assembly.owner.clone(),
             parameters: &parameters,
             open: &input.open,
         };
-        let (desired, warnings) = desired(&checked, &role, &inputs, self.windlass.drivers())?;
+        let (desired, warnings) = desired(&application, &inputs)?;
         // An instance is never re-created.
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }

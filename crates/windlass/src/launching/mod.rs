@@ -24,7 +24,7 @@ mod title;
 
 pub use commands::{CalledCommandView, CommandView, CommandsView};
 pub(crate) use commands::{called, commands};
-pub(crate) use desired::{Inputs, desired};
+pub(crate) use desired::{Inputs, Launchable, desired};
 pub(crate) use discovery::{Decision, Known, described, name_base};
 pub use discovery::{DiscoveryView, FoundView};
 pub use error::LaunchError;

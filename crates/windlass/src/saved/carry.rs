@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::Package;
@@ -95,7 +96,7 @@ impl Windlass {
         &self,
         assembly: AssemblyName,
         intent: Intent,
-        packages: &[Package],
+        packages: &[Arc<Package>],
     ) -> Result<SavedPlan, Error> {
         let base = self.base(&assembly).await?;
         let (made, packages) = (self.now(), packages_of(packages));

@@ -9,6 +9,7 @@ mod error;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -228,7 +229,7 @@ impl SavedPlan {
     }
 
     /// Lists the packages that have changed.
-    fn moved_packages(&self, packages: &[Package]) -> Vec<String> {
+    fn moved_packages(&self, packages: &[Arc<Package>]) -> Vec<String> {
         let packages = packages_of(packages);
         let names: BTreeSet<&DescriptorName> = self.packages.keys().chain(packages.keys()).collect();
         let changed = names.into_iter().filter(|name| self.packages.get(*name) != packages.get(*name));
@@ -262,7 +263,7 @@ impl SavedPlan {
 /// Maximum number of changed elements or processes that are named; the rest is counted.
 const NAMED: usize = 3;
 
-fn packages_of(packages: &[Package]) -> BTreeMap<DescriptorName, PackageDigest> {
+fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {
     packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
 }
 

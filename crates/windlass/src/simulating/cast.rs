@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_cron::CronExpression;
 use windlass_driver::{Input, Location, Package, Registry};
-use windlass_manifest::{Checked, Published, Role, check, check_pairs, codes as manifest_codes, short_name};
+use windlass_manifest::{Published, Role, check, check_pairs, codes as manifest_codes, short_name};
 use windlass_model::assembly::ElementKind;
 use windlass_model::resolve::{Answer, Lookup, Output, Resolver};
 use windlass_model::{AssemblyName, Element, ElementName, InstanceId, PropertyName, Transition};
@@ -20,7 +20,7 @@ use windlass_update_ops::Shape;
 use super::codes;
 use crate::applications::{PublishedApplication, RoleKind, files_of, stem, unpublished};
 use crate::error::Error;
-use crate::launching::{Inputs, desired};
+use crate::launching::{Inputs, Launchable, desired};
 use crate::open::Windlass;
 
 /// A manifest of a simulation: a file, perhaps with the title by which other manifests name it.
@@ -135,23 +135,21 @@ impl Cast {
             read.push((published, file.title.is_some()));
         }
         let all = titled(read);
-        let checked: Vec<Checked<'_>> = all.iter().map(|one| check(&one.manifest)).collect();
-        let roles: Vec<Role> = checked.iter().filter_map(|checked| checked.role.clone()).collect();
-        refuse_strangers(&all, &roles)?;
+        let read = all.iter().map(|one| Launchable::new(one, windlass.drivers()));
+        let applications = read.collect::<Result<Vec<Launchable<'_>>, Error>>()?;
+        refuse_strangers(&applications)?;
         let mut cast = Self {
             titles: Vec::new(),
             factories: Vec::new(),
             location: Arc::new(input.location),
             has_scripts: scripts.is_some(),
         };
-        let parameters = distributed(input.parameters, &checked)?;
-        let parts = all.iter().zip(&checked).zip(&roles).zip(parameters);
+        let parameters = distributed(input.parameters, &applications)?;
         let mut compiled = Vec::new();
-        for (((published, checked), role), parameters) in parts {
-            let one =
-                compile(windlass.drivers(), published, (checked, role), &cast.location.name, &parameters)?;
+        for (application, parameters) in applications.iter().zip(parameters) {
+            let one = compile(application, &cast.location.name, &parameters)?;
             warnings.extend(one.1);
-            compiled.push((published.clone(), role.clone(), parameters, one.0));
+            compiled.push((application.published.clone(), application.role.clone(), parameters, one.0));
         }
         cast.fill(compiled);
         if !cast.has_scripts {
@@ -206,9 +204,8 @@ impl Title {
     ) -> Result<Values, Error> {
         let mut parameters = self.parameters.clone();
         parameters.extend(values.clone());
-        let checked = check(&self.published.manifest);
-        let Some(role) = checked.role.clone() else { return Err(Error::Input(checked.diagnostics)) };
-        let (compiled, _) = compile(drivers, &self.published, (&checked, &role), location, &parameters)?;
+        let application = Launchable::new(&self.published, drivers)?;
+        let (compiled, _) = compile(&application, location, &parameters)?;
         Ok(Values { properties: compiled.properties, parameters })
     }
 }
@@ -233,11 +230,14 @@ fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> 
 }
 
 /// Refuses manifests without their counterparts, and titles that are given twice.
-fn refuse_strangers(all: &[PublishedApplication], roles: &[Role]) -> Result<(), Error> {
-    let published: Vec<Published<'_>> = all
+fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
+    let published: Vec<Published<'_>> = applications
         .iter()
-        .zip(roles)
-        .map(|(one, role)| Published { title: &one.title, manifest: &one.manifest, role })
+        .map(|Launchable { published: one, role, .. }| Published {
+            title: &one.title,
+            manifest: &one.manifest,
+            role,
+        })
         .collect();
     let mut problems = Diagnostics::new();
     for said in &check_pairs(&published) {
@@ -254,7 +254,7 @@ fn refuse_strangers(all: &[PublishedApplication], roles: &[Role]) -> Result<(), 
         }
     }
     let mut seen = BTreeMap::new();
-    for one in all {
+    for Launchable { published: one, .. } in applications {
         if seen.insert(&one.name, one).is_some() {
             let message = format!("there are two manifests with the title `{}`", one.title);
             let place = one.manifest.source.place(one.manifest.span);
@@ -265,7 +265,7 @@ fn refuse_strangers(all: &[PublishedApplication], roles: &[Role]) -> Result<(), 
             );
         }
     }
-    if !roles.iter().any(|role| matches!(role, Role::Application(_))) {
+    if !applications.iter().any(|one| matches!(one.role, Role::Application(_))) {
         let message = "there is no manifest of an application, so there is nothing to launch";
         problems.push(Diagnostic::error(codes::BAD_CAST, message).help("add the manifest of an application"));
     }
@@ -275,15 +275,15 @@ fn refuse_strangers(all: &[PublishedApplication], roles: &[Role]) -> Result<(), 
 /// Gives each manifest the parameters whose pins it exposes.
 fn distributed(
     parameters: &BTreeMap<String, Value>,
-    checked: &[Checked<'_>],
+    applications: &[Launchable<'_>],
 ) -> Result<Vec<BTreeMap<String, Value>>, Error> {
-    let pins = |checked: &Checked<'_>| -> BTreeSet<String> {
-        let settable = checked.visible.pins();
+    let pins = |application: &Launchable<'_>| -> BTreeSet<String> {
+        let settable = application.checked.visible.pins();
         let settable = settable
             .filter(|(_, pin)| pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some()));
         settable.map(|(id, _)| id.to_string()).collect()
     };
-    let pins: Vec<BTreeSet<String>> = checked.iter().map(pins).collect();
+    let pins: Vec<BTreeSet<String>> = applications.iter().map(pins).collect();
     let all: BTreeSet<&str> = pins.iter().flatten().map(String::as_str).collect();
     let unknown = parameters.keys().filter(|name| !all.contains(name.as_str()));
     let unknown: Vec<Diagnostic> = unknown
@@ -308,27 +308,24 @@ fn distributed(
 
 /// Compiles a manifest as its launch does.
 fn compile(
-    drivers: &Registry,
-    published: &PublishedApplication,
-    (checked, role): (&Checked<'_>, &Role),
+    application: &Launchable<'_>,
     location: &str,
     parameters: &BTreeMap<String, Value>,
 ) -> Result<(Compiled, Diagnostics), Error> {
     let inputs = Inputs {
-        name: &published.name,
-        published,
+        name: &application.published.name,
         environment: "",
         location,
         owner: None,
         parameters,
         open: &[],
     };
-    let (desired, warnings) = desired(checked, role, &inputs, drivers)?;
+    let (desired, warnings) = desired(application, &inputs)?;
     let secrets = Given(desired.secrets);
     let mut elements = desired.topology.elements().iter();
     let component = elements.find(|element| element.kind == ElementKind::Resource);
     let (Some(component), Some(package)) = (component.cloned(), desired.packages.into_iter().next()) else {
-        return Err(Error::Input(checked.diagnostics.clone()));
+        return Err(Error::Input(application.checked.diagnostics.clone()));
     };
     let mut resolver = Resolver::new(&desired.topology, &secrets);
     let mut properties = BTreeMap::new();
@@ -338,7 +335,7 @@ fn compile(
         }
     }
     let shape = package.shape().clone();
-    Ok((Compiled { package: Arc::new(package), shape, component, properties }, warnings))
+    Ok((Compiled { package, shape, component, properties }, warnings))
 }
 
 /// The secrets of a launch. Nothing is published yet.

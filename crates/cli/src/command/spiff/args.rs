@@ -18,6 +18,12 @@ pub(crate) struct SpiffArgs {
     pub(crate) _errors: ErrorArgs,
 }
 
+impl From<SpiffCommand> for SpiffArgs {
+    fn from(command: SpiffCommand) -> Self {
+        Self { command, _errors: ErrorArgs::default() }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   windlass spiff merge template.yaml values.yaml

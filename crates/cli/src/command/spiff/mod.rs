@@ -12,8 +12,8 @@ use windlass_spiff::syntax::{Place, parse};
 use windlass_spiff::value::{Map, Node, Value};
 use windlass_spiff::{Output, OutputError, Preserve, Session, SpiffError, TraceStep, diff, yaml};
 
-pub(crate) use args::SpiffArgs;
-use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs, SpiffCommand};
+use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs};
+pub(crate) use args::{SpiffArgs, SpiffCommand};
 use inputs::{Inputs, engine};
 use stop::Stop;
 

@@ -466,7 +466,7 @@ impl Sketch {
         let package = package();
         let file = PackageFile { path: "script".to_owned(), executable: true, content: content.into() };
         let package = Package::new(package.name().clone(), package.bindings().clone(), vec![file]);
-        Desired { packages: vec![package], ..self.desired() }
+        Desired { packages: vec![Arc::new(package)], ..self.desired() }
     }
 
     pub(crate) fn desired(&self) -> Desired {
@@ -514,12 +514,12 @@ fn part(name: &str, kind: ElementKind, descriptor: &str) -> Element {
     }
 }
 
-fn package() -> Package {
+fn package() -> Arc<Package> {
     package_of("resource::r::1.0", "puppet", &["Join", "Leave"])
 }
 
 /// Returns a package that binds all transitions and the given operations to one driver.
-pub(crate) fn package_of(name: &str, driver: &str, operations: &[&str]) -> Package {
+pub(crate) fn package_of(name: &str, driver: &str, operations: &[&str]) -> Arc<Package> {
     let binding = Binding {
         driver: driver.parse().expect("valid"),
         infrastructure: vec!["*".to_owned()],
@@ -536,7 +536,7 @@ pub(crate) fn package_of(name: &str, driver: &str, operations: &[&str]) -> Packa
         default: vec![binding],
         ..Bindings::default()
     };
-    Package::new(name.parse().expect("valid"), bindings, Vec::new())
+    Arc::new(Package::new(name.parse().expect("valid"), bindings, Vec::new()))
 }
 
 /// Returns a package without operations whose instances can be searched for.

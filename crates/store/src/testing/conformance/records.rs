@@ -1,14 +1,15 @@
 //! Records: put records are loaded, dropped records are removed, and the history stays.
 
 use windlass_model::record::{CallState, ProcessStatus};
-use windlass_model::{ElementName, ProcessId};
+use windlass_model::{ElementName, ProcessId, Seq};
 
 use super::{Harness, commit, leased, with_assembly};
 use crate::batch::Batch;
+use crate::error::StoreError;
 use crate::testing::samples;
 use crate::testing::samples::{
-    assembly, call, call_id, element, instance, job, name, package, pair, part, process, secret, step, value,
-    version,
+    assembly, call, call_id, element, holder, instance, job, name, package, pair, part, process, secret,
+    step, value, version,
 };
 
 /// One snapshot contains all records that were put for an assembly, and none of other assemblies.
@@ -297,8 +298,40 @@ pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
         for store in [&here, &there, &here] {
             ids.push(store.reserve_process().await.unwrap());
         }
+        let several = there.reserve_processes(3).await.unwrap();
+        assert_eq!(several.len(), 3);
+        ids.extend(several);
+        assert_eq!(here.reserve_processes(0).await.unwrap(), []);
     }
     assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
+}
+
+/// An assembly is created by one batch, unless it exists, another process holds its lease, or the batch breaks a
+/// rule. Nothing holds its lease afterwards.
+pub async fn an_assembly_is_created_once(harness: &impl Harness) {
+    let (here, there) = (harness.open().await, harness.open().await);
+    let new = name("h_bta");
+    let batch =
+        |message: &str| Batch::new().put_assembly(assembly(&new, &[])).event(samples::event(&new, message));
+    let foreign = batch("foreign").put_assembly(assembly(&name("shop"), &[]));
+    let refused = here.create(&new, &holder(1), foreign).await;
+    assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+    assert_eq!(here.assembly(&new).await.unwrap(), None, "nothing of the batch is applied");
+
+    let lease = leased(&*there, "h_bta").await;
+    let held = here.create(&new, &holder(1), batch("held")).await;
+    assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
+    there.release(lease.clone()).await.unwrap();
+
+    assert!(here.create(&new, &holder(1), batch("created")).await.unwrap());
+    assert!(!there.create(&new, &holder(2), batch("again")).await.unwrap());
+    assert_eq!(there.holder(&new).await.unwrap(), None);
+    let told: Vec<_> = there.events(Seq::START, 9).await.unwrap();
+    let told: Vec<&str> = told.iter().map(|event| samples::message(&event.draft)).collect();
+    assert_eq!(told, ["created"]);
+    let next = leased(&*there, "h_bta").await;
+    assert!(next.epoch > lease.epoch);
+    commit(&*there, &next, batch("changed")).await;
 }
 
 /// Assemblies are listed by name, in pages.
