@@ -84,11 +84,11 @@ impl Writer {
         W: FnMut(&Connection) -> Outcome<T> + Send + 'static,
         T: Send + 'static,
     {
-        let (reply, outcome) = oneshot::channel();
+        let (reply, answer) = oneshot::channel();
         let handed_over = self.hand_over(Box::new(Pending { order, result: Err(StoreError::Closed), reply }));
         async {
             handed_over?;
-            outcome.await.unwrap_or(Err(StoreError::Closed))
+            answer.await.map_or(Err(StoreError::Closed), |answer| answer.result)
         }
     }
 
@@ -138,7 +138,15 @@ trait Task: Send {
 struct Pending<W, T> {
     order: Order<W>,
     result: Result<T, StoreError>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    reply: oneshot::Sender<Answer<W, T>>,
+}
+
+/// The answer to an order.
+struct Answer<W, T> {
+    result: Result<T, StoreError>,
+    /// The caller's thread has allocated the work, and frees it: two threads that free and allocate the same
+    /// memory wait for each other.
+    _work: W,
 }
 
 impl<W, T> Task for Pending<W, T>
@@ -167,8 +175,9 @@ where
     }
 
     fn reply(self: Box<Self>, transaction: Result<(), StoreError>) {
+        let answer = Answer { result: transaction.and(self.result), _work: self.order.work };
         // The send fails if the caller has dropped the ticket.
-        let _ = self.reply.send(transaction.and(self.result));
+        let _ = self.reply.send(answer);
     }
 }
 
