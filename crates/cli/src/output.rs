@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Stdout, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
@@ -42,14 +43,29 @@ pub(crate) fn is_closed() -> bool {
     is_gone || CLOSED.load(Ordering::Relaxed)
 }
 
+/// Returns standard output, which removes colours unless it shows them. Only the first call asks the system
+/// whether it does.
+fn stdout() -> AutoStream<Stdout> {
+    static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
+    let stdout = std::io::stdout();
+    let choice = *CHOICE.get_or_init(|| AutoStream::choice(&stdout));
+    AutoStream::new(stdout, choice)
+}
+
 /// Prints a line to standard output.
 pub(crate) fn print_line(line: Arguments<'_>) {
-    note(writeln!(anstream::stdout(), "{}", drawn(&line.to_string())));
+    note(writeln!(stdout(), "{}", drawn(&line.to_string())));
+}
+
+/// Prints lines to standard output at once. Each [`say!`] would be a system call of its own.
+pub(crate) fn print_lines(lines: impl IntoIterator<Item = String>) {
+    let text: String = lines.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect();
+    print(&text);
 }
 
 /// Prints text to standard output, without a further line break.
 pub(crate) fn print(text: &str) {
-    note(anstream::stdout().write_all(drawn(text).as_bytes()));
+    note(stdout().write_all(drawn(text).as_bytes()));
 }
 
 /// Prints a question to standard output. The answer follows it on the same line.

@@ -20,7 +20,7 @@ use crate::args::launch::{
     LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs, RunArgs};
-use crate::output::{BAD, GOOD, STRONG, say, styled, tell};
+use crate::output::{BAD, GOOD, STRONG, print_lines, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -360,12 +360,12 @@ async fn check(args: AppCheckArgs) -> ExitCode {
         print_json(&view);
         return code;
     }
-    for CheckedView { name, result, status, message } in &view.applications {
+    print_lines(view.applications.iter().map(|CheckedView { name, result, status, message }| {
         let style = if ["failed", "dropped"].contains(result) { BAD } else { GOOD };
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
         let message = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
-        say!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result));
-    }
+        format!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result))
+    }));
     code
 }
 
@@ -386,11 +386,11 @@ async fn discover(args: DiscoverArgs) -> ExitCode {
         print_json(&view);
         return code;
     }
-    for found in &view.found {
+    print_lines(view.found.iter().map(|found| {
         let name = found.name.as_ref().map(|name| format!(", application `{name}`")).unwrap_or_default();
         let problem = found.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
-        say!("{} {}{name}{problem}", styled(STRONG, format!("{}:", found.natural_id)), found.result);
-    }
+        format!("{} {}{name}{problem}", styled(STRONG, format!("{}:", found.natural_id)), found.result)
+    }));
     code
 }
 

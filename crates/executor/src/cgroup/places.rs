@@ -1,12 +1,15 @@
 //! Finds the folders where groups can be created on this host.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
 use crate::cgroup::controller::Controller;
+
+/// The file of a group of version 2 that ends all its processes.
+const KILL: &str = "cgroup.kill";
 
 /// A folder for groups in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,28 +43,31 @@ impl Places {
         of_version_2.chain(found.of_version_1.values()).for_each(|folder| remove_abandoned(folder));
         let mut places = Self::default();
         if let Some(unified) = &found.unified {
-            let place = Place { folder: unified.own.clone(), version: Version::V2 };
-            places.track = works(&place, &[], "cgroup.kill").then_some(place);
+            let own = Place { folder: unified.own.clone(), version: Version::V2 };
+            let writable = own.probe();
+            places.track = writable.contains(KILL).then(|| own.clone());
+            places.add(&own, &writable);
             // A group with processes can't delegate controllers, so the folder is usually the root of the
             // hierarchy.
-            for folder in [&unified.own, &unified.root] {
-                places.add(&Place { folder: folder.clone(), version: Version::V2 });
+            if unified.root != unified.own && places.limit.len() < Controller::ALL.len() {
+                let root = Place { folder: unified.root.clone(), version: Version::V2 };
+                places.add(&root, &root.probe());
             }
         }
         for (controller, folder) in found.of_version_1 {
             let place = Place { folder, version: Version::V1 };
-            if !places.limits(controller) && works(&place, &[], file(controller, Version::V1)) {
+            if !places.limits(controller) && place.probe().contains(file(controller, Version::V1)) {
                 places.limit.insert(controller, place);
             }
         }
         places
     }
 
-    /// Uses a folder of version 2 for all controllers that it supports.
-    fn add(&mut self, place: &Place) {
+    /// Uses a folder of version 2 for the controllers whose limit files are among `writable`.
+    fn add(&mut self, place: &Place, writable: &BTreeSet<&str>) {
         for controller in Controller::ALL {
-            if !self.limits(controller) && works(place, &[controller], file(controller, Version::V2)) {
-                self.limit.insert(controller, place.clone());
+            if writable.contains(file(controller, Version::V2)) {
+                self.limit.entry(controller).or_insert_with(|| place.clone());
             }
         }
     }
@@ -116,23 +122,33 @@ fn remove_abandoned(place: &Path) {
     }
 }
 
-/// Probes whether a group can be created in which a subgroup has this file.
-fn works(place: &Place, controllers: &[Controller], file: &str) -> bool {
-    let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
-    let name = name.replace(['(', ')'], "");
-    delegate(&place.folder, controllers);
-    let outer = place.folder.join(name);
-    let inner = outer.join("job");
-    let made = fs::create_dir(&outer).is_ok() && {
-        delegate(&outer, controllers);
-        fs::create_dir(&inner).is_ok()
-    };
-    let entrance = inner.join(if place.version == Version::V1 { "tasks" } else { "cgroup.procs" });
-    let writable = |path: &Path| fs::File::options().write(true).open(path).is_ok();
-    let works = made && writable(&inner.join(file)) && writable(&entrance);
-    let _not_made = fs::remove_dir(inner).and_then(|()| fs::remove_dir(&outer));
-    let _or_so = fs::remove_dir(outer);
-    works
+impl Place {
+    /// Creates a group and a subgroup for a moment, and returns the names of the subgroup's files that this
+    /// process may write. Returns none if no process can be put into the subgroup.
+    fn probe(&self) -> BTreeSet<&'static str> {
+        let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
+        let outer = self.folder.join(name.replace(['(', ')'], ""));
+        let inner = outer.join("job");
+        let (entrance, controllers): (_, &[Controller]) = match self.version {
+            Version::V1 => ("tasks", &[]),
+            Version::V2 => ("cgroup.procs", &Controller::ALL),
+        };
+        delegate(&self.folder, controllers);
+        let mut writable = BTreeSet::new();
+        if fs::create_dir(&outer).is_ok() {
+            delegate(&outer, controllers);
+            if fs::create_dir(&inner).is_ok() {
+                let is_writable = |file: &str| fs::File::options().write(true).open(inner.join(file)).is_ok();
+                if is_writable(entrance) {
+                    let limits = Controller::ALL.map(|controller| file(controller, self.version));
+                    writable = limits.into_iter().chain([KILL]).filter(|file| is_writable(file)).collect();
+                }
+                let _removed = fs::remove_dir(&inner);
+            }
+            let _removed = fs::remove_dir(&outer);
+        }
+        writable
+    }
 }
 
 /// The mounted hierarchies, with this process's group in each.
