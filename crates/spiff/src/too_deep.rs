@@ -34,3 +34,39 @@ fn is_near_first() -> bool {
         begin.abs_diff(here) < NEAR
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    /// Recurses with 16 KiB of stack for each level.
+    fn descend(levels: usize) -> usize {
+        with_stack(|| {
+            let frame = black_box([1_u8; 16 * 1024]);
+            if levels == 0 { 0 } else { usize::from(frame[levels]) + descend(levels - 1) }
+        })
+    }
+
+    /// Makes the first step of a thread 128 KiB below its caller.
+    #[inline(never)]
+    fn begin_below() -> usize {
+        let frame = black_box([1_u8; 128 * 1024]);
+        descend(usize::from(frame[7]))
+    }
+
+    fn on_a_small_stack(work: fn() -> usize) -> usize {
+        std::thread::Builder::new().stack_size(512 * 1024).spawn(work).unwrap().join().unwrap()
+    }
+
+    #[test]
+    fn a_small_stack_grows() {
+        assert_eq!(on_a_small_stack(|| descend(1_000)), 1_000);
+    }
+
+    #[test]
+    fn a_first_step_that_was_lower_does_not_matter() {
+        assert_eq!(on_a_small_stack(|| begin_below() + descend(1_000)), 1_001);
+    }
+}
