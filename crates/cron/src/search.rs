@@ -77,9 +77,9 @@ fn first_bit(bits: u64, from: i8) -> Option<i8> {
 /// A month of a year.
 #[derive(Clone, Copy)]
 struct Month {
-    /// The number of its days.
+    /// The number of days in the month.
     length: i8,
-    /// The weekday of its first day: 0 is Sunday.
+    /// The weekday of the first day: 0 is Sunday.
     weekday: i8,
 }
 
@@ -91,8 +91,8 @@ impl Month {
             Days::Every => return all,
             Days::OfMonth(_) => return values & all,
             Days::OfWeek(_) => {
-                // Bit 0 of `week` is Sunday. Six such weeks are shifted so that they begin with the weekday
-                // of the first day.
+                // Bit 0 of `week` is Sunday. Six copies of the week are shifted so that they begin with the
+                // weekday of the first day of the month.
                 let week = values >> 1;
                 let weeks = (0..6).fold(0, |weeks, n| weeks | week << (7 * n));
                 return weeks >> self.weekday << 1 & all;
