@@ -34,7 +34,8 @@ impl<W, R> PlanBuilder<W, R> {
         Self { steps: Steps::with_capacity(steps, waits), reasons: Vec::with_capacity(waits) }
     }
 
-    /// Adds a step. If several steps could be next in the order, the earliest added step gets the lowest number.
+    /// Adds a step. If several steps could be next in the order, the earliest added step gets the lowest
+    /// number.
     pub fn step(&mut self, work: W) -> Draft {
         self.steps.add_node(Task::Work(work)).into()
     }

@@ -22,8 +22,8 @@ use crate::spelling::{Spellings, spell};
 /// - escaped as in URLs;
 /// - in base64 of both alphabets, alone and as part of a longer text.
 ///
-/// A line break at the end of a value is not part of the value. Values of fewer than 4 bytes are **not** masked,
-/// since they would match everywhere: see [`too_short`](Self::too_short).
+/// A line break at the end of a value is not part of the value. Values of fewer than 4 bytes are **not**
+/// masked, since they would match everywhere: see [`too_short`](Self::too_short).
 ///
 /// Masking takes time linear in the text, for any number of values. A redactor is cheap to clone.
 ///
@@ -175,8 +175,8 @@ pub struct RedactedStream {
 }
 
 impl RedactedStream {
-    /// Takes a chunk, and returns masked bytes: all that were read and not yet returned, except the last bytes
-    /// that may be the start of a secret.
+    /// Takes a chunk, and returns masked bytes: all that were read and not yet returned, except the last
+    /// bytes that may be the start of a secret.
     pub fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(chunk);
         for &byte in chunk {
