@@ -163,7 +163,7 @@ fn wrong_count(text: &str, pieces: &[Piece<'_>]) -> CronError {
 }
 
 /// Converts an expression of five fields, as other cron implementations use it, to an expression of Quartz.
-/// Returns none if its days may have another meaning in Quartz.
+/// Returns none if the days of the expression may have another meaning in Quartz.
 fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     let &[minute, hour, day, month, weekday] = pieces else { return None };
     let (day, weekday) = match (day.text, weekday.text) {

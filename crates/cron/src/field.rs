@@ -80,7 +80,7 @@ impl Field {
         }
     }
 
-    /// Returns the English name of a value, if it has one.
+    /// Returns the English name of a value; none if the value has no name.
     pub(crate) fn name_of(self, value: u16) -> Option<&'static str> {
         self.names().get(usize::from(value.checked_sub(*self.range().start())?)).copied()
     }

@@ -58,7 +58,7 @@ impl CronExpression {
         None
     }
 
-    /// Returns the selected days of a month as bits; none if its year or month is not selected.
+    /// Returns the selected days of a month as bits; none if the year or the month is not selected.
     fn days_of(&self, year: i16, month: i8) -> u64 {
         let is_selected = self.values.months >> month & 1 == 1
             && u16::try_from(year).is_ok_and(|year| self.values.years.binary_search(&year).is_ok());
@@ -84,7 +84,7 @@ struct Month {
 }
 
 impl Month {
-    /// Returns the days that a rule selects. `values` are the days of the month or of the week that it names.
+    /// Returns the days that a rule selects. `values` are the days of the month or of the week in the rule.
     fn days(self, rule: &Days, values: u64) -> u64 {
         let all = (1 << (self.length + 1)) - 2;
         let day = match *rule {

@@ -40,7 +40,7 @@ impl<W, R> PlanBuilder<W, R> {
         self.steps.add_node(Task::Work(work)).into()
     }
 
-    /// Adds a barrier. The label states the condition that holds after it.
+    /// Adds a barrier. The label states the condition that holds after the barrier.
     pub fn barrier(&mut self, label: impl Into<String>) -> Draft {
         self.steps.add_node(Task::Barrier(label.into())).into()
     }
@@ -67,7 +67,7 @@ impl<W, R> PlanBuilder<W, R> {
         self.steps.node_indices().map(|node| (node.into(), &self.steps[node]))
     }
 
-    /// Returns all added waits: the waiting step, and the step that it waits for.
+    /// Returns all added waits, each as the waiting step and the awaited step.
     pub fn waits(&self) -> impl Iterator<Item = (Draft, Draft)> + Clone {
         self.steps.edge_references().map(|edge| (edge.target().into(), edge.source().into()))
     }

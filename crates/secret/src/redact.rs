@@ -17,7 +17,7 @@ use crate::spelling::{Spellings, spell};
 /// Every byte that belongs to an occurrence of a value is masked, and each run of such bytes becomes `***`.
 /// So values that overlap or contain one another leave no remainder. A value is found in these spellings:
 ///
-/// - as it is, and each of its lines (from 8 bytes);
+/// - unchanged, as a whole or as one of its lines (from 8 bytes);
 /// - escaped as in JSON and YAML, also with all non-ASCII characters escaped;
 /// - escaped as in URLs;
 /// - in base64 of both alphabets, alone and as part of a longer text.

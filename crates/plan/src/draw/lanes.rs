@@ -50,7 +50,7 @@ pub(super) struct Arranged {
 struct Block {
     lanes: Vec<usize>,
     frames: Vec<usize>,
-    /// The upper and lower edge in each column that it occupies.
+    /// The upper and lower edge of the unit, in each column that the unit occupies.
     spans: BTreeMap<usize, (i64, i64)>,
 }
 
