@@ -108,8 +108,8 @@ fn class(shape: Shape, tone: Option<Tone>) -> String {
     }
 }
 
-/// Writes the names of edges, each in the middle of the edge's first part. If many edges from one node have the same
-/// name, only the middle one of these edges shows the name.
+/// Writes the names of edges, each in the middle of the edge's first part. If many edges from one node have
+/// the same name, only the middle one of these edges shows the name.
 fn names(drawing: &Drawing, layout: &Layout, out: &mut String) {
     const FEW: usize = 3;
     let mut bundles: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
