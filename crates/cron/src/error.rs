@@ -25,8 +25,8 @@ impl CronError {
         self
     }
 
-    /// Returns the place in the expression, in bytes. It is empty where something is missing, and lies on
-    /// character boundaries.
+    /// Returns the place of the error in the expression, as a range of bytes. The range is empty where
+    /// something is missing, and begins and ends on character boundaries.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
@@ -36,7 +36,7 @@ impl CronError {
         &self.problem
     }
 
-    /// Returns the remedy as a lower-case fragment, if it is known.
+    /// Returns the remedy as a lower-case fragment; none if no remedy is known.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -60,13 +60,13 @@ pub enum CronProblem {
         /// The number of fields.
         found: usize,
     },
-    /// A nickname of other crons, such as `@daily`.
+    /// A nickname that other cron implementations read, such as `@daily`.
     #[error("`{0}` is no Quartz expression")]
     Nickname(String),
     /// An element of a list is empty.
     #[error("an element of the list is empty")]
     EmptyElement,
-    /// A text is no value of its field.
+    /// A text is not a valid value of its field.
     #[error("`{text}` is no {field}")]
     NoValue {
         /// The field.
@@ -103,10 +103,10 @@ pub enum CronProblem {
         /// The last year.
         last: u16,
     },
-    /// `?` in a field that is not a field of days.
+    /// `?` stands in a field other than the two fields of days.
     #[error("`?` is permitted for the day of the month and the day of the week only, not for the {0}")]
     QuestionMark(Field),
-    /// Both fields of days are given, or both are `?`.
+    /// Both fields of days contain a value, or both are `?`. Exactly one of them must be `?`.
     #[error("exactly one of day of the month and day of the week must be `?`")]
     DayFields,
     /// A form that selects one day, such as `L`, is an element of a list.

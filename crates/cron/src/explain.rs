@@ -74,7 +74,7 @@ impl CronExpression {
 }
 
 impl Part {
-    /// Returns the value of a part that covers only one value.
+    /// Returns the value of a part that covers only one value; none for any other part.
     fn value(self) -> Option<u16> {
         match self {
             Self { extent: Extent::Single(value), step: None } => Some(value),
@@ -148,7 +148,7 @@ fn years(parts: &[Part]) -> String {
     }
 }
 
-/// Describes the parts with the field's name before them: `minutes 10 and 44`, `minute 5`.
+/// Describes the selected values of a field after the field's name: `minutes 10 and 44`, `minute 5`.
 fn counted(field: Field, parts: &[Part]) -> String {
     let noun = if field == Field::DayOfMonth { "day".to_owned() } else { field.to_string() };
     match *parts {
@@ -159,8 +159,8 @@ fn counted(field: Field, parts: &[Part]) -> String {
     }
 }
 
-/// Lists the selected values: `Monday, Wednesday and Friday`, `9 to 17 and 20`. A part with a step is shown
-/// as the values that it selects.
+/// Lists the selected values of a field: `Monday, Wednesday and Friday`, `9 to 17 and 20`. A part with a
+/// step is shown as the values that it selects, except in the field of years.
 fn listed(field: Field, parts: &[Part]) -> String {
     let mut words = vec![];
     for part in parts {
@@ -189,7 +189,7 @@ fn listed(field: Field, parts: &[Part]) -> String {
     joined(&words)
 }
 
-/// Returns all values, sorted.
+/// Returns the words of all values that the parts of a field select, sorted and without repetitions.
 fn all(field: Field, parts: &[Part]) -> Vec<String> {
     let mut values: Vec<u16> = parts.iter().flat_map(|part| part.values(field)).collect();
     values.sort_unstable();

@@ -22,8 +22,8 @@ use crate::part::{Days, Listed, Part};
 /// the week may also be `6L` or `FRIL` (the last Friday), `6#3` or `FRI#3` (the third Friday), and `L`
 /// (Saturday).
 ///
-/// Displayed in a canonical form that parses to an equal expression: names in place of the numbers of months
-/// and days of the week, and no `*` for the year.
+/// An expression is displayed in a canonical form, which parses to an equal expression. The form contains
+/// names in place of the numbers of months and days of the week, and no `*` for the year.
 ///
 /// ```
 /// use windlass_cron::CronExpression;
@@ -44,10 +44,10 @@ pub struct CronExpression {
     pub(crate) values: Values,
 }
 
-/// The values of the fields, as sets.
+/// The selected values of each field, as sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Values {
-    /// Bit `n` stands for second `n`. The other sets of bits are encoded likewise.
+    /// The seconds: bit `n` stands for second `n`. The other sets of bits are encoded in the same way.
     pub(crate) seconds: u64,
     pub(crate) minutes: u64,
     pub(crate) hours: u64,
@@ -162,8 +162,8 @@ fn wrong_count(text: &str, pieces: &[Piece<'_>]) -> CronError {
     CronError::new(span, CronProblem::FieldCount { found }).help_with(help)
 }
 
-/// Converts an expression of five fields, as other crons use it. Returns none if its days may have another
-/// meaning in Quartz.
+/// Converts an expression of five fields, as other cron implementations use it, to an expression of Quartz.
+/// Returns none if the days of the expression may have another meaning in Quartz.
 fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     let &[minute, hour, day, month, weekday] = pieces else { return None };
     let (day, weekday) = match (day.text, weekday.text) {

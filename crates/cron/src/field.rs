@@ -3,23 +3,23 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// A field of an expression, in the order in which they are written.
+/// A field of an expression. The variants are in the order in which the fields are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// 0 to 59.
+    /// The second, 0 to 59.
     Second,
-    /// 0 to 59.
+    /// The minute, 0 to 59.
     Minute,
-    /// 0 to 23.
+    /// The hour, 0 to 23.
     Hour,
-    /// 1 to 31.
+    /// The day of the month, 1 to 31.
     DayOfMonth,
-    /// 1 to 12, or JAN to DEC.
+    /// The month, 1 to 12, or JAN to DEC.
     Month,
-    /// 1 to 7, or SUN to SAT: 1 is Sunday.
+    /// The day of the week, 1 to 7, or SUN to SAT: 1 is Sunday.
     DayOfWeek,
-    /// 1970 to 2199. Only this field may be left out. As in Quartz, other years up to 9999 are accepted, but
-    /// nothing fires in them.
+    /// The year, 1970 to 2199. Only this field may be left out. As in Quartz, other years up to 9999 are
+    /// accepted, but no expression fires in them.
     Year,
 }
 
@@ -70,8 +70,8 @@ impl Field {
         }
     }
 
-    /// Returns the English names of the values, in order, if the values have names. The first three letters
-    /// are the name in an expression.
+    /// Returns the English names of the values in order, or an empty list if the values have no names. An
+    /// expression contains the first three letters of a name.
     pub(crate) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Month => &MONTHS,
@@ -80,7 +80,7 @@ impl Field {
         }
     }
 
-    /// Returns the English name of a value, if it has one.
+    /// Returns the English name of a value; none if the value has no name.
     pub(crate) fn name_of(self, value: u16) -> Option<&'static str> {
         self.names().get(usize::from(value.checked_sub(*self.range().start())?)).copied()
     }

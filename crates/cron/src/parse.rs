@@ -26,7 +26,7 @@ impl<'t> Piece<'t> {
             .map(move |text| Piece { text, start: self.start + (text.as_ptr().addr() - top) })
     }
 
-    /// Splits at the first occurrence of a character, which is part of neither piece.
+    /// Splits at the first occurrence of a character. Neither piece contains this occurrence.
     fn split_once(self, separator: char) -> Option<(Piece<'t>, Piece<'t>)> {
         let (before, after) = self.text.split_once(separator)?;
         let at = self.start + before.len() + separator.len_utf8();
@@ -71,7 +71,7 @@ fn part(field: Field, piece: Piece<'_>) -> Result<Part, CronError> {
         },
     };
     let step = match (extent, step) {
-        // Quartz reads `5/0` as `5`.
+        // As in Quartz, `5/0` means `5`. A step of 0 after `*` or a range is an error.
         (Extent::Single(_), Some((_, 0))) => None,
         (_, Some((piece, 0))) => return Err(step_range(field, piece)),
         (Extent::Single(_), Some((_, step))) => Some(step),
@@ -116,7 +116,7 @@ fn value(field: Field, piece: Piece<'_>) -> Result<u16, CronError> {
     }
 }
 
-/// Returns the remedy for a number that other crons allow.
+/// Returns the remedy for a number that only other cron implementations allow, such as 0 for Sunday.
 fn range_help(field: Field, text: &str) -> Option<String> {
     match (field, text) {
         (Field::DayOfWeek, "0") => Some("Sunday is 1 or `SUN`".to_owned()),
@@ -143,7 +143,8 @@ fn no_value(field: Field, piece: Piece<'_>) -> CronError {
     piece.fails(CronProblem::NoValue { field, text: text.to_owned() }).help_with(help)
 }
 
-/// Returns the name that is nearest in spelling. The text may be a long name, such as `monday`.
+/// Returns the advice to write the valid name that is nearest to a misspelt one. The text may be a long name,
+/// such as `monday`.
 fn nearest(field: Field, text: &str) -> Option<String> {
     let distance = |name: &str| {
         let (name, text) = (name.to_ascii_lowercase(), text.to_ascii_lowercase());

@@ -12,7 +12,7 @@ pub(crate) struct Part {
     pub(crate) step: Option<u16>,
 }
 
-/// The values that a part covers before its step.
+/// The values that a part covers. The step of the part selects some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// All values: `*`.
@@ -24,7 +24,7 @@ pub(crate) enum Extent {
 }
 
 impl Part {
-    /// Covers all values.
+    /// The part that covers all values.
     pub(crate) const EVERY: Self = Self { extent: Extent::Every, step: None };
 
     pub(crate) fn single(value: u16) -> Self {
@@ -62,9 +62,9 @@ pub(crate) enum Days {
     NearestWeekday(u16),
     /// These days of the week.
     OfWeek(Vec<Part>),
-    /// The last such day of the week in the month.
+    /// The last occurrence of this day of the week in the month.
     LastOfWeek(u16),
-    /// The nth such day of the week in the month.
+    /// The nth occurrence of this day of the week in the month.
     NthOfWeek { day: u16, nth: u16 },
 }
 

@@ -58,7 +58,7 @@ impl CronExpression {
         None
     }
 
-    /// Returns the selected days of a month as bits; none if its year or month is not selected.
+    /// Returns the selected days of a month as bits; none if the year or the month is not selected.
     fn days_of(&self, year: i16, month: i8) -> u64 {
         let is_selected = self.values.months >> month & 1 == 1
             && u16::try_from(year).is_ok_and(|year| self.values.years.binary_search(&year).is_ok());
@@ -77,22 +77,22 @@ fn first_bit(bits: u64, from: i8) -> Option<i8> {
 /// A month of a year.
 #[derive(Clone, Copy)]
 struct Month {
-    /// The number of its days.
+    /// The number of days in the month.
     length: i8,
-    /// The weekday of its first day: 0 is Sunday.
+    /// The weekday of the first day: 0 is Sunday.
     weekday: i8,
 }
 
 impl Month {
-    /// Returns the days that a rule selects. `values` are the days of the month or of the week that it names.
+    /// Returns the days that a rule selects. `values` are the days of the month or of the week in the rule.
     fn days(self, rule: &Days, values: u64) -> u64 {
         let all = (1 << (self.length + 1)) - 2;
         let day = match *rule {
             Days::Every => return all,
             Days::OfMonth(_) => return values & all,
             Days::OfWeek(_) => {
-                // Bit 0 of `week` is Sunday. Six such weeks are shifted so that they begin with the weekday
-                // of the first day.
+                // Bit 0 of `week` is Sunday. Six copies of the week are shifted so that they begin with the
+                // weekday of the first day of the month.
                 let week = values >> 1;
                 let weeks = (0..6).fold(0, |weeks, n| weeks | week << (7 * n));
                 return weeks >> self.weekday << 1 & all;

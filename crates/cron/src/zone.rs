@@ -42,7 +42,7 @@ impl Zone {
     /// twice, the first occurrence is returned.
     ///
     /// # Errors
-    /// When the text is neither, or the time is outside of the years -9999 to 9999.
+    /// The text has neither form, or the time is outside of the years -9999 to 9999.
     pub fn time(&self, text: &str) -> Result<SystemTime, TimeError> {
         let local = || Some(text.parse::<DateTime>().ok()?.to_zoned(self.0.clone()).ok()?.timestamp());
         let time = text.parse::<Timestamp>().ok().or_else(local);

@@ -34,12 +34,13 @@ impl<W, R> PlanBuilder<W, R> {
         Self { steps: Steps::with_capacity(steps, waits), reasons: Vec::with_capacity(waits) }
     }
 
-    /// Adds a step. If several steps could be next, the one that was added first gets the lower number.
+    /// Adds a step. If several steps could be next in the order, the earliest added step gets the lowest
+    /// number.
     pub fn step(&mut self, work: W) -> Draft {
         self.steps.add_node(Task::Work(work)).into()
     }
 
-    /// Adds a barrier. The label states the condition that holds after it.
+    /// Adds a barrier. The label states the condition that holds after the barrier.
     pub fn barrier(&mut self, label: impl Into<String>) -> Draft {
         self.steps.add_node(Task::Barrier(label.into())).into()
     }
@@ -66,7 +67,7 @@ impl<W, R> PlanBuilder<W, R> {
         self.steps.node_indices().map(|node| (node.into(), &self.steps[node]))
     }
 
-    /// Returns all added waits: the waiting step, and the step that it waits for.
+    /// Returns all added waits, each as the waiting step and the awaited step.
     pub fn waits(&self) -> impl Iterator<Item = (Draft, Draft)> + Clone {
         self.steps.edge_references().map(|edge| (edge.target().into(), edge.source().into()))
     }

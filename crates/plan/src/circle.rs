@@ -22,9 +22,9 @@ pub struct Cycle<W, R> {
 /// An edge of a cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CycleEdge<W, R> {
-    /// The waiting step.
+    /// The step that waits.
     pub step: Task<W>,
-    /// The step that it waits for.
+    /// The awaited step.
     pub on: Task<W>,
     /// The reason of the wait.
     pub reason: R,

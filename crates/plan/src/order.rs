@@ -1,5 +1,5 @@
 //! The order of the steps, by Kahn's algorithm. Of the steps that wait for no remaining step, the earliest
-//! added comes first.
+//! added step comes first.
 //!
 //! [`petgraph::algo::toposort`] is depth first, so the number of a step would depend on unrelated steps. That
 //! would confuse people, who read these numbers. `toposort` also visits each step three times, in an order in
@@ -69,8 +69,8 @@ pub(crate) fn plan<W, R>(
     Plan { steps, links, reasons, order }
 }
 
-/// Returns the waits of a step, by number. Of several waits for one step, the strongest kind is kept, with
-/// its first reason.
+/// Returns the waits of a step, by the number of the awaited step. Of several waits for one step, the
+/// strongest kind is kept, with the first reason of that kind.
 fn links_of<W>(steps: &Steps<W>, step: NodeIndex, numbers: &[StepNumber]) -> Vec<Link> {
     let mut waits: Vec<_> = steps.edges_directed(step, Incoming).collect();
     waits.sort_unstable_by_key(|edge| {

@@ -31,7 +31,7 @@ pub struct Plan<W, R> {
 #[derive(Debug, Clone)]
 pub(crate) struct Entry<W> {
     pub(crate) task: Task<W>,
-    /// The range of its waits in [`Plan::links`].
+    /// The range of the step's waits in [`Plan::links`].
     pub(crate) waits: Range<u32>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Entry<W> {
 pub(crate) struct Link {
     pub(crate) on: StepNumber,
     pub(crate) kind: WaitKind,
-    /// The index of its reason in [`Plan::reasons`].
+    /// The index of the wait's reason in [`Plan::reasons`].
     pub(crate) reason: u32,
 }
 
@@ -70,8 +70,8 @@ impl fmt::Display for StepNumber {
 /// The task of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task<W> {
-    /// No work. A barrier reduces the number of waits: many steps wait for it instead of for each of many
-    /// other steps. The label states the condition that holds after it.
+    /// No work. A barrier reduces the number of waits: many steps wait for one barrier instead of for each of
+    /// many other steps. The label states the condition that holds after the barrier.
     Barrier(String),
     /// Work that the executor of the plan does.
     Work(W),
@@ -101,35 +101,35 @@ impl<W: fmt::Display> fmt::Display for Task<W> {
     }
 }
 
-/// The condition of a wait.
+/// The condition that ends a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WaitKind {
-    /// The other step has ended, with or without success.
+    /// The awaited step has ended, with or without success.
     After,
-    /// The other step has succeeded.
+    /// The awaited step has succeeded.
     Needs,
 }
 
 /// A step of a plan.
 #[derive(Debug)]
 pub struct Step<'p, W, R> {
-    /// Its number.
+    /// The number of the step.
     pub number: StepNumber,
-    /// Its task.
+    /// The task of the step.
     pub task: &'p Task<W>,
     links: &'p [Link],
     reasons: &'p [R],
 }
 
-/// A wait of a step for another.
+/// A wait of a step for another step.
 #[derive(Debug)]
 pub struct Wait<'p, R> {
-    /// The step that it waits for.
+    /// The awaited step.
     pub on: StepNumber,
-    /// The condition.
+    /// The condition that ends the wait.
     pub kind: WaitKind,
-    /// The reason.
+    /// The reason of the wait.
     pub reason: &'p R,
 }
 
@@ -139,7 +139,7 @@ impl<W, R> Plan<W, R> {
         self.steps.iter().enumerate().map(|(index, entry)| self.view(index, entry))
     }
 
-    /// Returns the step with a number.
+    /// Returns the step with a given number.
     pub fn step(&self, number: StepNumber) -> Option<Step<'_, W, R>> {
         let index = number.index()?;
         Some(self.view(index, self.steps.get(index)?))
@@ -163,7 +163,7 @@ impl<W, R> Plan<W, R> {
 }
 
 impl<'p, W, R> Step<'p, W, R> {
-    /// Returns its waits, the lowest number first.
+    /// Returns the waits of the step, sorted by the number of the awaited step.
     pub fn waits(self) -> impl ExactSizeIterator<Item = Wait<'p, R>> + DoubleEndedIterator + Clone {
         let reasons = self.reasons;
         self.links.iter().map(move |link| {

@@ -114,7 +114,7 @@ struct SavedWait<R> {
     reason: R,
 }
 
-/// An error of a document that is no plan.
+/// The reason why a document is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum SavedError {
     /// The document has another version.

@@ -32,7 +32,7 @@ impl<W, R> Plan<W, R> {
         width.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns for each step the number of working steps on the longest chain that ends with it.
+    /// Returns for each step the number of working steps on the longest chain that ends with the step.
     fn depths(&self) -> Vec<usize> {
         let mut depths = vec![0; self.steps().len()];
         for step in self.order.iter().filter_map(|number| self.step(*number)) {

@@ -53,7 +53,7 @@ impl Why {
     }
 }
 
-/// An edge from a step to one that waits for it.
+/// An edge from a step to a step that waits for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Edge {
     pub(crate) kind: WaitKind,

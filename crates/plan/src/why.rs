@@ -7,15 +7,15 @@ use crate::plan::{Plan, Step, StepNumber, Wait};
 /// One wait of an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
-    /// The distance from the explained step; 1 for its own waits.
+    /// The distance from the explained step: 1 for the waits of that step itself.
     pub depth: usize,
-    /// The waiting step.
+    /// The step that waits.
     pub step: Step<'a, W, R>,
     /// The wait.
     pub wait: Wait<'a, R>,
-    /// The step that it waits for.
+    /// The awaited step.
     pub on: Step<'a, W, R>,
-    /// Whether an earlier entry lists the waits of `on`.
+    /// Whether the waits of `on` are listed already, after an earlier entry.
     pub is_repeated: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Searches many patterns in one pass, and reports after each byte how many bytes may still belong to a
 //! match.
 //!
-//! This is an Aho-Corasick automaton. The crate of that name finds matches as well, but doesn't expose the
-//! depth of its state, which a stream needs. Bytes before that depth can be written at once, so a log is
-//! never delayed by the length of the longest secret.
+//! This is an Aho-Corasick automaton. The crate `aho-corasick` finds matches, too, but does not expose the
+//! depth of its state: the number of last bytes that may be the start of a match. A stream holds back only
+//! these bytes. With that crate, a log would lag by the length of the longest secret.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ struct State {
     suffix: u32,
     /// Number of bytes on the path from the start to this state.
     depth: u32,
-    /// Length of the longest pattern that ends here; 0 if none does.
+    /// Length of the longest pattern that ends in this state; 0 if no pattern does.
     longest: u32,
 }
 
@@ -47,7 +47,7 @@ impl Automaton {
         self.states[at as usize].longest = self.states[at as usize].depth;
     }
 
-    /// Returns the next state, or the index at which its edge is to be inserted.
+    /// Returns the next state for a byte, or the index at which a new edge for that byte is to be inserted.
     fn edge(&self, at: u32, byte: u8) -> Result<u32, usize> {
         let edges = &self.states[at as usize].edges;
         edges.binary_search_by_key(&byte, |&(b, _)| b).map(|found| edges[found].1)
@@ -90,12 +90,12 @@ impl Automaton {
         }
     }
 
-    /// Returns how many of the last bytes may be the start of a pattern.
+    /// Returns, for a state, how many of the last bytes may be the start of a pattern.
     pub(crate) fn depth(&self, at: u32) -> usize {
         self.states[at as usize].depth as usize
     }
 
-    /// Returns the length of the longest pattern that ends here; 0 if none does.
+    /// Returns the length of the longest pattern that ends in a state; 0 if no pattern does.
     pub(crate) fn longest(&self, at: u32) -> usize {
         self.states[at as usize].longest as usize
     }

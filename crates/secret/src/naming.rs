@@ -1,6 +1,6 @@
 //! Names that mark a value as secret.
 
-/// Words in a name that mark its value as secret. Compared without case, `-`, `_` and `.`.
+/// Words in a name that mark its value as secret. The comparison ignores case, `-`, `_` and `.`.
 const SECRET_WORDS: [&str; 8] =
     ["password", "passwd", "passphrase", "secret", "token", "credential", "privatekey", "apikey"];
 

@@ -17,15 +17,15 @@ use crate::spelling::{Spellings, spell};
 /// Every byte that belongs to an occurrence of a value is masked, and each run of such bytes becomes `***`.
 /// So values that overlap or contain one another leave no remainder. A value is found in these spellings:
 ///
-/// - as it is, and each of its lines (from 8 bytes);
+/// - unchanged, as a whole or as one of its lines (from 8 bytes);
 /// - escaped as in JSON and YAML, also with all non-ASCII characters escaped;
 /// - escaped as in URLs;
 /// - in base64 of both alphabets, alone and as part of a longer text.
 ///
-/// A line break at the end of a value is not part of it. Values of fewer than 4 bytes are **not** masked,
-/// since they would match everywhere: see [`too_short`](Self::too_short).
+/// A line break at the end of a value is not part of the value. Values of fewer than 4 bytes are **not**
+/// masked, since they would match everywhere: see [`too_short`](Self::too_short).
 ///
-/// Takes time linear in the text, for any number of values. Cheap to clone.
+/// Masking takes time linear in the text, for any number of values. A redactor is cheap to clone.
 ///
 /// ```
 /// use windlass_secret::Redactor;
@@ -140,7 +140,7 @@ impl Redactor {
     }
 }
 
-/// Writes no values.
+/// Debug output contains no values.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").field("too_short", &self.too_short).finish_non_exhaustive()
@@ -175,7 +175,8 @@ pub struct RedactedStream {
 }
 
 impl RedactedStream {
-    /// Takes a chunk, and returns all bytes that can't belong to a secret any more, masked.
+    /// Takes a chunk, and returns masked bytes: all that were read and not yet returned, except the last
+    /// bytes that may be the start of a secret.
     pub fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(chunk);
         for &byte in chunk {

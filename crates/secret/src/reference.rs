@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// The opaque id of a secret value in the store. Records contain the id instead of the value.
 ///
-/// 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. It is displayed as
+/// An id has 1 to 128 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `-`, `_`, `.`, `:` and `/`. It is displayed as
 /// `secret:<id>`, and represented in JSON data by the marker `{"$secret": "<id>"}`.
 ///
 /// ```
@@ -83,7 +83,7 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// Serialises the id under the name of the type, so that a serializer can recognize it.
+/// Serialises the id as a newtype with the name of this type, so that a serializer can recognize ids.
 impl Serialize for SecretRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct("SecretRef", self.0.as_str())

@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 
 /// A value that must not leak: shown as `***`, wiped when dropped, read only by [`expose`](Self::expose).
 ///
-/// Its specification by example:
+/// This example shows its behaviour:
 ///
 /// ```
 /// use windlass_secret::Sensitive;
@@ -17,14 +17,14 @@ use zeroize::Zeroize;
 /// assert_eq!(password.expose(), "hunter2");
 /// ```
 ///
-/// It can't be serialised, so that no record, log or report contains it by accident:
+/// A `Sensitive` can't be serialised, so that no record, log or report contains it by accident:
 ///
 /// ```compile_fail
 /// let password = windlass_secret::Sensitive::from("hunter2".to_owned());
 /// serde_json::to_string(&password);
 /// ```
 ///
-/// It can't be compared either, since a comparison may reveal how much of a guess is right:
+/// A `Sensitive` can't be compared either, since a comparison may reveal how much of a guess is right:
 ///
 /// ```compile_fail
 /// let password = windlass_secret::Sensitive::from("hunter2".to_owned());

@@ -10,19 +10,19 @@ use zeroize::Zeroizing;
 /// everywhere, and the masks would reveal it.
 pub(crate) const SHORTEST: usize = 4;
 
-/// Minimum length in bytes from which a single line of a multi-line value is masked. Shorter ones, such as
+/// Minimum length in bytes of a line of a multi-line value that is masked on its own. Shorter lines, such as
 /// `data:` in a configuration file, are no secrets.
 const SHORTEST_LINE: usize = 8;
 
-/// Minimum length of masked base64 pieces; a shorter one may be part of any word.
+/// Minimum length of masked base64 pieces. A shorter piece may be part of any word.
 const SHORTEST_BASE64: usize = 6;
 
 /// The patterns that reveal a value.
 pub(crate) type Spellings = Vec<Zeroizing<Vec<u8>>>;
 
-/// Adds the spellings of a value. Returns whether it is long enough to be masked.
+/// Adds the spellings of a value. Returns whether the value is long enough to be masked.
 pub(crate) fn spell(value: &[u8], out: &mut Spellings) -> bool {
-    // A value read from a file ends with a line break that is not printed with it.
+    // A value read from a file often ends with a line break, which programs do not print with the value.
     let value = value.strip_suffix(b"\n").map_or(value, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
     if value.len() < SHORTEST {
         return false;
@@ -93,7 +93,7 @@ fn base64(value: &[u8]) -> Vec<String> {
             let mut shifted = Zeroizing::new(vec![0; before]);
             shifted.extend_from_slice(value);
             let encoded = engine.encode(&*shifted);
-            // The characters, of six bits each, that depend on the value only.
+            // Keep only the characters (six bits each) that no byte beside the value influences.
             let inner = (before * 8).div_ceil(6)..shifted.len() * 8 / 6;
             out.push(encoded[inner].to_owned());
         }

@@ -66,7 +66,7 @@ impl Drawing {
         self.edges.iter().filter(|edge| !edge.name.is_empty()).count() <= MOST_NAMES
     }
 
-    /// Drops the entries of the legend whose sign does not occur.
+    /// Drops the legend's entries for signs that do not occur in the drawing.
     pub fn trim_legend(&mut self) {
         let (nodes, edges) = (&self.nodes, &self.edges);
         self.legend.retain(|(sign, _)| match sign {
@@ -92,16 +92,16 @@ impl Drawing {
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Node {
-    /// Its unique name.
+    /// The unique name of the node.
     pub id: String,
-    /// Its label, of one or more lines.
+    /// The label of the node, of one or more lines.
     pub label: String,
-    /// Its shape.
+    /// The shape of the node.
     pub shape: Shape,
-    /// Its tone; none for a node without a state.
+    /// The tone of the node; none for a node without a state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tone: Option<Tone>,
-    /// The index of its group.
+    /// The index of the node's group in [`Drawing::groups`].
     pub group: Option<usize>,
     /// The details that the HTML page shows on a click: names and values.
     pub details: Vec<(String, String)>,
@@ -121,19 +121,19 @@ pub enum Shape {
     Quiet,
 }
 
-/// An edge, from a node to a node that depends on it.
+/// An edge from a node to another node, which depends on the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edge {
-    /// The index of its start in [`Drawing::nodes`].
+    /// The index of the edge's first node in [`Drawing::nodes`].
     pub from: usize,
-    /// The index of its end in [`Drawing::nodes`].
+    /// The index of the edge's second node in [`Drawing::nodes`].
     pub to: usize,
-    /// Its name, such as that of a relationship; empty for an edge without a name.
+    /// The name of the edge, such as that of a relationship; empty for an edge without a name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Its description.
+    /// The description of the edge.
     pub label: String,
-    /// Its line style.
+    /// The line style of the edge.
     pub line: Line,
 }
 
@@ -150,8 +150,8 @@ pub enum Line {
 /// A group of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// Its label.
+    /// The label of the group.
     pub label: String,
-    /// The index of the group that contains it.
+    /// The index of the group that contains this group; none for an outermost group.
     pub parent: Option<usize>,
 }

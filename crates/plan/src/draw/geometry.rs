@@ -28,13 +28,13 @@ pub struct Layout {
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
-    /// Its left edge.
+    /// The left edge of the rectangle.
     pub x: u32,
-    /// Its upper edge.
+    /// The upper edge of the rectangle.
     pub y: u32,
-    /// Its width.
+    /// The width of the rectangle.
     pub width: u32,
-    /// Its height.
+    /// The height of the rectangle.
     pub height: u32,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Item {
     pub(super) column: usize,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The neighbours in the previous columns. `after` contains those in the following columns.
+    /// The neighbours in the previous columns. `after` contains the neighbours in the following columns.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
     /// The vertical position of the middle, relative to any origin.
@@ -58,7 +58,7 @@ impl Item {
     }
 }
 
-/// Converts a count. No drawing has enough items to overflow.
+/// Converts a count to 32 bits. No drawing has enough items to overflow.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX / 1024)
 }

@@ -22,8 +22,8 @@ pub(crate) fn html(drawing: &Drawing) -> String {
     out
 }
 
-/// Returns the labels and details of the nodes as JSON. It contains no character that could end its HTML
-/// element.
+/// Returns the labels and details of the nodes as JSON. The JSON contains no character that could end the
+/// HTML element around it.
 fn data(drawing: &Drawing) -> String {
     let nodes: Vec<_> = drawing.nodes.iter().map(|node| (&node.label, &node.details)).collect();
     let json = serde_json::to_string(&nodes).expect("labels and details are text");

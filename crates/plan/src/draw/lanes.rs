@@ -28,7 +28,7 @@ pub(super) struct Lanes<'a> {
     children: Vec<Vec<usize>>,
 }
 
-/// A frame: its first and last column, and its upper and lower edge.
+/// A frame: the first and last column, and the upper and lower edge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) first: usize,
@@ -50,7 +50,7 @@ pub(super) struct Arranged {
 struct Block {
     lanes: Vec<usize>,
     frames: Vec<usize>,
-    /// The upper and lower edge in each column that it occupies.
+    /// The upper and lower edge of the unit, in each column that the unit occupies.
     spans: BTreeMap<usize, (i64, i64)>,
 }
 
@@ -79,8 +79,9 @@ impl<'a> Lanes<'a> {
         path
     }
 
-    /// Returns the innermost lane around two lanes, and the parts of it that contain the first and the second
-    /// lane. A part is the innermost lane itself, or a lane directly inside it.
+    /// Returns the innermost lane around two lanes, then two of its parts: the part that contains the first
+    /// lane, and the part that contains the second. A part is that innermost lane itself, or a lane directly
+    /// inside it.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
@@ -207,7 +208,7 @@ fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
                 *sum = (sum.0 + place[other], sum.1 + 1);
             }
         }
-        // Means are in thousandths, so that close ones differ.
+        // Means are integers in thousandths, so that means with a small difference are not equal.
         let mean =
             |part: &usize| near.get(part).map_or(place[part] * 1000, |(sum, count)| sum * 1000 / count);
         let mut sorted = order.clone();

@@ -4,7 +4,7 @@
 //!    cycles.
 //! 2. Each node is placed in the column after the last of its predecessors (longest path). Nodes without
 //!    edges fill several columns, so that they form a block instead of one tall column.
-//! 3. An edge across several columns gets a bend in each, so that it runs around the nodes between.
+//! 3. An edge across several columns gets a bend in each of them, so that it runs around the nodes there.
 //! 4. Columns are sorted by the mean position of the neighbours (barycentre), forward and backward, a fixed
 //!    number of times.
 //! 5. The items of each column are moved so that edges are as horizontal as the order of the items allows.
@@ -172,8 +172,8 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     columns
 }
 
-/// Returns, for each group, its first column with connected nodes. The group's nodes without edges start
-/// there.
+/// Returns, for each group, its first column with connected nodes. The columns for the group's nodes without
+/// edges start there.
 fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
     let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
     let earlier = |begin: &mut Option<usize>, column: usize| {
@@ -256,8 +256,8 @@ fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     sum.checked_div(i64::try_from(neighbours.len()).unwrap_or(i64::MAX))
 }
 
-/// Sorts each column by the mean position of its neighbours in the previous columns (`forward`), or in the
-/// following ones.
+/// Sorts the items of each column by the mean position of their neighbours in the previous columns
+/// (`forward`), or otherwise in the following columns.
 fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {

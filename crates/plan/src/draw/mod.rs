@@ -40,7 +40,7 @@ pub enum Format {
     Html,
 }
 
-/// An error of a word that is no format.
+/// The error for a word that names no format.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no format of pictures: one of dot, mermaid, json, svg, html")]
 pub struct UnknownFormat(pub String);
@@ -76,7 +76,7 @@ impl FromStr for Format {
 }
 
 impl Drawing {
-    /// Draws a plan with its steps and barriers. Each edge leads from a step to one that waits for it. The
+    /// Draws a plan with its steps and barriers. Each edge leads from a step to a step that waits for it. The
     /// critical path is emphasized.
     pub fn of_plan<W: fmt::Display, R: fmt::Display>(title: impl Into<String>, plan: &Plan<W, R>) -> Self {
         let mut drawing = Self::new(title);

@@ -7,8 +7,8 @@ use super::drawing::{Drawing, Line, Shape, Sign, Tone};
 use super::geometry::{CHAR, LINE, Layout, PAD, Place, number};
 use super::layout::layout;
 
-/// The style sheet of the picture, which the HTML page also contains. The picture has its own background,
-/// which is light or dark as the viewer prefers.
+/// The style sheet of the picture, which the HTML page also contains. The picture paints its own background,
+/// light or dark as the viewer prefers.
 pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}\
 .bg{fill:#fff}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.round rect{fill:#eef2fb;stroke:#4f5f9d;rx:14}\
 .good rect{fill:#e3f4e4;stroke:#2f7d32}.pending rect{fill:#fff4d6;stroke:#9a6b00}\
@@ -108,8 +108,8 @@ fn class(shape: Shape, tone: Option<Tone>) -> String {
     }
 }
 
-/// Writes the names of edges, each in the middle of its first part. If many edges from one node have the same
-/// name, only the middle one of these edges shows the name.
+/// Writes the names of edges, each in the middle of the edge's first part. If many edges from one node have
+/// the same name, only the middle one of these edges shows the name.
 fn names(drawing: &Drawing, layout: &Layout, out: &mut String) {
     const FEW: usize = 3;
     let mut bundles: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
