@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct JobId(String);
 
-/// The name of the owner of a group of jobs, for [`Runtime::list`](crate::Runtime::list): a process of the
-/// engine, a command on the terminal.
+/// The name of the owner of a group of jobs: a process of the engine, or a command on the terminal.
+/// [`Runtime::list`](crate::Runtime::list) lists the jobs of one owner.
 ///
 /// 1 to 128 printable ASCII characters without spaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -201,8 +201,8 @@ impl Output {
         }
     }
 
-    /// Returns the output for a request from the content that a program inside a container sent. The content of a
-    /// folder is encoded.
+    /// Returns the output for a request, from the content that a program inside a container sent. The content
+    /// of a folder is decoded into its files.
     #[cfg(feature = "docker")]
     pub(crate) fn received(self, kind: OutputKind) -> Self {
         match (kind, self) {

@@ -39,7 +39,7 @@ pub struct ControlGroups {
     /// Enforced limits of memory, processes and processor time. The memory limit includes swap where the
     /// kernel counts swap.
     pub limits: Capabilities,
-    /// Version of the interface that enforces the limits; `None` if none are enforced.
+    /// Version of the interface that enforces the limits; `None` if no limit is enforced.
     pub version: Option<u8>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Running {
     /// Lines received so far.
     pub(crate) first: Vec<Line>,
     /// Connection by which the container knows that its owner is alive. Nothing is sent on it. Dropping it
-    /// means that the owner is gone.
+    /// tells the container that the owner is gone.
     pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
 }
 

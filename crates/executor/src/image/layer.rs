@@ -15,8 +15,8 @@ use crate::image::{
     stream::{Hashing, Plain},
 };
 
-/// Prefix of a whiteout, which deletes a file of a lower layer. The second name is an opaque whiteout, which
-/// deletes everything in its folder.
+/// Prefix of a whiteout, which deletes a file of a lower layer. `OPAQUE` is the name of an opaque whiteout,
+/// which deletes everything in its folder.
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 

@@ -90,7 +90,7 @@ impl PoolRuntime {
         Self { fresh, slots, folder: folder.into(), state: Mutex::default() }
     }
 
-    /// Returns the runtime of fresh containers behind it.
+    /// Returns the runtime of fresh containers behind the pool.
     pub fn fresh(&self) -> &Arc<dyn Runtime> {
         &self.fresh
     }

@@ -91,7 +91,8 @@ impl StreamBuffer {
         let head = self.read(0, keep - tail_bytes)?;
         let tail =
             &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_bytes).unwrap_or(usize::MAX))..];
-        // Where first and last bytes are adjacent, the last bytes alone may be too few for the whole tail.
+        // If no bytes are missing between the first and the last bytes, the last bytes alone may be too few
+        // for the tail. The rest of the tail then comes from the first bytes.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
             let wanted = tail_bytes.saturating_sub(tail.len() as u64).min(after_head);

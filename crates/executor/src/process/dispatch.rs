@@ -278,7 +278,8 @@ impl Dispatcher {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
                     let streams = match &ending.end {
-                        // A lost job has removed its own folder.
+                        // A job is also lost if it removed its own folder. Only this reply may still contain
+                        // output.
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };

@@ -132,7 +132,7 @@ async fn a_job_sees_its_image_and_nothing_of_the_host() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let dir = tempfile::tempdir().unwrap();
-    // Other tests mount volumes in the shared image.
+    // The test has its own store, since other tests add mount points to the shared image.
     let runtime = {
         drop(runtime);
         Made::busybox().unwrap().docker_archive(&dir.path().join("busybox.tar"), IMAGE);

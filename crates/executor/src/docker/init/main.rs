@@ -142,7 +142,7 @@ fn watch_owner(mut input: impl io::Read + Send + 'static, events: Sender<Event>)
 
 /// Runs the job and reports on it. Returns the exit code of this program.
 fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Event>) -> i32 {
-    // All threads start before the job, which may leave no process slots.
+    // All threads start before the job, since the job may use up the permitted number of processes.
     let stdout = streams::pump('o', spec.keep[0], spec, report, &sender);
     let stderr = streams::pump('e', spec.keep[1], spec, report, &sender);
     let (started, is_started) = channel::<()>();

@@ -1,8 +1,8 @@
 //! The supervisor: the process whose children are the jobs.
 //!
-//! It has one thread and one loop. Requests of the owner come in on stdin, cancellations by others
-//! through a named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders
-//! too, except the registrations of waiting tasks.
+//! It has one thread and one loop. Requests of the owner come in on stdin, and cancellations by other owners
+//! through a named pipe. Each job is a task of its own ([`run`]). All state of the supervisor is in the jobs'
+//! folders too, except the registrations of waiting tasks.
 
 mod context;
 mod fork;
@@ -94,7 +94,7 @@ fn serve() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     confine::leave_keyring();
     keep_files_from_jobs()?;
-    // A new session, since an interrupt typed at the terminal is for the owner, who decides.
+    // A new session, since an interrupt typed at the terminal is for the owner and not for the supervisor.
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
     // Another working folder, since the owner's may be removed or unmounted.

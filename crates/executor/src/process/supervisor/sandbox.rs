@@ -272,8 +272,8 @@ fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     Ok(image)
 }
 
-/// A child that enters the sandbox and starts a child there, which becomes the job and a child of the
-/// supervisor.
+/// A child that enters the sandbox and starts a second child there. The second child is a child of the
+/// supervisor, and becomes the job.
 struct Entry<'a> {
     sandbox: &'a Sandbox,
     launch: &'a Launch,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! runner serve FOLDER [SCRUB…]   runs jobs that an owner sends on stdin, and answers on stdout
-//! runner version                 prints the version of what it speaks
+//! runner version                 prints the version of its protocol
 //! ```
 //!
 //! This crate's build script compiles it alone, statically, with the standard library only; the module

@@ -263,7 +263,8 @@ impl Runner {
 
     fn start(&mut self, job: u32, spec: Box<Spec>) {
         if self.jobs.contains_key(&job) {
-            // A mistake of the owner, which notices it by the answers.
+            // The owner has used the number of a running job. The request is ignored, and the owner gets no
+            // answer to it.
             return;
         }
         let (folders, made) = self.ahead.take().map_or_else(|| self.make_folders(), |ahead| (ahead, Ok(())));
@@ -450,7 +451,7 @@ impl Filling {
     fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
         let file = made.or_else(|why| {
             self.failed.get_or_insert(why);
-            // The content that arrives for it is discarded.
+            // The file can't be created, so the content that arrives for it is discarded.
             File::options().write(true).open("/dev/null")
         });
         match file {
