@@ -35,8 +35,8 @@ pub(crate) struct Printed<'a> {
     pub(crate) call: &'a Call,
     /// The natural ids of all instances in the input document; a launch ignores them.
     pub(crate) asked: &'a BTreeSet<&'a str>,
-    /// Whether the answer contains notes about instances in the output that were not requested. That is so
-    /// for only one call of a batch.
+    /// Whether the answer contains notes about instances in the output that were not requested. Only one call
+    /// of a batch has these notes.
     pub(crate) notes_others: bool,
 }
 

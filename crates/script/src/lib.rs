@@ -139,7 +139,7 @@
 //! | `check` | checks of a package |
 //! | `keys`, `input` | the keys of documents; the input document of a script |
 //! | `request` | the reading of an input document: [`Request`] |
-//! | `job` | the job that runs it |
+//! | `job` | the job that runs a script |
 //! | `output` | the output document of a script: [`Output`] |
 //! | `published` | the secrets in the output |
 //! | `answer`, `status` | the answer for the instance of a call |
@@ -151,7 +151,7 @@
 //! | `single` | a package of one script, to run it by hand: [`single_script`] |
 //! | `application` | the package of an application, from its manifest: [`application_package`] |
 //! | [`schema`] | JSON Schemas of the documents |
-//! | [`codes`] | the codes of its diagnostics |
+//! | [`codes`] | the codes of the driver's diagnostics |
 
 mod answer;
 mod application;

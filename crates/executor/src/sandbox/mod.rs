@@ -1,8 +1,8 @@
 //! Jobs in images, without an engine: a daemonless container for one machine.
 //!
-//! A job runs in a sandbox. The root of the sandbox is a read-only image of a
-//! [`Store`](crate::image::Store), and the working folder is `/work`. The sandbox has namespaces of its own for users, processes, mounts, network,
-//! host name and System V IPC. It has a system-call filter and no capabilities.
+//! A job runs in a sandbox. The root of the sandbox is a read-only image of a [`Store`](crate::image::Store),
+//! and the working folder is `/work`. The sandbox has namespaces of its own for users, processes, mounts,
+//! network, host name and System V IPC. It has a system-call filter and no capabilities.
 //!
 //! [bubblewrap](https://github.com/containers/bubblewrap) creates the sandbox. The supervisor of the [process
 //! runtime](crate::process) starts the job in the sandbox, as its own child. So the job has all guarantees of

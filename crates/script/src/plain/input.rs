@@ -43,8 +43,8 @@ pub(crate) fn with_location(location: &Location, job: Job) -> Job {
     with_values(LOCATION, &properties.collect(), job)
 }
 
-/// Adds a file for each value, and one with all of them. A value whose name can't be a file name is only in
-/// the latter.
+/// Adds a file for each value, and one file with all values. A value whose name can't be a file name is only
+/// in the file with all values.
 fn with_values(place: Place, values: &BTreeMap<&str, &Value>, job: Job) -> Job {
     let summary = place.summary();
     let json = serde_json::to_string_pretty(values).unwrap_or_default() + "\n";
