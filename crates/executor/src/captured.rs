@@ -123,8 +123,8 @@ impl fmt::Debug for Captured {
 pub(crate) mod tests {
     use super::*;
 
-    /// Partly kept streams, with the same result on all runtimes: the stored first bytes, the last of the
-    /// unstored bytes, the total length, the number of bytes to keep, and the resulting text.
+    /// Streams that are kept in part. All runtimes give the same result. Each row: the stored first bytes,
+    /// the last unstored bytes, the total length, the number of bytes to keep, the resulting text.
     pub(crate) const CUTS: [(&str, &str, u64, u64, &str); 7] = [
         ("0123", "", 4, 8, "0123"),
         ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),

@@ -12,7 +12,7 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 
 /// A job: a command, its input, the files to bring back, and its limits.
 ///
-/// It doesn't name a runtime. It is built by setting the values that differ from the defaults:
+/// A job doesn't name a runtime. Its builder methods set the values that differ from the defaults:
 ///
 /// ```
 /// use std::time::Duration;

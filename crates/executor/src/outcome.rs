@@ -12,7 +12,7 @@ use crate::{OutputKind, folder_content};
 
 /// The outcome of a job: how it ended, its streams, and its outputs.
 ///
-/// Its serialised form is persisted and carries `version: 1`.
+/// The serialised form of an outcome is persisted and carries `version: 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Outcome {

@@ -152,8 +152,8 @@ impl Group {
         self.folders.iter().for_each(|(folder, version)| kill(folder, *version));
     }
 
-    /// Tells whether another job may use the group. A group that was killed as a whole must not be reused:
-    /// the kernel treats a child that is created in such a group as one that escaped the kill (seen with
+    /// Tells whether another job may use the group. A group that was killed as a whole must not be reused.
+    /// The kernel treats a child that is created in such a group as one that escaped the kill (seen with
     /// 6.18).
     pub(crate) fn is_reusable(&self) -> bool {
         let memory_is_free = self.memory.as_ref().is_none_or(|memory| {

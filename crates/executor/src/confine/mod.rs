@@ -1,9 +1,9 @@
 //! Restricts a process further than the rights of its user: system-call filters (seccomp) and file access
 //! (Landlock).
 //!
-//! Neither needs privileges or an external program. Each binds a process and all its descendants, and can't
-//! be undone. [`Confinement::probe`] reports the features of the kernel. A runtime whose confinement the
-//! kernel can't enforce refuses to open.
+//! Filters and Landlock need no privileges and no external program. They bind a process and all its
+//! descendants, and can't be undone. [`Confinement::probe`] reports the features of the kernel. A runtime
+//! whose confinement the kernel can't enforce refuses to open.
 
 mod calls;
 mod files;

@@ -130,8 +130,8 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         readonly_rootfs: Some(true),
-        // The request to Podman contains no limits of this kind: otherwise Podman would drop all limits that
-        // it is configured with, and raise others above the permitted values.
+        // Podman gets no ulimits in the request. With one ulimit in the request, Podman drops its own
+        // configured limits and raises other limits above the permitted values.
         ulimits: is_docker
             .then(|| vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
         // The log is practically never rotated, since a rotated log would lose its start, which readers of an

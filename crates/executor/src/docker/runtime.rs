@@ -130,9 +130,10 @@ impl DockerRuntime {
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
-    /// Removes the leftovers of dead clients: containers without a job, containers of jobs that never began,
-    /// and jobs of `owner` that have ended or must not continue. Jobs for which `keep` returns true stay;
-    /// [`find`](Runtime::find) and [`wait`](Runtime::wait) take them over. Returns the removed jobs.
+    /// Removes the leftovers of dead clients, and returns the removed jobs. Leftovers are containers without
+    /// a job, containers of jobs that never began, and jobs of `owner` that have ended or must not continue.
+    /// Jobs for which `keep` returns true stay; [`find`](Runtime::find) and [`wait`](Runtime::wait) take them
+    /// over.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the engine doesn't answer.

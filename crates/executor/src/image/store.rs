@@ -426,7 +426,7 @@ impl Store {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
-        // A former process with the same id may have left one.
+        // An earlier process with the same process id may have left such a folder.
         remove_tree(&path).map_err(io_error("remove", &path))?;
         make(&path)?;
         let lock = File::open(&path).map_err(io_error("open", &path))?;

@@ -6,8 +6,8 @@
 //! time. When the job has ended, the runner kills its remaining processes and empties the writable folders.
 //! Then the next job may follow.
 //!
-//! A job goes to the pool if its policy is [`OnOwnerDeath::Kill`], if it does not ask to be
-//! [alone](Job::alone), and if a reused container can provide all that it needs. All other jobs get a fresh
+//! A job goes to the pool under three conditions. Its policy is [`OnOwnerDeath::Kill`], it does not ask to be
+//! [alone](Job::alone), and a reused container can provide all that it needs. All other jobs get a fresh
 //! container from the runtime behind the pool. Two jobs can share a container if their [`Shape`] is equal:
 //! image, network, user, limits, volumes.
 //!

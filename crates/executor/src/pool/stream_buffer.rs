@@ -12,10 +12,11 @@ use crate::Captured;
 /// Maximum bytes kept in memory; longer output goes to a file.
 const MEMORY: usize = 256 << 10;
 
-/// The first bytes of a stream: in memory up to a limit, else in a file. It also holds the last bytes.
+/// The first bytes of a stream: in memory up to a limit, else in a file. The buffer also holds the last
+/// bytes.
 ///
-/// It writes to the page cache of a local disk from within async tasks. That takes microseconds, less than
-/// moving the write to another thread.
+/// Async tasks write to the file directly, without moving the write to another thread. A write to the page
+/// cache of a local disk takes microseconds, less than the move.
 #[derive(Debug)]
 pub(crate) struct StreamBuffer {
     memory: Vec<u8>,

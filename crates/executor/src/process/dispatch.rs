@@ -1,9 +1,9 @@
 //! The dispatcher: the owner's task for all its jobs, with the queue, the connection to the supervisor, and
 //! the waiters.
 //!
-//! It alone decides when a job starts. It keeps only what a job's folder doesn't contain: that the job is
-//! queued, that it was handed over, and the tasks to wake at its end. The folder is the source of truth; a
-//! wake-up only means "read the folder now".
+//! The dispatcher alone decides when a job starts. It keeps only facts that a job's folder doesn't contain:
+//! that the job is queued or was handed over, and the tasks to wake at its end. The folder is the source of
+//! truth; a wake-up only means "read the folder now".
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -157,8 +157,8 @@ impl Daemon {
         kill_process(Pid::from_child(&self.dockerd), signal).unwrap();
     }
 
-    /// Cuts the network between the test and the engine. Neither is notified; packets are lost. The far end
-    /// is taken down, as without the near end packets would take another route.
+    /// Cuts the network between the test and the engine. Packets are lost, and neither side is notified. The
+    /// cut is at the engine's end: without the test's end, packets would take another route.
     pub(crate) fn cut(&self) {
         run("ip", &["-n", &self.name, "link", "set", &far_device(&self.name), "down"]);
     }

@@ -1,7 +1,7 @@
 //! The system calls that the standard library doesn't wrap.
 //!
-//! They are declared here and not taken from the crate `libc`, since `rustc` compiles this program alone.
-//! Numbers are those of 64-bit Linux, the same on all its architectures.
+//! The calls are declared here and not taken from the crate `libc`, since `rustc` compiles this program
+//! alone. Numbers are those of 64-bit Linux, the same on all its architectures.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void},

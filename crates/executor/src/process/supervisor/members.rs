@@ -76,8 +76,8 @@ impl Members {
     /// may move closer during the wait.
     ///
     /// A process that is started after the first signal may do the cleanup, so it is signalled only once its
-    /// parent is gone. Such a process may also exist because it missed the first signal: a child of a shell
-    /// loses a signal that arrives before it has executed its program.
+    /// parent is gone. A process may also have missed the first signal: a child of a shell loses a signal
+    /// that arrives before the child has executed its program.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;

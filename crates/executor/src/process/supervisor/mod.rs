@@ -1,8 +1,8 @@
 //! The supervisor: the process whose children are the jobs.
 //!
-//! It has one thread and one loop. Requests of the owner come in on stdin, and cancellations by other owners
-//! through a named pipe. Each job is a task of its own ([`run`]). All state of the supervisor is in the jobs'
-//! folders too, except the registrations of waiting tasks.
+//! The supervisor has one thread and one loop. Requests of the owner come in on stdin, and cancellations by
+//! other owners through a named pipe. Each job is a task of its own ([`run`]). All state of the supervisor is
+//! in the jobs' folders too, except the registrations of waiting tasks.
 
 mod context;
 mod fork;
@@ -72,12 +72,12 @@ const CONTROL_TRIES: u32 = 10;
 
 /// Runs the supervisor until its owner and all its jobs are gone.
 ///
-/// The program named by a [`SupervisorCommand`](super::SupervisorCommand) must call this, and nothing else,
-/// as the first thing in its `main`: before it starts threads, opens files or prints. The owner sends all
-/// parameters on stdin, since every user can read arguments.
+/// The `main` of the program that a [`SupervisorCommand`](super::SupervisorCommand) names must call this
+/// function first, before it starts threads, opens files or prints, and must do nothing else. The owner sends
+/// all parameters on stdin, since every user can read arguments.
 ///
-/// It leaves the terminal's session, communicates on stdin and stdout, and writes only fatal errors to
-/// stderr.
+/// The supervisor leaves the terminal's session, communicates on stdin and stdout, and writes only fatal
+/// errors to stderr.
 pub fn supervise() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
