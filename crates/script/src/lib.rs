@@ -56,8 +56,8 @@
 //!
 //! Exit code 0 is success, and 75 means that the instance is still converging. Exit code 104 of a health
 //! check means that the instance no longer exists. Any other exit code of a health check up to 125 means that
-//! the instance is not active. All remaining exit codes are failures. `discover` prints one JSON object on each
-//! line, with `id` and properties.
+//! the instance is not active. All remaining exit codes are failures. `discover` prints one JSON object on
+//! each line, with `id` and properties.
 //!
 //! # An example
 //!

@@ -91,7 +91,7 @@ impl SandboxPlan {
         for path in HIDDEN.iter().filter(there) {
             say(&["--ro-bind", "/dev/null", path]);
         }
-        // Not `--dev`: it also creates terminals, which need a second user namespace.
+        // `--dev` is not used: it also creates terminals, which need a second user namespace.
         say(&["--perms", "0755", "--tmpfs", "/dev"]);
         for device in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"] {
             say(&["--dev-bind", device, device]);

@@ -10,8 +10,8 @@ pub(crate) struct Entrance {
     /// Folder of the child's group of version 2: the kernel creates the child in it. Moving a process later
     /// takes tens of milliseconds, and holds a lock that all forks of the host need.
     pub(crate) into: Option<OwnedFd>,
-    /// Files `tasks` of the child's groups of version 1. The child moves itself into them, which takes no
-    /// such lock.
+    /// Files `tasks` of the child's groups of version 1, by which the child enters the groups itself. Moving
+    /// itself takes no lock that other forks need.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 

@@ -346,7 +346,7 @@ impl Store {
         };
         write("config.json", &image.config_bytes)?;
         write("size", bytes.to_string().as_bytes())?;
-        // Flushed, since the image is kept for long and its files are not verified again before use.
+        // The image is flushed, since it is kept for long and its files are not verified again before use.
         syncfs(&fresh.lock).map_err(|errno| io_error("flush", &fresh.path)(errno.into()))?;
         fs::rename(&fresh.path, &place).map_err(io_error("make", place))
     }

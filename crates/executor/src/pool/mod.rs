@@ -142,7 +142,8 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     match slot.connection.run(&job, env).await {
         Ok(outcome) => {
             let is_reusable = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
-            // The container is returned first, so that the next job of a waiting caller finds it.
+            // The container is returned before the end is recorded. A caller that waits for the end may
+            // submit its next job at once, and that job then finds the container.
             slots.give(slot, is_reusable);
             outcome.record(&job);
         }

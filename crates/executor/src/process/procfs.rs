@@ -29,8 +29,8 @@ pub(crate) struct Process {
     start: u64,
 }
 
-/// Number of reads of an empty environment, which a process has for an instant while it executes another
-/// program.
+/// Number of reads of an environment that is empty. The environment of a process is empty for an instant
+/// while the process executes another program.
 const ENVIRONMENT_TRIES: u32 = 5;
 const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
 

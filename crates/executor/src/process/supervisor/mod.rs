@@ -94,10 +94,10 @@ fn serve() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     confine::leave_keyring();
     keep_files_from_jobs()?;
-    // A new session, since an interrupt typed at the terminal is for the owner and not for the supervisor.
+    // The supervisor gets a new session: an interrupt typed at the terminal is for the owner only.
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
-    // Another working folder, since the owner's may be removed or unmounted.
+    // The supervisor gets another working folder, since the owner's may be removed or unmounted.
     std::env::set_current_dir("/")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, Supervisor::run())
@@ -190,8 +190,8 @@ impl Supervisor {
                 }
                 Ok(Some(request)) = others.next_line() => self.handle(&request).await,
                 _ = terminated.recv() => {
-                    // The host shuts down, or an operator cleans up: a recorded end is better than a lost
-                    // job.
+                    // The host shuts down, or an operator ends the supervisor. All jobs are cancelled, since
+                    // a recorded end is better than a lost job.
                     orphaned = true;
                     self.cancel_where(|_| true);
                 }
@@ -243,7 +243,8 @@ impl Supervisor {
         let folder = self.state.job(id);
         renameat_with(CWD, &staged, CWD, folder.path(), RenameFlags::NOREPLACE)?;
         if record.job.on_owner_death == OnOwnerDeath::Finish {
-            // Flushed, so that a job that must not run twice is found after a power cut too.
+            // The name is flushed to the disk, so that a job that must not run twice is found after a power
+            // cut.
             record::sync_folder(self.state.path())?;
         }
         Ok((folder, record, lock))
@@ -341,7 +342,7 @@ impl Control {
                 }
             }
         }
-        // Opened for reading and writing, so that it doesn't end when the last writer closes it.
+        // The pipe is opened for reading and writing, so that it doesn't end when the last writer closes it.
         let pipe = OpenOptions::new().read_write(true).open_receiver(&fresh)?;
         fs::rename(&fresh, &path)?;
         Ok(Self { path, pipe })

@@ -166,7 +166,7 @@ impl Runner {
             }
             let (mut fds, pipes) = self.watched(signals);
             let left = self.next_look().saturating_duration_since(Instant::now());
-            // Rounded up, to avoid repeated wake-ups slightly too early.
+            // The time is rounded up, to avoid repeated wake-ups slightly too early.
             let left = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
             sys::wait(&mut fds, left);
             if fds[2].revents != 0 && sys::signals_seen(signals).contains(&sys::SIGTERM) {

@@ -331,7 +331,7 @@ pub(crate) fn signals_seen(fd: RawFd) -> Vec<i32> {
 
 /// Makes the runner adopt orphaned descendants, and denies other processes access to its memory.
 pub(crate) fn settle() {
-    // Opened first: afterwards the files of this process in /proc can't be opened.
+    // The file with the score is opened first: afterwards this process can't open its files in /proc.
     SCORE.get_or_init(open_score);
     // SAFETY: plain calls. If the first fails, the parent of the runner adopts orphans.
     unsafe {
