@@ -64,8 +64,8 @@ impl Printed<'_> {
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
-    /// Returns the natural id, or `None` if the instance has none. A launch chooses it. An instance that no
-    /// script launched is known by its instance id, which is not a natural id.
+    /// Returns the natural id, or `None` if the instance has none. A launch chooses the natural id. An
+    /// instance that no script launched is known by its instance id, which is not a natural id.
     fn natural(&self, said: &Said) -> Option<String> {
         let known = *self.role == Role::Launch || self.call.natural.is_some();
         known.then(|| said.id.clone())

@@ -16,7 +16,7 @@ use crate::{
 /// Number of jobs in the sequence.
 const ROW: usize = 1000;
 
-/// Number of jobs that count as the beginning, and number that count as the end.
+/// Number of jobs that are measured at the beginning of the sequence, and at its end.
 const PART: usize = 100;
 
 /// Tolerated growth of memory in KiB: an allocator keeps memory that was freed.

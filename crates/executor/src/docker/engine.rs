@@ -304,8 +304,8 @@ fn ping_limit(host: &Host) -> Duration {
     if matches!(host, Host::Ssh(_)) { SSH_PING_LIMIT } else { PING_LIMIT }
 }
 
-/// Splits `user@machine:22` into `user@machine` and `22`. The ssh transport takes the whole text as the
-/// machine's name.
+/// Splits `user@machine:22` into `user@machine` and `22`. The ssh transport supports no port: it takes the
+/// whole text as the machine's name.
 fn with_port(machine: &str) -> Option<(&str, u16)> {
     let (machine, port) = machine.rsplit_once(':')?;
     Some((machine, port.parse().ok()?))

@@ -83,8 +83,8 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     EngineError::NoImage { image, problem: advice }
 }
 
-/// Tries one launch. Sets `gone` when a retry is useful: to the name of the missing anchor, or to an empty
-/// name.
+/// Tries one launch. If a retry is useful, sets `gone`: to the name of the missing anchor, or to an empty
+/// name if the anchor runs.
 async fn attempt(
     shared: &Shared,
     id: &JobId,

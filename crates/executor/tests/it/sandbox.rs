@@ -29,7 +29,8 @@ use crate::{
 /// Name of the image that all of these tests run in.
 const IMAGE: &str = "windlass-test/busybox:1";
 
-/// A store with that image, which stays for the next run, or the reason why sandboxes can't run here.
+/// A store with the image of these tests, or the reason why sandboxes can't run here. The store stays for the
+/// next run.
 static STORE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     probe(Path::new("bwrap"))?;
     let made = Made::busybox().ok_or("there is no static busybox (package busybox-static)")?;

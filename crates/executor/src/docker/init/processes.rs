@@ -48,7 +48,8 @@ pub(crate) fn names() -> Vec<String> {
     left_behind::reported(named)
 }
 
-/// Kills all other processes of this container: for its first process, -1 means all but itself.
+/// Kills all other processes of this container. To its first process, the id -1 means all processes but
+/// itself.
 pub(crate) fn kill_all_others() {
     sys::send(-1, sys::SIGKILL);
 }

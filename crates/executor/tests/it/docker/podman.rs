@@ -1,5 +1,5 @@
-//! Tests Podman: these tests start its service on a socket of their own and run the suite and cases of
-//! Podman's own.
+//! Tests Podman. The tests start the Podman service on a socket of their own, and run the suite and further
+//! cases.
 
 use std::{
     fs::{self, File},
