@@ -2,8 +2,8 @@
 //! and the first process of a container with one job (`src/docker/init`). Both belong to the feature `docker`.
 //!
 //! The programs must run in any image, so they are linked statically. They use the standard library only, so
-//! `rustc` alone compiles them in a few seconds. Where that fails (no static libc, no standard library for
-//! the target), the crate is built without them and prints a warning.
+//! `rustc` alone compiles them in a few seconds. If the compilation fails (no static libc, no standard
+//! library for the target), the crate is built without the programs and prints a warning.
 
 #![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by variables")]
 
@@ -15,7 +15,7 @@ use std::{
     process::Command,
 };
 
-/// Name of each program, its source, its other sources, and the feature that is missing without it.
+/// The programs: name, main source file, all source paths, and the consequence of a failed compilation.
 const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
     (
         "windlass-runner",

@@ -41,7 +41,8 @@ impl Captured {
         Self { head, tail, total: total.max(kept), spill: None }
     }
 
-    /// Sets the file of this host that holds a longer start of the stream.
+    /// Sets the spill file: a file of this host that holds more of the stream's beginning than
+    /// [`head`](Self::head).
     #[must_use]
     pub fn with_spill(mut self, spill: Option<PathBuf>) -> Self {
         self.spill = spill;
@@ -68,8 +69,8 @@ impl Captured {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Returns the file that holds a longer start of the stream. It is deleted when the job is
-    /// [removed](crate::Runtime::remove).
+    /// Returns the spill file, which holds more of the stream's beginning than [`head`](Self::head). The file
+    /// is deleted when the job is [removed](crate::Runtime::remove).
     pub fn spill(&self) -> Option<&std::path::Path> {
         self.spill.as_deref()
     }
@@ -122,8 +123,8 @@ impl fmt::Debug for Captured {
 pub(crate) mod tests {
     use super::*;
 
-    /// Partly kept streams, with the same result on all runtimes: the stored first bytes, the last of the
-    /// unstored bytes, the total length, the number of bytes to keep, and the resulting text.
+    /// Streams that are kept in part. All runtimes give the same result. Each row: the stored first bytes,
+    /// the last unstored bytes, the total length, the number of bytes to keep, the resulting text.
     pub(crate) const CUTS: [(&str, &str, u64, u64, &str); 7] = [
         ("0123", "", 4, 8, "0123"),
         ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// The name of one execution of one job, chosen by the caller before the job is submitted.
 ///
-/// It consists of 1 to 63 lower-case letters, digits and hyphens, and starts with a letter or digit. Such a
-/// name is valid for a folder, a container and a Kubernetes object. Because the caller chooses it beforehand,
-/// a job can be looked up after its submission was interrupted. An id names **one attempt**. A second attempt
-/// needs a new id, so that a late result of the first can't be mistaken for one of the second.
+/// A job id consists of 1 to 63 lower-case letters, digits and hyphens, and starts with a letter or digit.
+/// Such a name is valid for a folder, a container and a Kubernetes object. Because the caller chooses the id
+/// beforehand, a job can be looked up after its submission was interrupted. An id names **one attempt**. A
+/// second attempt needs a new id, so that a late result of the first can't be mistaken for one of the second.
 ///
 /// ```
 /// use windlass_executor::JobId;
@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct JobId(String);
 
-/// The name of the owner of a group of jobs, for [`Runtime::list`](crate::Runtime::list): a process of the
-/// engine, a command on the terminal.
+/// The name of the owner of a group of jobs: a process of the engine, or a command on the terminal.
+/// [`Runtime::list`](crate::Runtime::list) lists the jobs of one owner.
 ///
 /// 1 to 128 printable ASCII characters without spaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 
 /// A job: a command, its input, the files to bring back, and its limits.
 ///
-/// It doesn't name a runtime. It is built by setting the values that differ from the defaults:
+/// A job doesn't name a runtime. Its builder methods set the values that differ from the defaults:
 ///
 /// ```
 /// use std::time::Duration;
@@ -243,8 +243,8 @@ impl Job {
         self
     }
 
-    /// Sets one variable to the absolute path of a place in the working folder, as the job sees it. Unlike those
-    /// of [`env`](Job::env), such a name may start with `WINDLASS_`.
+    /// Sets one variable to the absolute path of a place in the working folder, as the job sees it. Unlike in
+    /// [`env`](Job::env), the name of the variable may start with `WINDLASS_`.
     pub fn path_env(mut self, name: impl Into<String>, path: WorkPath) -> Self {
         self.path_env.insert(name.into(), path);
         self

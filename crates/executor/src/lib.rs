@@ -7,7 +7,7 @@
 //!
 //! # The life of one job
 //! The jobs of the process runtime are children of a supervisor. The supervisor is the same program, started
-//! a second time; hence the first lines of `main`.
+//! a second time. The first lines of `main` decide which of the two runs.
 //!
 //! ```standalone_crate
 //! use std::{env, error::Error, process::ExitCode, time::Duration};

@@ -12,7 +12,7 @@ use crate::{OutputKind, folder_content};
 
 /// The outcome of a job: how it ended, its streams, and its outputs.
 ///
-/// Its serialised form is persisted and carries `version: 1`.
+/// The serialised form of an outcome is persisted and carries `version: 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -201,8 +201,8 @@ impl Output {
         }
     }
 
-    /// Returns the output for a request from the content that a program inside a container sent. The content of a
-    /// folder is encoded.
+    /// Returns the output for a request, from the content that a program inside a container sent. The content
+    /// of a folder is decoded into its files.
     #[cfg(feature = "docker")]
     pub(crate) fn received(self, kind: OutputKind) -> Self {
         match (kind, self) {

@@ -1,8 +1,8 @@
 //! The reason why the kernel refused to run a program, derived from its error and the file.
 //!
 //! The supervisor and the two programs inside containers share this file. `rustc` compiles those two programs
-//! alone, so this file uses the standard library only. Each of them sees the job's files in a different way,
-//! so the caller passes in what it finds.
+//! alone, so this file uses the standard library only. The three programs see the job's files in different
+//! ways, so the caller passes in the file that it finds.
 
 use std::{
     fs::File,

@@ -62,7 +62,7 @@ pub trait Runtime: Send + Sync {
     /// [`Never`](Found::Never). Call it once the outcome is persisted. Removing an unknown job is no error.
     ///
     /// # Errors
-    /// [`RuntimeError::StillRunning`] when it has not ended.
+    /// [`RuntimeError::StillRunning`] when the job has not ended.
     async fn remove(&self, id: &JobId) -> Result<(), RuntimeError>;
 
     /// Lists the jobs of an owner that have not been removed, sorted by id.

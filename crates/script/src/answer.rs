@@ -35,8 +35,8 @@ pub(crate) struct Printed<'a> {
     pub(crate) call: &'a Call,
     /// The natural ids of all instances in the input document; a launch ignores them.
     pub(crate) asked: &'a BTreeSet<&'a str>,
-    /// Whether the answer contains notes about instances in the output that were not requested. That is so
-    /// for only one call of a batch.
+    /// Whether the answer contains notes about instances in the output that were not requested. Only one call
+    /// of a batch has these notes.
     pub(crate) notes_others: bool,
 }
 
@@ -64,8 +64,8 @@ impl Printed<'_> {
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
-    /// Returns the natural id, or `None` if the instance has none. A launch chooses it. An instance that no
-    /// script launched is known by its instance id, which is not a natural id.
+    /// Returns the natural id, or `None` if the instance has none. A launch chooses the natural id. An
+    /// instance that no script launched is known by its instance id, which is not a natural id.
     fn natural(&self, said: &Said) -> Option<String> {
         let known = *self.role == Role::Launch || self.call.natural.is_some();
         known.then(|| said.id.clone())

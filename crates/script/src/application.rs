@@ -51,7 +51,8 @@ pub fn application_package(
         Role::Factory(factory) => {
             let discovery = factory.discovery.iter().flat_map(|discovery| script(&discovery.script.value));
             bindings.queries = discovery.collect();
-            // The calls of its applications read the values of a factory, so a change of them needs no call.
+            // The values of a factory are read by the calls of its applications. So a change of these values
+            // needs no call.
             let none = Binding {
                 driver: Noop.kind(),
                 infrastructure: vec!["*".to_owned()],

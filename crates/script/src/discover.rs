@@ -30,7 +30,8 @@ pub(crate) fn found(
     query: &Query,
     adapter: Adapter,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
-    // The instances are of the application, and the package is that of its factory. The engine checks their pins.
+    // An inventory lists instances of an application with the package of its factory. So the general shape is
+    // used here, and the engine checks the pins of the application.
     let shape = match query.purpose {
         Purpose::Inventory => shape(),
         _ => query.package.shape(),

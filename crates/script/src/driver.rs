@@ -187,8 +187,8 @@ impl Script {
         observed
     }
 
-    /// Returns the settings of the health check. It uses its own timeout, even when it observes another
-    /// action.
+    /// Returns the settings of the health check. A health check uses its own timeout, even when it observes
+    /// the effect of another action.
     fn integrity_settings(&self, package: &Package) -> Settings {
         let (role, timeouts) = (Role::HealthCheck, self.timeouts);
         let integrity = binding(package, &Action::Transition(Transition::Integrity));

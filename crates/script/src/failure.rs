@@ -105,7 +105,8 @@ impl Reporter {
         format!("{problem}\n{}", more.concat())
     }
 
-    /// Returns the line of a place. It is masked before it is cut.
+    /// Returns the line of a place. The line is masked before it is cut, since part of a secret can't be
+    /// recognised.
     fn line_of(&self, place: &Place) -> Option<String> {
         let line = place.source().line(place.start().line)?;
         let text = self.mask(place.source().slice(line));
@@ -113,8 +114,8 @@ impl Reporter {
         (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
     }
 
-    /// Returns the end of a stream, starting at the beginning of a line if possible. It is masked before it
-    /// is cut.
+    /// Returns the end of a stream, starting at the beginning of a line if possible. The stream is masked
+    /// before it is cut, since part of a secret can't be recognised.
     fn tail(&self, stream: &Captured) -> String {
         let text = stream.masked(&self.redactor);
         let text = text.trim_end();

@@ -55,8 +55,9 @@
 //! | `WINDLASS_METRICS` | the same for metrics |
 //!
 //! Exit code 0 is success, and 75 means that the instance is still converging. Exit code 104 of a health
-//! check means that the instance no longer exists, and any other code up to 125 that it is not active. Any
-//! other exit code is a failure. `discover` prints one JSON object on each line, with `id` and properties.
+//! check means that the instance no longer exists. Any other exit code of a health check up to 125 means that
+//! the instance is not active. All remaining exit codes are failures. `discover` prints one JSON object on
+//! each line, with `id` and properties.
 //!
 //! # An example
 //!
@@ -139,7 +140,7 @@
 //! | `check` | checks of a package |
 //! | `keys`, `input` | the keys of documents; the input document of a script |
 //! | `request` | the reading of an input document: [`Request`] |
-//! | `job` | the job that runs it |
+//! | `job` | the job that runs a script |
 //! | `output` | the output document of a script: [`Output`] |
 //! | `published` | the secrets in the output |
 //! | `answer`, `status` | the answer for the instance of a call |
@@ -151,7 +152,7 @@
 //! | `single` | a package of one script, to run it by hand: [`single_script`] |
 //! | `application` | the package of an application, from its manifest: [`application_package`] |
 //! | [`schema`] | JSON Schemas of the documents |
-//! | [`codes`] | the codes of its diagnostics |
+//! | [`codes`] | the codes of the driver's diagnostics |
 
 mod answer;
 mod application;

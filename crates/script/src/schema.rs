@@ -15,7 +15,7 @@ use crate::keys::{
 /// The draft of the schemas.
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The levels of log entries, in any case. Other words count as `INFO`.
+/// The levels of log entries, in any letter case. Other words count as `INFO`.
 const SEVERITIES: [&str; 5] = ["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"];
 
 /// Returns the schema of the documents that scripts read.

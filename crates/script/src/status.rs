@@ -76,8 +76,9 @@ mod tests {
     }
 
     proptest! {
-        /// An instance is gone if and only if an update itself makes all three flags false: as a field that
-        /// has flags, as the record of flags, or flag by flag. The previous status has no effect on it.
+        /// An instance is gone if and only if an update itself makes all three flags false. The update may
+        /// set the status with its flags, the record of flags, or each flag separately. The previous status
+        /// has no effect.
         #[test]
         fn only_an_explicit_status_says_gone(
             before in prop::array::uniform3(any::<bool>()),
@@ -98,7 +99,7 @@ mod tests {
                 _ => json!({"$set": each.collect::<Map<_, _>>()}),
             };
             let said = said_of(&Update::parse(&wire, shape()).unwrap().update, &document);
-            // Single flags leave the others as they are; the other forms make them false.
+            // An update of a single flag leaves the other flags unchanged. The other forms set them to false.
             let is_whole = form < 2;
             let all_false = written.iter().all(|flag| if is_whole { *flag != Some(true) } else { *flag == Some(false) });
             let expected = names.into_iter().zip(before).zip(written).map(|((_, before), written)| {

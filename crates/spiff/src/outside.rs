@@ -172,7 +172,7 @@ impl Outside {
         self
     }
 
-    /// Tells whether templates can't read files, run commands or fetch URLs, so that their input never
+    /// Tells whether templates have no access to files, commands and URLs. The input of such templates never
     /// changes.
     pub fn is_closed(&self) -> bool {
         self.read.is_empty() && !self.exec && self.fetch.is_none()

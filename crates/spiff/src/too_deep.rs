@@ -13,12 +13,12 @@ const GROWN: usize = 2 * 1024 * 1024;
 const NEAR: usize = 64 * 1024;
 
 thread_local! {
-    /// Where the stack was in the first step of this thread.
+    /// The address of the stack in the first step of this thread.
     static FIRST: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Runs a step of a recursion with enough stack for the step and its own calls. The first step of a thread
-/// expects `STEP` and `NEAR` bytes of it.
+/// Runs a step of a recursion with enough stack for the step and its own calls. In the first step of a
+/// thread, at least `STEP` and `NEAR` bytes of the stack must be free.
 pub(crate) fn with_stack<T>(step: impl FnOnce() -> T) -> T {
     if is_near_first() { step() } else { stacker::maybe_grow(STEP, GROWN, step) }
 }

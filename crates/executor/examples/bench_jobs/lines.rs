@@ -24,7 +24,7 @@ const SCRIPT: &str = "read line; echo \"status: $line\"";
 const INPUT: &str = "ok\n";
 const OUTPUT: &str = "status: ok\n";
 
-/// Rounds of contestants that take a tenth of a second or more.
+/// Number of measured runs of a contestant whose run takes a tenth of a second or more.
 const SLOW: usize = 50;
 
 /// Image in which sandboxes and engines run the script.

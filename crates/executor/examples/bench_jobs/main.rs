@@ -5,12 +5,12 @@
 //! $ scripts/bench-jobs
 //! ```
 //!
-//! Every contestant runs a shell script that reads a line of YAML and prints one. Contestants run in turns,
-//! so that other load of the host affects all of them. A contestant that can't run (no `bwrap`, no engine) is
-//! left out and named. Names as arguments select contestants; `bare` always runs. The exit code is 1 when a
-//! goal is missed.
+//! A contestant is one way to run a job, such as a runtime. Every contestant runs a shell script that reads a
+//! line of YAML and prints one. Contestants run in turns, so that other load of the host affects all of them.
+//! A contestant that can't run (no `bwrap`, no engine) is left out and named. Names as arguments select
+//! contestants; `bare` always runs. The exit code is 1 when a goal is missed.
 //!
-//! To add one: implement [`Contestant`] and put it into [`contestants`](lines::contestants).
+//! To add a contestant: implement [`Contestant`] and put it into [`contestants`](lines::contestants).
 
 mod goals;
 mod lines;
@@ -29,21 +29,21 @@ use windlass_executor::{Job, Runtime, process::supervise};
 
 use crate::{goals::Goal, lines::Contestants};
 
-/// Rounds of each contestant.
+/// Number of measured runs of each contestant, unless it is slow.
 const ROUNDS: usize = 200;
 
-/// Jobs that run for each level of concurrency.
+/// Number of jobs that run at each level of concurrency.
 const CROWD: usize = 256;
 
 /// Number of comparisons between levels of concurrency.
 const CROWD_ROUNDS: usize = 5;
 
-/// Ratio that two measurements of the same thing can have on a machine with other load.
+/// Minimum ratio of two throughputs that counts as equal. Other load of the machine causes such differences.
 const SAME: f64 = 0.9;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// One line of the table.
+/// One way to run the script, measured as one line of the table.
 #[async_trait(?Send)]
 pub(crate) trait Contestant {
     /// Name of the contestant.
@@ -52,7 +52,7 @@ pub(crate) trait Contestant {
     /// Runs the script once and returns the duration of each phase. `round` is unique.
     async fn once(&mut self, round: usize) -> Result<Phases, Failure>;
 
-    /// Number of rounds; fewer for slow contestants.
+    /// Number of measured runs; fewer for slow contestants.
     fn rounds(&self) -> usize {
         ROUNDS
     }
@@ -188,7 +188,7 @@ fn print_table(out: &mut impl Write, lines: &[Line]) -> io::Result<()> {
     Ok(())
 }
 
-/// A runtime with its job, for the measurements beside the table.
+/// A runtime with its job, for the measurements of concurrent jobs and of long sequences.
 pub(crate) struct Crowd {
     pub(crate) name: &'static str,
     pub(crate) runtime: Arc<dyn Runtime>,

@@ -1,5 +1,5 @@
-//! Runs a thousand jobs in sequence. Checks whether the last ones cost as much as the first, and whether
-//! anything grows.
+//! Runs a thousand jobs in sequence. Checks whether the last jobs cost as much as the first, and whether
+//! memory or the number of open descriptors grows.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use crate::{
 /// Number of jobs in the sequence.
 const ROW: usize = 1000;
 
-/// Number of jobs that count as the beginning, and as the end.
+/// Number of jobs that are measured at the beginning of the sequence, and at its end.
 const PART: usize = 100;
 
-/// Tolerated growth of memory in KiB. An allocator keeps memory that it was given.
+/// Tolerated growth of memory in KiB: an allocator keeps memory that was freed.
 const SLACK: f64 = 1024.0;
 
-/// Tolerated growth of the number of descriptors, for example a connection of a client's own.
+/// Tolerated growth of the number of descriptors, for example by a connection that a client keeps open.
 const FEW: f64 = 4.0;
 
 /// Resources that a job may leave behind.

@@ -81,8 +81,9 @@ impl SandboxPlan {
         say(&["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--info-fd", info_fd]);
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
         // A job that runs as the host's root has no capability, but owns the files that root may write to. So
-        // these paths are covered here: `bwrap` itself covers only paths that it can write to. The kernel
-        // decides which of these paths exist, and they are the same inside and outside of the sandbox.
+        // the paths of `READ_ONLY` and `HIDDEN` are covered here: `bwrap` itself covers only paths that it
+        // can write to. The kernel decides which of these paths exist, and they are the same inside and
+        // outside of the sandbox.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);
@@ -90,7 +91,7 @@ impl SandboxPlan {
         for path in HIDDEN.iter().filter(there) {
             say(&["--ro-bind", "/dev/null", path]);
         }
-        // Not `--dev`: it also creates terminals, which need a second user namespace.
+        // `--dev` is not used: it also creates terminals, which need a second user namespace.
         say(&["--perms", "0755", "--tmpfs", "/dev"]);
         for device in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"] {
             say(&["--dev-bind", device, device]);

@@ -1,10 +1,10 @@
-//! The controllers, each of which limits one resource.
+//! The controllers of control groups, each of which limits one resource.
 
 use std::collections::BTreeSet;
 
 use crate::{Capability, Limits};
 
-/// A controller, which limits one resource.
+/// A controller of control groups, which limits one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Controller {
     Memory,
@@ -15,7 +15,7 @@ pub(crate) enum Controller {
 impl Controller {
     pub(crate) const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
 
-    /// Returns the name, which is the same in both versions.
+    /// Returns the name, which is the same in versions 1 and 2 of control groups.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",

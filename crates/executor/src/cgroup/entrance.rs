@@ -7,10 +7,11 @@ use rustix::io::Errno;
 /// The groups of a child that is about to be started.
 #[derive(Debug, Default)]
 pub(crate) struct Entrance {
-    /// Folder of its group of version 2: the kernel creates the child there. Moving a process later takes
-    /// tens of milliseconds, and a lock that all forks of the host need.
+    /// Folder of the child's group of version 2: the kernel creates the child in it. Moving a process later
+    /// takes tens of milliseconds, and holds a lock that all forks of the host need.
     pub(crate) into: Option<OwnedFd>,
-    /// Files `tasks` of its groups of version 1. A thread that moves itself takes no such lock.
+    /// Files `tasks` of the child's groups of version 1, by which the child enters the groups itself. Moving
+    /// itself takes no lock that other forks need.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 

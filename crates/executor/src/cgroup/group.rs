@@ -135,8 +135,8 @@ impl Group {
         Ok(entrance)
     }
 
-    /// Lists the processes of the group. Whether ended processes that are not reaped are left out depends on
-    /// the kernel.
+    /// Lists the processes of the group. Depending on the kernel, the list includes ended processes that are
+    /// not reaped.
     pub(crate) fn processes(&self) -> Vec<i32> {
         self.folders.keys().flat_map(|folder| processes(folder)).collect()
     }
@@ -153,7 +153,8 @@ impl Group {
     }
 
     /// Tells whether another job may use the group. A group that was killed as a whole must not be reused.
-    /// The kernel treats a child that is created in it as one that escaped the kill (seen with 6.18).
+    /// The kernel treats a child that is created in such a group as one that escaped the kill (seen with
+    /// 6.18).
     pub(crate) fn is_reusable(&self) -> bool {
         let memory_is_free = self.memory.as_ref().is_none_or(|memory| {
             memory.kills.set(memory.kills());
@@ -162,7 +163,7 @@ impl Group {
         !self.was_killed.get() && memory_is_free && self.is_empty()
     }
 
-    /// Tells whether the kernel has killed one of its processes for lack of memory.
+    /// Tells whether the kernel has killed a process of the group for lack of memory.
     pub(crate) fn was_out_of_memory(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| memory.kills() > memory.kills.get())
     }
@@ -176,8 +177,8 @@ impl Group {
     }
 }
 
-/// Kills all processes in a group and its subgroups, and removes the groups. For groups whose supervisor is
-/// dead.
+/// Kills all processes in a group and its subgroups, and removes the groups. Used for groups whose supervisor
+/// is dead.
 ///
 /// # Errors
 /// When processes remain after the time limit.
@@ -198,7 +199,7 @@ pub(crate) fn end_all(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Visits a group after its subgroups.
+/// Calls `visit` for all subgroups of a group, and then for the group itself.
 fn for_each(folder: &Path, visit: &mut impl FnMut(&Path)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -4,9 +4,9 @@
 //! process. Elsewhere a runtime lacks the [capabilities](crate::Capability) for limits, and the processes of
 //! a job are signalled one by one.
 //!
-//! Both versions of the interface are supported. A host may have version 2 only. It may also have version 1
-//! for some controllers, and beside it a version 2 without controllers, which can still kill a group as a
-//! whole (`cgroup.kill`). Sources: cgroups(7), and the kernel's `admin-guide/cgroup-v1` and
+//! Versions 1 and 2 of the interface are supported. A host may have version 2 only. Another host has version
+//! 1 for some controllers, and a version 2 without controllers. Even without controllers, version 2 can kill
+//! a group as a whole (`cgroup.kill`). Sources: cgroups(7), and the kernel's `admin-guide/cgroup-v1` and
 //! `admin-guide/cgroup-v2`.
 
 mod controller;
@@ -39,7 +39,7 @@ pub struct ControlGroups {
     /// Enforced limits of memory, processes and processor time. The memory limit includes swap where the
     /// kernel counts swap.
     pub limits: Capabilities,
-    /// Version of the interface that enforces the limits; `None` if none are enforced.
+    /// Version of the interface that enforces the limits; `None` if no limit is enforced.
     pub version: Option<u8>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Searches the hierarchies, and probes each.
+    /// Searches the mounted hierarchies for folders where groups can be created, and probes each folder.
     pub(crate) fn find() -> Self {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -286,7 +286,7 @@ mod tests {
     fn what_the_dead_left_is_removed_if_it_is_empty() {
         let dir = tempfile::tempdir().unwrap();
         let alive = std::process::id();
-        // Above the maximum process id.
+        // The id is above the maximum process id, so no process has it.
         let dead = 1 << 23;
         let left =
             [format!("windlass-x-{alive}-1"), "other".to_owned(), format!("windlass-x-{dead}-2/1/full")];

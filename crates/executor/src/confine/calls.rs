@@ -1,8 +1,8 @@
 //! The refused system calls.
 //!
-//! This is a list of refused calls, not of allowed ones. Jobs run arbitrary programs. Users would switch off
-//! a filter that breaks a program because it refuses an unlisted call. The list is the default list of
-//! container engines, without the calls that fail anyway for lack of privileges.
+//! The module lists refused calls and not allowed ones, since jobs run arbitrary programs. A list of allowed
+//! calls would break each program that needs an unlisted call, and users would switch the filter off. The
+//! list is the default list of container engines, without the calls that fail anyway for lack of privileges.
 
 use std::{
     collections::BTreeMap,

@@ -1,9 +1,9 @@
 //! Restricts a process further than the rights of its user: system-call filters (seccomp) and file access
 //! (Landlock).
 //!
-//! Neither needs privileges or an external program. Each binds a process and all its descendants, and can't
-//! be undone. [`Confinement::probe`] reports the features of the kernel. A runtime whose confinement the
-//! kernel can't enforce refuses to open.
+//! Filters and Landlock need no privileges and no external program. They bind a process and all its
+//! descendants, and can't be undone. [`Confinement::probe`] reports the features of the kernel. A runtime
+//! whose confinement the kernel can't enforce refuses to open.
 
 mod calls;
 mod files;
@@ -76,7 +76,7 @@ impl Confinement {
         self
     }
 
-    /// Tells whether it restricts nothing.
+    /// Tells whether the confinement restricts nothing.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -89,7 +89,7 @@ impl Confinement {
     /// Checks that this kernel can enforce the confinement.
     ///
     /// # Errors
-    /// The first restriction that it can't enforce.
+    /// The first restriction that the kernel can't enforce.
     pub fn check(&self) -> Result<(), Unavailable> {
         let there = Self::probe();
         if self.filter && !there.seccomp {
@@ -116,8 +116,9 @@ pub(crate) fn filters() -> io::Result<Vec<OwnedFd>> {
     calls::as_files()
 }
 
-/// Moves this process to a new session keyring, since the keys of the starting session are not for jobs.
-/// Without support or quota for keyrings the process keeps the old one. The function makes one system call.
+/// Moves this process to a new session keyring, so that jobs have no access to the keys of the session that
+/// started `windlass`. Without support or quota for keyrings the process keeps the old keyring. The function
+/// makes one system call, so a new child may call it too.
 pub(crate) fn leave_keyring() {
     const JOIN_SESSION_KEYRING: libc::c_int = 1;
     #[expect(unsafe_code, reason = "neither `std` nor rustix has keyrings")]

@@ -14,7 +14,7 @@ use crate::{
     docker::{Description, DockerOptions, EngineKind, input::FOLDER},
 };
 
-/// Mount point of the static program in every container.
+/// Mount point of the static program (`docker/init`) in every container.
 pub(crate) const TOOLS: &str = "/.windlass";
 pub(crate) const INIT: &str = "/.windlass/init";
 
@@ -49,7 +49,7 @@ fn in_names(owner: &Owner) -> String {
     format!("{plain}.{}", hex::encode(&digest[..6]))
 }
 
-/// Checks the rules for jobs that only containers have.
+/// Checks the rules for jobs that apply only in containers.
 pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> {
     let mut problems = Vec::new();
     if job.image.is_none() && options.image.is_none() {
@@ -81,7 +81,7 @@ pub(crate) struct ContainerContext<'a> {
     /// Id of the image.
     pub(crate) image: String,
     pub(crate) labels: HashMap<String, String>,
-    /// Container whose network and static program are shared.
+    /// Container whose network and static program all jobs of a client share.
     pub(crate) anchor: &'a str,
     /// Container whose prepared volume the job's container takes over, if any.
     pub(crate) scratch: Option<&'a str>,
@@ -130,11 +130,12 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         readonly_rootfs: Some(true),
-        // If the request contains a ulimit, Podman drops all its configured limits, and raises others above
-        // the permitted values.
+        // Podman gets no ulimits in the request. With one ulimit in the request, Podman drops its own
+        // configured limits and raises other limits above the permitted values.
         ulimits: is_docker
             .then(|| vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
-        // The first process bounds the output. A rotated log would lose the start, and with it an outcome.
+        // The log is practically never rotated, since a rotated log would lose its start, which readers of an
+        // outcome need. The first process bounds the output instead.
         log_config: Some(HostConfigLogConfig {
             typ: Some("json-file".to_owned()),
             config: is_docker.then(unlimited),

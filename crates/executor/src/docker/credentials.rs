@@ -57,8 +57,8 @@ struct Helped {
     secret: String,
 }
 
-/// Returns the credentials for the registry of an image; `None` if there are none, which many registries
-/// accept.
+/// Returns the credentials for the registry of an image; `None` if none are stored. Many registries need no
+/// credentials.
 pub(crate) async fn of(
     image: &str,
     environment: &Environment,
@@ -136,7 +136,7 @@ async fn helped(
         Err(_) => return Err(failed(format!("it did not answer within {HELPER_LIMIT:?}"))),
     };
     if !output.status.success() {
-        // On failure its stdout is a message for people and contains no credentials.
+        // On failure the helper's stdout is a message for people and contains no credentials.
         return Err(failed(String::from_utf8_lossy(&output.stdout).trim().to_owned()));
     }
     let answer: Helped = serde_json::from_slice(&output.stdout)

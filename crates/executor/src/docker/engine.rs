@@ -29,7 +29,7 @@ const SSH_PING_LIMIT: Duration = Duration::from_secs(20);
 /// Default time limit of one call.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Maximum time for a container to end by itself after a request.
+/// Maximum time to wait for a container that ends by itself, before it is removed by force.
 const OWN_END: Duration = Duration::from_secs(10);
 
 /// First pause between two polls of a changing state.
@@ -48,7 +48,7 @@ pub struct Engine {
     docker: Docker,
     endpoint: Arc<Endpoint>,
     limit: Duration,
-    /// Version answer from the connection setup, if it was requested there.
+    /// Answer of the engine about its version, if the connection setup requested it.
     version: Option<Arc<SystemVersion>>,
 }
 
@@ -110,10 +110,10 @@ impl Engine {
         let docker = open(&endpoint, API_DEFAULT_VERSION)?;
         let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT, version: None };
         engine.ping().await?;
-        // The engine answers pings. Its description may take longer, up to a second for some, so it is
-        // requested only once.
+        // The engine has answered a ping. Its version may take longer, up to a second for some engines, so
+        // the answer is kept for the description.
         if let Host::Ssh(_) = engine.endpoint.host {
-            // Another client would open another session of `ssh`.
+            // The same client is used, since another client would open another session of `ssh`.
             let negotiated = engine.docker.clone().negotiate_version();
             let docker = engine.within(CALL_LIMIT, "agree on a version", negotiated).await?;
             return Ok(Self { docker, ..engine });
@@ -304,8 +304,8 @@ fn ping_limit(host: &Host) -> Duration {
     if matches!(host, Host::Ssh(_)) { SSH_PING_LIMIT } else { PING_LIMIT }
 }
 
-/// Splits `user@machine:22` into `user@machine` and `22`. The ssh transport takes the whole text as the
-/// machine's name.
+/// Splits `user@machine:22` into `user@machine` and `22`. The ssh transport supports no port: it takes the
+/// whole text as the machine's name.
 fn with_port(machine: &str) -> Option<(&str, u16)> {
     let (machine, port) = machine.rsplit_once(':')?;
     Some((machine, port.parse().ok()?))

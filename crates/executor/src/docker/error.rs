@@ -123,7 +123,7 @@ impl From<EngineError> for RuntimeError {
     }
 }
 
-/// Returns the error that the runtime can't serve a request now.
+/// Returns the error of a runtime that can't serve a request now.
 pub(crate) fn unavailable(problem: &str) -> RuntimeError {
     RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }

@@ -77,7 +77,7 @@ impl Follower {
                 self.flush().await?;
             }
             match inspect::inspect(&self.engine, &self.id).await {
-                // The container was removed or killed: its log has no last line.
+                // The container was removed or killed, so its log lacks the line that states the end.
                 Ok(None) => return self.end().await,
                 Ok(Some(inspected)) if inspected.stage == Stage::Exited => return self.rest().await,
                 _ => {}

@@ -74,8 +74,8 @@ impl Engine {
         }))
     }
 
-    /// Loads images from an archive: a docker archive, or an OCI layout with a `manifest.json` beside it, the
-    /// output of [`ImageBuilder`](crate::image::build::ImageBuilder).
+    /// Loads images from an archive: a docker archive, or an OCI layout with a `manifest.json` beside it, as
+    /// [`ImageBuilder`](crate::image::build::ImageBuilder) writes it.
     ///
     /// # Errors
     /// [`EngineError::Refused`] when the engine can't read the archive or has no space.

@@ -284,7 +284,8 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     let options = KillContainerOptionsBuilder::default().signal(signal).build();
     match engine.call("signal a container", engine.client().kill_container(&name(id), Some(options))).await {
         Err(error) if error.is_absent() || error.is_conflict() => Ok(()),
-        // Podman's texts, and Docker's in the moment between an end and its detection.
+        // The container has already ended: Podman reports it with these texts, and so does Docker until it
+        // has detected the end.
         Err(EngineError::Refused { message, .. })
             if message.contains("is not running")
                 || message.contains("process not found")

@@ -42,7 +42,7 @@ pub(crate) struct Running {
     /// Lines received so far.
     pub(crate) first: Vec<Line>,
     /// Connection by which the container knows that its owner is alive. Nothing is sent on it. Dropping it
-    /// means that the owner is gone.
+    /// tells the container that the owner is gone.
     pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
 }
 
@@ -83,8 +83,8 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     EngineError::NoImage { image, problem: advice }
 }
 
-/// Tries one launch. Sets `gone` when a retry is useful: to the name of the missing anchor, or to an empty
-/// name.
+/// Tries one launch. If a retry is useful, sets `gone`: to the name of the missing anchor, or to an empty
+/// name if the anchor runs.
 async fn attempt(
     shared: &Shared,
     id: &JobId,

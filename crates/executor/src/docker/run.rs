@@ -21,8 +21,8 @@ use crate::{
     },
 };
 
-/// Time after a job's deadline at which this client kills the container. The container's first process can't
-/// end the job if the container is paused.
+/// Time after a job's deadline at which this client kills the container. Normally the container's first
+/// process ends the job at the deadline, but it can't do so while the container is paused.
 const LATE: Duration = Duration::from_secs(20);
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
@@ -96,7 +96,7 @@ impl JobTask {
         }
     }
 
-    /// Ends a job before anything of it was on the engine.
+    /// Ends a job before anything was created for it on the engine.
     fn not_started(&mut self, why: StartFailure) {
         self.ended(Outcome::new(End::NotStarted(why), Timestamp::now()));
         self.accepted(Ok(()));
@@ -201,7 +201,7 @@ impl JobTask {
         None
     }
 
-    /// Reads lines until there are no more, and forwards requests.
+    /// Reads lines until there are no more, and forwards the requests of callers to the job.
     async fn read(&mut self, lines: &mut LineStream, collector: &mut Collector) -> Stop {
         let mut requested: Option<Instant> = None;
         let limits = &self.job.limits;

@@ -30,10 +30,10 @@ use crate::{
     },
 };
 
-/// Maximum number of retries of a malformed list.
+/// Maximum number of repetitions of a list request whose answer is malformed.
 const LIST_TRIES: u32 = 10;
 
-/// Minimum age of a container without a job that counts as abandoned, if its client has no running anchor.
+/// Minimum age at which a container without a job counts as abandoned, if its client has no running anchor.
 const OLD: Duration = Duration::from_secs(60);
 
 /// Maximum number of concurrent removals; further removals wait.
@@ -65,8 +65,8 @@ impl DockerRuntime {
         Self::open(Engine::connect(choice, environment).await?, options).await
     }
 
-    /// Opens a runtime on an engine. It includes the jobs that other clients submitted. It starts no
-    /// container yet.
+    /// Opens a runtime on an engine. The runtime includes the jobs that other clients submitted. Opening it
+    /// starts no container.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or when this program was built without the static
@@ -124,14 +124,16 @@ impl DockerRuntime {
         for id in own.iter().filter(never_ran).filter_map(|container| container.id.as_deref()) {
             self.shared.tools.remove(id).await;
         }
-        // The same for clients that were killed during a launch: the next client cleans up after them.
+        // A client that was killed during a launch leaves such containers too. The next client removes them
+        // here.
         let others = self.containers(labels::ROLE, None).await.unwrap_or_default();
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
-    /// Removes the leftovers of dead clients: containers without a job, containers of jobs that never began,
-    /// and jobs of `owner` that have ended or must not continue. Jobs for which `keep` returns true stay;
-    /// [`find`](Runtime::find) and [`wait`](Runtime::wait) take them over. Returns the removed jobs.
+    /// Removes the leftovers of dead clients, and returns the removed jobs. Leftovers are containers without
+    /// a job, containers of jobs that never began, and jobs of `owner` that have ended or must not continue.
+    /// Jobs for which `keep` returns true stay; [`find`](Runtime::find) and [`wait`](Runtime::wait) take them
+    /// over.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
@@ -140,7 +142,8 @@ impl DockerRuntime {
         owner: &Owner,
         keep: impl Fn(&JobId) -> bool + Send + Sync,
     ) -> Result<Vec<JobId>, RuntimeError> {
-        // In this order, because an anchor exists before its client's jobs.
+        // Jobs are listed before anchors. An anchor exists before its client's jobs, so no job of a living
+        // client seems to belong to a dead one.
         let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
         let others = self.containers(labels::ROLE, None).await?;
         let alive = self.living(&others);
@@ -225,7 +228,7 @@ impl DockerRuntime {
             return Ok(ForeignJob::Absent);
         };
         match inspected.stage {
-            // Its client may be about to start it, or to send it the job.
+            // The client of the container may be about to start it, or to send it the job.
             Stage::Running | Stage::Made
                 if inspected.client != self.shared.client
                     && self.living_clients().await?.contains(&inspected.client) =>

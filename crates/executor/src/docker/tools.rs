@@ -71,7 +71,8 @@ pub(crate) struct Tools {
     next: AtomicU64,
 }
 
-/// A running anchor. It ends when this value is dropped or when the client dies, and the engine removes it.
+/// A running anchor. When this value is dropped or the client dies, the anchor ends, and the engine removes
+/// it.
 struct Anchor {
     name: String,
     /// Task that keeps the connection open. When it ends, the anchor ends.
@@ -145,7 +146,8 @@ impl Tools {
             open_stdin: Some(true),
             stdin_once: Some(true),
             attach_stdin: Some(true),
-            // Filled from the image when it is created; jobs mount it too, read-only.
+            // The engine fills this volume from the image when it creates the volume. Jobs mount the volume
+            // too, read-only.
             volumes: Some(vec![TOOLS.to_owned()]),
             ..self.body("anchor", host)
         };
@@ -316,7 +318,8 @@ impl Tools {
             )
         };
         match create().await {
-            // The image was removed; it is unused most of the time.
+            // The image was removed from the engine: it is unused most of the time, so a clean-up may remove
+            // it.
             Err(error) if error.is_absent() => {
                 images::load_if_missing(&self.engine, &self.image).await?;
                 create().await.map(|_| ())

@@ -120,7 +120,7 @@ impl Archive {
         Ok(Self { path: path.to_owned(), files, limits })
     }
 
-    /// Returns the path under which it was opened.
+    /// Returns the path under which the archive was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }

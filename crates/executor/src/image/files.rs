@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// Each link names the one before it twice, so the number of steps doubles with each.
+    /// Each link names the previous link twice, so the number of steps doubles with each link.
     #[test]
     fn a_search_ends() {
         let links: Vec<(String, Entry)> = (1..60)

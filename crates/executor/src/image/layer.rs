@@ -15,8 +15,8 @@ use crate::image::{
     stream::{Hashing, Plain},
 };
 
-/// Prefix of a whiteout, which deletes a file of a lower layer. The second name is an opaque whiteout, which
-/// deletes everything in its folder.
+/// Prefix of a whiteout, which deletes a file of a lower layer. `OPAQUE` is the name of an opaque whiteout,
+/// which deletes everything in its folder.
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 
@@ -70,8 +70,8 @@ pub(crate) trait Target {
 /// The state of one layer.
 struct Layer<'a, T> {
     target: &'a mut T,
-    /// Paths that this layer has created. Whiteouts of the same layer don't apply to them, in any order of
-    /// entries.
+    /// Paths that this layer has created. Whiteouts of the same layer don't apply to them, even if the
+    /// whiteout comes later.
     own: HashSet<String>,
 }
 
@@ -264,7 +264,7 @@ mod tests {
             header.set_mode(0o755);
             let is_link = matches!(kind, EntryType::Symlink | EntryType::Link);
             header.set_size(if is_link { 0 } else { text.len() as u64 });
-            // Written directly, since the builder rejects the names under test.
+            // The name is written directly, since the builder rejects the names under test.
             let bytes = &mut header.as_old_mut().name;
             bytes[..name.len()].copy_from_slice(name.as_bytes());
             if is_link {

@@ -186,7 +186,8 @@ impl Place<'_> {
         match self.kind()? {
             None => Ok(()),
             Some(FileType::Directory) => {
-                // The standard library follows no link below; the path to here is the descriptor itself.
+                // The path leads through the descriptor of this folder, and not through other folders. Below
+                // the path, the standard library follows no link.
                 std::fs::remove_dir_all(self.through_descriptor())
             }
             Some(_) => Ok(unlinkat(self.folder, self.name, AtFlags::empty())?),

@@ -1,14 +1,14 @@
 //! A store of images on this host.
 //!
 //! ```text
-//! <store>/index.json               names, manifests and files, each with the id of its image; replaced as a whole
+//! <store>/index.json               names, manifests, files, with the ids of their images; replaced as a whole
 //! <store>/lock                     held while the index changes
 //! <store>/images/<hex>/            one image; <hex> is its id, the digest of its config
 //!                      config.json its config, byte for byte
-//!                      size        how many bytes of files it has
-//!                      root/       its file system; never written to once it is in place
+//!                      size        the total size of its files in bytes
+//!                      root/       its file system; once it is in place, only mount points are added
 //! <store>/locks/<hex>              held while this image is unpacked
-//! <store>/fresh/<n>/               images on their way in or out; locked by who makes them
+//! <store>/fresh/<n>/               an image that a process, which locks it, is unpacking or removing
 //! ```
 //!
 //! An image appears by one rename, complete and flushed to the disk. Two processes that need the same image
@@ -346,7 +346,7 @@ impl Store {
         };
         write("config.json", &image.config_bytes)?;
         write("size", bytes.to_string().as_bytes())?;
-        // Flushed, since the image is kept for long and its files are not verified again before use.
+        // The image is flushed, since it is kept for long and its files are not verified again before use.
         syncfs(&fresh.lock).map_err(|errno| io_error("flush", &fresh.path)(errno.into()))?;
         fs::rename(&fresh.path, &place).map_err(io_error("make", place))
     }
@@ -426,7 +426,7 @@ impl Store {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
-        // A former process with the same id may have left one.
+        // An earlier process with the same process id may have left such a folder.
         remove_tree(&path).map_err(io_error("remove", &path))?;
         make(&path)?;
         let lock = File::open(&path).map_err(io_error("open", &path))?;
@@ -475,7 +475,7 @@ fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits
             .and_then(|place| if place.is_folder() { Ok(()) } else { place.folder(0o755) });
         made.map_err(io_error("make a mount point in", &path))?;
     }
-    // A mount point, so that a job with the host's network can get the host's name servers.
+    // This file is a mount point: a job with the host's network gets the host's name servers here.
     let resolver = root.place(&["etc", "resolv.conf"]);
     if let Ok(place) = resolver
         && !place.is_there()

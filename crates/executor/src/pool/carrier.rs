@@ -9,7 +9,8 @@ use crate::{Job, RuntimeError};
 #[async_trait]
 pub trait Carrier: Send + Sync {
     /// Returns the shape of the container that a job needs. Jobs of the same shape can share one container,
-    /// one after the other. Returns `None` if a runner can't serve the job; it then gets a fresh container.
+    /// one after the other. Returns `None` if a runner can't serve the job; the job then gets a fresh
+    /// container.
     async fn shape(&self, job: &Job) -> Option<Shape>;
 
     /// Returns the folder for temporary files, if the jobs of a container share one.

@@ -105,7 +105,7 @@ impl PooledJob {
         self.progress.borrow().outcome.clone()
     }
 
-    /// Waits for its end. The task that runs the job always records an end, so this returns.
+    /// Waits for the end of the job. The task that runs the job always records an end, so this returns.
     pub(crate) async fn wait(&self) -> Option<Arc<Outcome>> {
         let mut progress = self.progress.subscribe();
         let ended = progress.wait_for(|progress| progress.outcome.is_some()).await.ok()?;

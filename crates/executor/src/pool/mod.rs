@@ -6,8 +6,8 @@
 //! time. When the job has ended, the runner kills its remaining processes and empties the writable folders.
 //! Then the next job may follow.
 //!
-//! A job goes to the pool if its policy is [`OnOwnerDeath::Kill`], if it does not ask to be
-//! [alone](Job::alone), and if a reused container can provide all that it needs. All other jobs get a fresh
+//! A job goes to the pool under three conditions. Its policy is [`OnOwnerDeath::Kill`], it does not ask to be
+//! [alone](Job::alone), and a reused container can provide all that it needs. All other jobs get a fresh
 //! container from the runtime behind the pool. Two jobs can share a container if their [`Shape`] is equal:
 //! image, network, user, limits, volumes.
 //!
@@ -90,7 +90,7 @@ impl PoolRuntime {
         Self { fresh, slots, folder: folder.into(), state: Mutex::default() }
     }
 
-    /// Returns the runtime of fresh containers behind it.
+    /// Returns the runtime of fresh containers behind the pool.
     pub fn fresh(&self) -> &Arc<dyn Runtime> {
         &self.fresh
     }
@@ -142,7 +142,8 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     match slot.connection.run(&job, env).await {
         Ok(outcome) => {
             let is_reusable = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
-            // The container is returned first, so that the next job of a waiting caller finds it.
+            // The container is returned before the end is recorded. A caller that waits for the end may
+            // submit its next job at once, and that job then finds the container.
             slots.give(slot, is_reusable);
             outcome.record(&job);
         }

@@ -12,10 +12,11 @@ use crate::Captured;
 /// Maximum bytes kept in memory; longer output goes to a file.
 const MEMORY: usize = 256 << 10;
 
-/// The first bytes of a stream: in memory up to a limit, else in a file. It also holds the last bytes.
+/// The first bytes of a stream: in memory up to a limit, else in a file. The buffer also holds the last
+/// bytes.
 ///
-/// It writes to the page cache of a local disk from within async tasks. That takes microseconds, less than
-/// moving the write to another thread.
+/// Async tasks write to the file directly, without moving the write to another thread. A write to the page
+/// cache of a local disk takes microseconds, less than the move.
 #[derive(Debug)]
 pub(crate) struct StreamBuffer {
     memory: Vec<u8>,
@@ -91,7 +92,8 @@ impl StreamBuffer {
         let head = self.read(0, keep - tail_bytes)?;
         let tail =
             &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_bytes).unwrap_or(usize::MAX))..];
-        // Where first and last bytes are adjacent, the last bytes alone may be too few for the whole tail.
+        // If no bytes are missing between the first and the last bytes, the last bytes alone may be too few
+        // for the tail. The rest of the tail then comes from the first bytes.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
             let wanted = tail_bytes.saturating_sub(tail.len() as u64).min(after_head);

@@ -84,8 +84,8 @@ impl Disk {
         self.staging.stage(id, job, &self.state, environment, &volumes).map(Some)
     }
 
-    /// Puts the folder of a job that can't be started into place, with this end, so that the job can be
-    /// found.
+    /// Puts the folder of a job that can't be started into place, with this reason as the job's end. Callers
+    /// then find the job.
     #[cfg(feature = "sandbox")]
     pub(crate) fn put_unstarted(
         &self,

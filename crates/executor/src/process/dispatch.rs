@@ -1,9 +1,9 @@
 //! The dispatcher: the owner's task for all its jobs, with the queue, the connection to the supervisor, and
 //! the waiters.
 //!
-//! It alone decides when a job starts. It keeps only what a job's folder doesn't contain: that the job is
-//! queued, that it was handed over, and the tasks to wake at its end. The folder is the source of truth; a
-//! wake-up only means "read the folder now".
+//! The dispatcher alone decides when a job starts. It keeps only facts that a job's folder doesn't contain:
+//! that the job is queued or was handed over, and the tasks to wake at its end. The folder is the source of
+//! truth; a wake-up only means "read the folder now".
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -278,7 +278,8 @@ impl Dispatcher {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
                     let streams = match &ending.end {
-                        // A lost job has removed its own folder.
+                        // A job is also lost if it removed its own folder. Only this reply may still contain
+                        // output.
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };

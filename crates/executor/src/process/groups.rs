@@ -18,7 +18,7 @@ use crate::{
     process::layout::{StateDir, digest, entries},
 };
 
-/// Prefix of the names of these files, which no pipe has.
+/// Prefix of the names of the files that record groups. No pipe has a name with this prefix.
 const PREFIX: &str = ".groups-";
 
 /// Returns the common prefix of the groups for the jobs of one folder.

@@ -66,8 +66,8 @@ fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
     }
 }
 
-/// Kills the remaining processes of a job whose supervisor is dead. Its main process died with the
-/// supervisor, but others may have survived.
+/// Kills the remaining processes of a job whose supervisor is dead. The job's main process died with the
+/// supervisor, but other processes may have survived.
 pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
     let sandbox = fs::read_link(folder.sandbox_link()).ok();
     procfs::end_marked(|mark| mark == folder.path() || sandbox.as_deref() == Some(mark))
@@ -135,7 +135,8 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
     let tail_limit = keep.div_ceil(2);
     let head = read_range(&mut file, 0, stored.min(keep - tail_limit))?;
     let after_head = head.len() as u64;
-    // Where file and rest are adjacent, the rest alone may be too short for the whole tail.
+    // If no bytes are missing between the file and the rest, the rest alone may be too short for the tail.
+    // The remaining bytes of the tail then come from the file.
     let from_file = if total == stored + rest.len() as u64 {
         let wanted = tail_limit.saturating_sub(rest.len() as u64).min(stored - after_head);
         read_range(&mut file, stored - wanted, wanted)?

@@ -1,18 +1,19 @@
 //! The disk layout of the process runtime. All file names are defined here.
 //!
 //! ```text
-//! <state>/<job id>/          0700, renamed into place with everything in it; locked by the supervisor that runs it
-//!           job.json         what is run, no stdin, no content of files; a second line, written last: how it ended
-//!           stdin            until the job starts, if it has a long one
-//!           work/            its working folder
-//!           tmp/             its TMPDIR
-//!           room             a link to where its sandbox was prewarmed, if it was; its processes name that place
-//!           stdout stderr    what it wrote, from the beginning, up to the limit; a link into memory while it is short
-//!           stdout.tail …    the end of it, if it wrote more
-//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by its owner. A supervisor that
-//!                            prewarms sandboxes has one too, with their working folders
-//! <state>/.control/<pid>     one named pipe a supervisor, for cancelling jobs of another owner
-//! <state>/.control/.groups-<pid>   where its control groups are, if it has made some
+//! <state>/<job id>/          0700, renamed into place when complete; locked by the supervisor of the job
+//!           job.json         the job without stdin and contents of files; later a second line, with the end
+//!           stdin            the job's stdin until the job starts, if it is long
+//!           work/            the working folder
+//!           tmp/             the job's TMPDIR
+//!           room             a link to the folder where the job's sandbox was prewarmed, if it was;
+//!                            this folder marks the processes of the sandbox
+//!           stdout stderr    the start of the output, up to a limit; short output: a link into memory
+//!           stdout.tail …    the last bytes of longer output
+//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by the owner.
+//!                            A supervisor that prewarms sandboxes has such a folder for them too
+//! <state>/.control/<pid>     the named pipe of a supervisor, by which other owners cancel jobs
+//! <state>/.control/.groups-<pid>   the paths of a supervisor's control groups, if it has created any
 //! ```
 
 use std::{

@@ -100,8 +100,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the output of a job from memory, also from the memory folder of a former state folder at the
-    /// same path.
+    /// Removes the output of a job from memory, even if it is in the memory folder of an earlier state folder
+    /// at the same path.
     pub(crate) fn forget(&self, job: &JobFolder) {
         for target in STREAMS.iter().filter_map(|stream| target(&job.spill(*stream))) {
             let _gone = fs::remove_file(&target);

@@ -9,7 +9,7 @@ use crate::{JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp
 /// A request to the dispatcher.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// Runs a job when a slot is free. Answered when the job is in place, or queued.
+    /// Runs a job when a slot is free. The reply comes when the job is in place, or queued.
     Submit { id: JobId, meta: JobMeta, staged: Staged, reply: Submitter },
     /// Ends a job. Answers `false` if the job is unknown here.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
@@ -21,8 +21,8 @@ pub(crate) enum Message {
     Has { id: JobId, reply: oneshot::Sender<bool> },
     /// Lists the queued jobs of an owner.
     Queued { owner: Owner, reply: oneshot::Sender<Vec<JobId>> },
-    /// Disconnects from the supervisor as if this process died. Answered when all jobs that die with their
-    /// owner have ended.
+    /// Disconnects from the supervisor as if this process died. The reply comes when all jobs that die with
+    /// their owner have ended.
     Disconnect { reply: oneshot::Sender<()> },
 }
 

@@ -29,8 +29,8 @@ pub(crate) struct Process {
     start: u64,
 }
 
-/// Number of reads of an empty environment, which a process has for an instant while it executes another
-/// program.
+/// Number of reads of an environment that is empty. The environment of a process is empty for an instant
+/// while the process executes another program.
 const ENVIRONMENT_TRIES: u32 = 5;
 const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
 
@@ -86,7 +86,7 @@ impl Process {
         self.has_mark(|mark| mark.as_os_str() == folder.as_os_str())
     }
 
-    /// Tells whether the process was started with such a mark.
+    /// Tells whether the process was started with a mark that names a wanted folder.
     fn has_mark(&self, is_wanted: impl Fn(&Path) -> bool) -> bool {
         let mark = |variable: &[u8]| {
             let folder = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
@@ -111,7 +111,7 @@ impl Process {
     }
 }
 
-/// Kills the processes with such marks, until none is left or they can't be killed.
+/// Kills the processes whose mark names a wanted folder, until none is left or they can't be killed.
 pub(crate) fn end_marked(is_wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
     let limit = Instant::now() + KILL_LIMIT;
     loop {
@@ -133,7 +133,7 @@ fn exists(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
-/// Returns the id that was assigned last: the end of `0.00 0.01 0.05 1/90 4430`.
+/// Returns the id that was assigned last: the last field of `/proc/loadavg`, `0.00 0.01 0.05 1/90 4430`.
 fn last_pid() -> Option<i32> {
     fs::read_to_string("/proc/loadavg").ok()?.rsplit(' ').next()?.trim().parse().ok()
 }

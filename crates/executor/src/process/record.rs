@@ -32,7 +32,8 @@ pub(crate) struct Record {
 /// The second line counts only when it is complete: otherwise it is still being written, or its writer died.
 ///
 /// # Errors
-/// Also [`io::ErrorKind::InvalidData`] when the record is malformed; a power cut may truncate it.
+/// All errors of reading, and [`io::ErrorKind::InvalidData`] when the record is malformed. A power cut may
+/// truncate it.
 pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
     let Some(bytes) = read_if_there(&folder.record())? else { return Ok(None) };
     let first = bytes.iter().position(|byte| *byte == b'\n');

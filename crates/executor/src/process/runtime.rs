@@ -47,9 +47,9 @@ const FEW_BYTES: usize = 64 * 1024;
 
 /// A runtime that runs jobs as processes of this host.
 ///
-/// Several processes may share one state folder: each can find, wait for, cancel and remove the jobs of all.
-/// The runtime belongs to the tokio runtime on which its first job is submitted. Dropping it has the same
-/// effect on its jobs as the death of their owner; [`close`](Self::close) is the graceful way.
+/// Several processes may share one state folder: each can find, wait for, cancel and remove the jobs of all
+/// processes. The runtime belongs to the tokio runtime on which its first job is submitted. Dropping it has
+/// the same effect on its jobs as the death of their owner; [`close`](Self::close) is the graceful way.
 #[derive(Debug)]
 pub struct ProcessRuntime {
     disk: Arc<Disk>,
@@ -73,8 +73,8 @@ impl ProcessRuntime {
         Self::open_with(ProcessOptions::new(state_dir, supervisor))
     }
 
-    /// Opens a runtime. It includes the jobs that other processes submitted, and removes the incomplete jobs
-    /// of dead processes. It starts no process yet.
+    /// Opens a runtime. The runtime includes the jobs that other processes submitted. Opening it removes the
+    /// incomplete jobs of dead processes, and starts no process.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the kernel can't enforce the
@@ -117,7 +117,7 @@ impl ProcessRuntime {
         answer.await.ok()
     }
 
-    /// Submits a job whose needs were already checked.
+    /// Submits a job after its needed capabilities were checked.
     pub(crate) async fn submit_in(
         &self,
         id: &JobId,
@@ -140,7 +140,7 @@ impl ProcessRuntime {
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
-    /// Accepts a job that can't be started.
+    /// Accepts a job that can't be started, and stores this reason as its end.
     #[cfg(feature = "sandbox")]
     pub(crate) async fn submit_unstarted(
         &self,
@@ -219,7 +219,8 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
-        // In this order, because a job leaves the dispatcher only when its folder is complete.
+        // The dispatcher is asked before the folder is read: a job leaves the dispatcher only when its folder
+        // is complete.
         if self.has(id).await {
             return Ok(Found::Running);
         }

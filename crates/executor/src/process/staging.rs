@@ -84,7 +84,8 @@ impl Staging {
         for path in (0..TRIES).map(own) {
             // Another process may sweep the folder between its creation and its lock.
             if let Some(lock) = locked(&path).map_err(storage("make", &path))? {
-                // Only the lock keeps the state folder: it may have been removed and re-created before.
+                // The memory is looked up after the lock was taken: from then on no process removes the state
+                // folder. Before, another process may have removed and re-created it.
                 let memory = Memory::of(state);
                 memory.sweep(state).map_err(storage("clean up the memory of", state.path()))?;
                 let (next, ahead) = (AtomicU64::new(0), Mutex::default());
@@ -147,7 +148,8 @@ impl Staging {
     /// Moves a folder away, and removes its job's output from memory.
     pub(crate) fn take_away(&self, folder: &JobFolder) -> io::Result<PathBuf> {
         let away = self.fresh();
-        // First the memory: if this process died in between, the links would be gone with the folder.
+        // The memory is released first. If this process died in between, the links into memory would be gone
+        // with the folder.
         self.memory.forget(folder);
         fs::rename(folder.path(), &away)?;
         Ok(away)

@@ -1,9 +1,9 @@
 //! The protocol between owner and supervisor: one JSON document on each line.
 //!
 //! The owner writes to the supervisor's stdin; the supervisor answers on its stdout. The owner first sends
-//! the folder of the jobs, which is thus not visible to other users, and the supervisor answers with its
-//! greeting. The supervisor treats the end of its stdin as the death of its owner. The owner treats the end
-//! of the supervisor's stdout as the supervisor's death.
+//! the folder of the jobs. Other users can't see this message, unlike the arguments of a program. The
+//! supervisor answers with its greeting. It treats the end of its stdin as the death of its owner. The owner
+//! treats the end of the supervisor's stdout as the supervisor's death.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{JobId, Stream, Timestamp, process::record::Ending};
 
-/// Version of the protocol. Both sides usually run the same file; they differ when the owner's program was
-/// replaced on disk while it ran.
+/// Version of the protocol. Owner and supervisor usually run the same file. Their versions differ if the
+/// owner's program was replaced on disk while it ran.
 pub(crate) const VERSION: u32 = 3;
 
 /// A request of the owner.

@@ -7,7 +7,7 @@
 //! - It kills a job with all its processes and leaves the container clean.
 //! - It distinguishes a missing program from an exit code of 127.
 //! - It bounds the kept output.
-//! - It records an outcome where a broken connection can't lose it.
+//! - It ends all jobs when its owner has gone.
 //!
 //! The runner is one static file for this host's processor architecture, [`program`], compiled by this
 //! crate's build script. It is copied into a container and started as its first process: `windlass-runner

@@ -7,10 +7,10 @@
 //!
 //! # Message order
 //! Both sides send `Hello`, the owner first, and disconnect if the versions differ. The owner chooses a
-//! number for each job. It sends `Start`, then `Data` until all files and the stdin are sent (their lengths
-//! are in the [`Spec`]). The runner sends `Started` if the job could be started, then `Output`. When all of
-//! the job's processes are gone it sends `Tail`, `File`, `Ended`. `Ended` is the last message of a job; the
-//! job's number may be reused afterwards. Jobs don't wait for each other.
+//! number for each job. The owner sends `Start`, then `Data` until all files and the stdin are sent (their
+//! lengths are in the [`Spec`]). The runner sends `Started` if the job could be started, then `Output`. When
+//! all of the job's processes are gone, the runner sends `Tail`, `File`, `Ended`. `Ended` is the last message
+//! of a job; the job's number may be reused afterwards. Jobs don't wait for each other.
 
 use crate::left_behind::{LEFT_BEHIND, MAX_NAME};
 

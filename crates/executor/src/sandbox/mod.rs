@@ -1,8 +1,9 @@
 //! Jobs in images, without an engine: a daemonless container for one machine.
 //!
-//! A job gets a sandbox. Its root is an image of a [`Store`](crate::image::Store), read-only. It has
-//! namespaces of its own for users, processes, mounts, network, host name and System V IPC. It has no
-//! capabilities. It has a system-call filter, and its working folder is `/work`.
+//! A job runs in a sandbox. The root of the sandbox is a read-only image of a [`Store`](crate::image::Store),
+//! and the working folder is `/work`. The sandbox has namespaces of its own for users, processes, mounts,
+//! network, host name and System V IPC. It has a system-call filter and no capabilities.
+//!
 //! [bubblewrap](https://github.com/containers/bubblewrap) creates the sandbox. The supervisor of the [process
 //! runtime](crate::process) starts the job in the sandbox, as its own child. So the job has all guarantees of
 //! a process: exit codes, signals, typed start failures. Its outcome survives every crash, and it can finish

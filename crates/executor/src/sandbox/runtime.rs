@@ -39,7 +39,7 @@ pub struct SandboxRuntime {
 }
 
 impl SandboxRuntime {
-    /// Opens a runtime. It includes the jobs that other processes submitted.
+    /// Opens a runtime. The runtime includes the jobs that other processes submitted.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when there is no `bwrap`, or the store can't be created;

@@ -75,8 +75,8 @@ pub struct Subject {
 
 impl Subject {
     /// Creates a subject from a runtime, a name, and a template job. All job ids and the owner are derived
-    /// from the name. It must consist of characters that a job id may have, and be unique among concurrent
-    /// cases. The template has everything that each job needs on this runtime, such as an image.
+    /// from the name. The name must consist of characters that a job id may have, and be unique among
+    /// concurrent cases. The template has everything that each job needs on this runtime, such as an image.
     pub fn new(runtime: Arc<dyn Runtime>, name: &str, template: Job) -> Self {
         Self { runtime, name: name.replace('_', "-"), template, next: AtomicU64::new(0) }
     }

@@ -1,6 +1,6 @@
-//! A job that attempts everything a job must not be able to do. The tests compile it statically, since an
-//! image may hold nothing else. It prints one line an attempt: `held NAME: WHY`, or `BROKEN NAME: WHAT IT
-//! GOT`.
+//! A job that attempts everything a job must not be able to do. The tests compile it statically, since it may
+//! be the only file of an image. It prints one line for each attempt: `held NAME: WHY`, or `BROKEN NAME: WHAT
+//! IT GOT`.
 //!
 //! Arguments:
 //!
@@ -245,7 +245,7 @@ fn main() {
             )
         })
     });
-    // Sockets that no namespace holds.
+    // Sockets of families that network namespaces don't isolate.
     for (name, family, kind) in [
         ("socket-vsock", 40, 1),
         ("socket-ciphers", 38, 5),
@@ -502,7 +502,7 @@ fn key_content(key: c_long) -> Tried {
     Ok(String::from_utf8_lossy(&content[..length.min(64)]).into_owned())
 }
 
-/// Reads the keys of the job's session keyring. It is allowed to have a keyring of its own.
+/// Reads the keys of the job's session keyring. The job is allowed to have a keyring of its own.
 fn session_keyring(name: &str) -> Tried {
     const DESCRIBE: c_long = 6;
     const READ: c_long = 11;

@@ -17,7 +17,7 @@ use windlass_executor::{
 
 pub(crate) const IMAGE: &str = "windlass-test/busybox:1";
 
-/// The longest a test waits for a fact.
+/// Maximum time for which a test waits for a condition.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Settings in which an engine differs from the default.
@@ -101,7 +101,7 @@ impl Daemon {
         self.dir.path().join("line")
     }
 
-    /// Returns a connection through that line.
+    /// Returns a connection through the `Line` at [`near_socket`](Self::near_socket).
     pub(crate) async fn engine_at_the_line(&self) -> Engine {
         let choice: EngineChoice = format!("unix://{}", self.near_socket().display()).parse().unwrap();
         let endpoint = Endpoint::resolve(&choice, &Environment::default()).unwrap();
@@ -122,8 +122,8 @@ impl Daemon {
         self.dockerd.wait().unwrap();
     }
 
-    /// Starts the engine again, and repeats it until it stays up, as a service manager would. Its containerd
-    /// dies with it, but not at once, and until then a new one can't start.
+    /// Starts the engine again, and repeats the start until the engine stays up, as a service manager would.
+    /// The containerd of the killed engine dies a moment later, and until then a new one can't start.
     pub(crate) async fn start_again(&mut self) {
         let begun = Instant::now();
         let is_containerd = |pid: &Pid| {
@@ -157,8 +157,8 @@ impl Daemon {
         kill_process(Pid::from_child(&self.dockerd), signal).unwrap();
     }
 
-    /// Cuts the network between the test and the engine. Neither is notified; packets are lost. The far end
-    /// is taken down, as without the near end packets would take another route.
+    /// Cuts the network between the test and the engine. Packets are lost, and neither side is notified. The
+    /// cut is at the engine's end: without the test's end, packets would take another route.
     pub(crate) fn cut(&self) {
         run("ip", &["-n", &self.name, "link", "set", &far_device(&self.name), "down"]);
     }
@@ -167,13 +167,14 @@ impl Daemon {
         run("ip", &["-n", &self.name, "link", "set", &far_device(&self.name), "up"]);
     }
 
-    /// Asserts that nothing is left but the volume in which the tests count.
+    /// Asserts that nothing is left but the volume in which jobs count their runs.
     pub(crate) async fn is_left_clean(&self) {
         self.is_left_clean_but_for(0).await;
     }
 
-    /// Asserts the same, but permits volumes without a name, one for each time the engine was killed while it
-    /// created a container. The engine may have created the volume already and not know its container.
+    /// Asserts the same as [`is_left_clean`](Self::is_left_clean), but permits volumes without a name, one
+    /// for each time the engine was killed while it created a container. The engine may have created the
+    /// volume already and not know its container.
     pub(crate) async fn is_left_clean_but_for(&self, volumes_without_a_name: usize) {
         let begun = Instant::now();
         loop {
@@ -245,7 +246,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Ends the processes in the control groups of this name, wherever they are, and removes the groups.
+/// Ends the processes in the control groups of this name below a folder, and removes the groups.
 fn end_groups(below: &Path, name: &str) {
     for folder in fs::read_dir(below).into_iter().flatten().flatten().filter(|entry| entry.path().is_dir()) {
         let path = folder.path();

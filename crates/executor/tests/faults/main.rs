@@ -103,7 +103,7 @@ async fn an_engine_that_is_killed_loses_no_job_that_survives_it() {
     for name in ["once", "short", "repeatable"] {
         runtime.remove(&id(name)).await.unwrap();
     }
-    // A client that was started anew sees the same, and jobs run as before.
+    // A new client sees the same, and jobs run as before.
     assert_eq!(runtime.find(&id("refused")).await.unwrap(), Found::Never);
     assert_eq!(times(&runtime).await, 2);
     runtime.close().await;
@@ -253,7 +253,7 @@ const MOMENTS: [Moment; 11] = [
     Moment::After("DELETE", ""),
 ];
 
-/// Maximum duration of one such case on a busy machine.
+/// Maximum duration of one case, with one kill, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test]
@@ -265,7 +265,8 @@ async fn an_engine_may_be_killed_at_any_moment() {
     };
     let line = Line::open(&daemon.near_socket(), &daemon.socket());
     let runtime = DockerRuntime::open(daemon.engine_at_the_line().await, options()).await.unwrap();
-    // Resources that are created once exist, so that the kill hits the job's own calls.
+    // A first job creates the resources that are created only once. So the kill hits the later job's own
+    // calls.
     runtime.run(&id("first"), &once("true")).await.unwrap();
     let bytes = vec![b'x'; 2 << 20];
     let job = once("echo before; sleep 0.3; cat given; echo after; exit 7");

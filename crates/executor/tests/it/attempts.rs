@@ -101,8 +101,8 @@ fn add_key(name: &str) {
 /// Attempts that the profile of an engine may allow.
 pub(crate) const OF_ENGINES: [&str; 4] = ["socket-vsock", "socket-ciphers", "socket-qualcomm", "io-uring"];
 
-/// Attempts that Podman's profile may allow. The kernel confines the additional ones to a namespace of the
-/// job's own.
+/// Attempts that Podman's profile may allow. These are more than [`OF_ENGINES`]. The kernel confines the
+/// additional attempts to a namespace of the job's own.
 pub(crate) const OF_PODMAN: [&str; 8] = [
     "socket-vsock",
     "socket-ciphers",
@@ -129,7 +129,7 @@ async fn tried(runtime: &dyn Runtime, host: &Host, id: &JobId, of: &Job) -> (BTr
     (all, broken)
 }
 
-/// Fails unless all attempts fail except these.
+/// Asserts that all attempts fail, except those in `but_for`.
 pub(crate) async fn are_held(runtime: &dyn Runtime, id: &JobId, of: &Job, but_for: &[&str]) {
     let host = Host::new();
     let (all, broken) = tried(runtime, &host, id, of).await;
@@ -142,7 +142,7 @@ pub(crate) async fn are_held(runtime: &dyn Runtime, id: &JobId, of: &Job, but_fo
     assert!(unexpected.is_empty(), "{unexpected:#?}");
 }
 
-/// Asserts that the page lists exactly the attempts of the program.
+/// Asserts that `docs/security.md` lists exactly the attempts of the program.
 fn are_promised(all: &BTreeSet<String>) {
     let page = include_str!("../../../../docs/security.md");
     let table = page.split("## Attacks from inside a job").nth(1).unwrap().split("\n## ").next().unwrap();

@@ -235,7 +235,7 @@ fn a_file_is_a_reference_until_it_changes() {
     fs::remove_file(&path).unwrap();
     second.docker_archive(&path, "a:1");
     assert_eq!(store.resolve(&file).unwrap().id, second.id());
-    // A reference gives no name, so that both go.
+    // A resolved file gives its image no name, so both images are removed.
     assert_eq!(store.prune(Prune::Unnamed).unwrap().removed.len(), 2);
     assert_eq!(store.list().unwrap(), []);
 }

@@ -351,7 +351,7 @@ pub(crate) fn hides(pid: &str) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x004321"))
 }
 
-/// The control group finds a process that session, parent and environment don't.
+/// The control group finds a process that its session, parent and environment don't reveal.
 #[tokio::test]
 async fn a_process_that_hides_ends_with_its_job() {
     if !ControlGroups::probe().ends_all {

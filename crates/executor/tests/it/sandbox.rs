@@ -29,7 +29,8 @@ use crate::{
 /// Name of the image that all of these tests run in.
 const IMAGE: &str = "windlass-test/busybox:1";
 
-/// A store with that image, which stays for the next run, or the reason why sandboxes can't run here.
+/// A store with the image of these tests, or the reason why sandboxes can't run here. The store stays for the
+/// next run.
 static STORE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     probe(Path::new("bwrap"))?;
     let made = Made::busybox().ok_or("there is no static busybox (package busybox-static)")?;
@@ -132,7 +133,7 @@ async fn a_job_sees_its_image_and_nothing_of_the_host() {
     let Some(place) = Place::new() else { return };
     let runtime = place.runtime();
     let dir = tempfile::tempdir().unwrap();
-    // Other tests mount volumes in the shared image.
+    // The test has its own store, since other tests add mount points to the shared image.
     let runtime = {
         drop(runtime);
         Made::busybox().unwrap().docker_archive(&dir.path().join("busybox.tar"), IMAGE);

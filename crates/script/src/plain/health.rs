@@ -18,8 +18,9 @@ use crate::role::Role;
 /// | others | differs | reached | can't tell | can't tell | can't tell |
 ///
 /// If the instance was converging after an action, only the rows 75 and 104 of the table apply. Any other
-/// exit code that agrees with the action's goal then means reached, for destroy and others too. One that
+/// exit code that agrees with the action's goal then means reached, for destroy and others too. A code that
 /// contradicts the goal means converging. For Integrity itself, such a code means differs, and the status is
+/// `failed`.
 /// `failed`.
 pub(crate) fn observation(
     role: Option<&Role>,

@@ -19,7 +19,7 @@ const ID_BYTES: u64 = 4 << 10;
 
 /// Returns the job with the input for a call, and requests for its output.
 ///
-/// A repeated call has the same files. They may be secret, so only their owner may read them.
+/// A repeated call has the same files. The files may be secret, so only their owner may read them.
 pub(crate) fn with_call(role: &Role, call: &Call, job: Job) -> Job {
     let properties = call.properties.iter().map(|(name, input)| (name.as_str(), &input.value));
     let arguments = call.arguments.iter().map(|(name, input)| (name.as_str(), &input.value));
@@ -43,8 +43,8 @@ pub(crate) fn with_location(location: &Location, job: Job) -> Job {
     with_values(LOCATION, &properties.collect(), job)
 }
 
-/// Adds a file for each value, and one with all of them. A value whose name can't be a file name is only in
-/// the latter.
+/// Adds a file for each value, and one file with all values. A value whose name can't be a file name is only
+/// in the file with all values.
 fn with_values(place: Place, values: &BTreeMap<&str, &Value>, job: Job) -> Job {
     let summary = place.summary();
     let json = serde_json::to_string_pretty(values).unwrap_or_default() + "\n";

@@ -70,7 +70,7 @@ async fn a_destroyed_instance_is_gone() {
     assert_eq!(printed(call("Delete"), going).await.unwrap().settled, Settled::Converging);
 }
 
-/// A health check that reports a metric by a plain field deletes the outputs of the part, and causes a
+/// A health check that reports a metric by a plain field deletes the outputs of the instance, and causes a
 /// warning.
 #[tokio::test]
 async fn published_values_that_a_plain_field_replaces_are_reported() {

@@ -69,7 +69,7 @@ application:
         petclinic: {entrypoint: publish-signal(string)}
 "#;
 
-/// The instance ids of the requests. Those of windlass begin with a letter.
+/// The instance ids of the requests. Instance ids of windlass begin with a letter.
 const VM_ID: &str = "a6e6e3c8b171d3b57dd3f348";
 const CLINIC_ID: &str = "a6e79f37954cc4440350814e";
 

@@ -103,8 +103,8 @@ fn meaning(document: Value) -> Value {
     document
 }
 
-/// An output is accepted if the script succeeded and answered its requests. Those of `invoke.py` are read as those of
-/// the adapter. An accepted output is valid by its schema.
+/// An output is accepted if the script succeeded and answered its requests. Outputs of `invoke.py` are read
+/// as outputs of the adapter. An accepted output is valid by its schema.
 #[tokio::test]
 async fn corpus_of_recorded_outputs() {
     let (runs, others) = match recorded() {
@@ -148,7 +148,7 @@ async fn judged(run: &Recorded) -> Result<(), Failure> {
     }
 }
 
-/// Returns an action whose script has the same document.
+/// Returns an action of the test package whose script has the same input document as a recorded script.
 fn action(script: &str) -> &'static str {
     match script.rsplit('/').next().unwrap_or_default() {
         "healthCheck.py" => "Integrity",

@@ -50,8 +50,8 @@ pub(crate) fn output_problems(text: &str) -> Vec<String> {
     problems(&OUTPUT, text)
 }
 
-/// Checks an input that the driver has written: it is valid, and reading and writing it changes nothing. A plain script
-/// has none.
+/// Checks an input that the driver has written: it is valid, and reading and writing it changes nothing. A
+/// plain script has no input document.
 pub(crate) fn check_input(text: &str) {
     if text.is_empty() {
         return;

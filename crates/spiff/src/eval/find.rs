@@ -15,7 +15,7 @@ const DOCUMENT: &str = "__";
 const ROOT: &str = "___";
 /// Name that refers to the context of the expression, such as its path.
 const CONTEXT: &str = "__ctx";
-/// Version of the original with this behaviour.
+/// Value of `VERSION` in the context: the version of the original that this crate follows.
 const VERSION: &str = "v1.7.0-beta-8";
 
 /// The object that a name refers to. It determines how the next step of the path is resolved.
@@ -129,7 +129,7 @@ impl Env {
         })
     }
 
-    /// Returns the node at this place from the first stub that has one.
+    /// Returns the node at the path of the expression from the first stub that has one.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;

@@ -48,7 +48,7 @@ impl Info {
         if other.redirect != Redirect::None {
             self.redirect = other.redirect;
         }
-        // A merge replaces only if it is the whole expression.
+        // `merge replace` takes effect only as the whole expression.
         self.replace = other.replace;
         self.preferred |= other.preferred;
         self.merged |= other.merged;

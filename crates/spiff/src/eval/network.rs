@@ -141,7 +141,7 @@ pub(super) fn divide(text: &str, by: &Value) -> Result<Value, String> {
     let by = u64::try_from(by).ok().filter(|by| *by > 0);
     let by = by.ok_or("IP address division requires a positive integer argument")?;
     let prefix = network.prefix.unwrap_or(0);
-    // Rounded up to a power of two.
+    // The divisor is rounded up to a power of two.
     let more = u64::BITS - (by - 1).leading_zeros();
     let longer = u32::from(prefix) + more;
     let longer = u8::try_from(longer).ok().filter(|longer| *longer <= bits(network.ip));

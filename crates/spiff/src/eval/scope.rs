@@ -67,7 +67,8 @@ impl Scope {
     }
 }
 
-/// The complete processing of one document: a template, a stub, an instantiated template.
+/// The processing of one document in all its passes. The document is a template, a stub, or an instantiated
+/// template.
 #[derive(Debug)]
 pub(crate) struct Flow {
     id: u64,

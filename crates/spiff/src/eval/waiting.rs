@@ -18,7 +18,7 @@ pub(crate) type Seen = Box<[Option<Sight>]>;
 
 /// The state of a referenced node at the last evaluation of an expression.
 ///
-/// It keeps only weak references to lists, maps and expressions. These values contain the sights of the
+/// A sight keeps only weak references to lists, maps and expressions. These values contain the sights of the
 /// previous pass, so strong references would keep the sights of all passes in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {

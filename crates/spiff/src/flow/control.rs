@@ -36,8 +36,8 @@ struct Control<'n> {
 /// The result of a control structure, and whether it is final.
 type Given = (Node, bool);
 
-/// Tells whether a key is an option whose value is a template. As in the original, this applies without the
-/// feature too.
+/// Tells whether a key is an option whose value is a template. As in the original, such a key has this
+/// meaning even if control structures are disabled.
 pub(super) fn is_template_option(key: &str) -> bool {
     matches!(key, "<<do" | "<<mapkey")
 }

@@ -226,7 +226,8 @@ fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>, keyless
         .collect()
 }
 
-/// Removes the prefix `key:` from the key field of an entry, and records the key field.
+/// Removes the prefix `key:` from the names of an entry's fields. Such a field becomes the key field of the
+/// list. The prefix `key:!`, or two entries that declare different key fields, make the list keyless.
 fn declared(work: &mut Work, entry: Node) -> Node {
     let Some(map) = entry.as_map() else { return entry };
     if !map.keys().any(|key| key.starts_with("key:")) {

@@ -129,7 +129,8 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
         work.undefined.insert(key.clone(), child);
         return;
     }
-    // Only in the pass in which the marker is read: nodes below the entries are not part of the default.
+    // The flags of a marker are in `work` only in the pass that reads the marker. So only the entries of the
+    // map itself are marked as part of the default, not the nodes below them.
     let implied = work.flags.has(Flags::DEFAULT) || work.flags.has(Flags::IMPLIED);
     let child = if implied && !child.annotations().flags.has(Flags::IMPLIED) {
         child.annotate(|annotations| annotations.flags |= Flags::IMPLIED)
@@ -230,7 +231,7 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
             work.fields = (**same).clone();
         }
         if !work.fields.contains_key(key) {
-            // At the next level it is an ordinary value, even if it was a default here.
+            // In the next document the node is an ordinary value, even if it was a default here.
             let node = instantiated(node.clone())
                 .annotate(|annotations| annotations.flags |= Flags::INJECT | Flags::INJECTED);
             work.fields.insert(key.clone(), node);

@@ -80,7 +80,7 @@ impl Passes<'_> {
     /// last pass.
     fn incremental(&mut self, before: Node) -> bool {
         let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
-        // Dropped, so that maps without other owners are changed in place.
+        // `before` is dropped, so that maps without other owners are changed in place.
         drop(before);
         let mut any = false;
         loop {

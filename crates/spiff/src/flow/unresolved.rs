@@ -86,8 +86,8 @@ fn unresolved(node: &Node, path: &[Arc<str>], problem: Option<Issue>) -> Unresol
     }
 }
 
-/// Returns the origin of a problem for the report of a node: empty if the origin is the node, and `..` with
-/// the remaining steps if the origin is below the node.
+/// Returns the origin of a problem, as the report of a node shows it: empty if the origin is the node itself.
+/// If the origin is below the node, the result is `..` with the remaining steps.
 fn elsewhere(path: &[Arc<str>], origin: &[Arc<str>]) -> Vec<Arc<str>> {
     match origin.strip_prefix(path) {
         _ if path.is_empty() => origin.to_vec(),

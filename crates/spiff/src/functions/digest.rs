@@ -112,7 +112,7 @@ const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl
 
 /// Computes the password hash of FreeBSD and Apache: a thousand rounds of MD5.
 ///
-/// It exists for hashes that are already stored. New hashes should use a stronger function.
+/// The function exists for hashes that are already stored. New hashes should use a stronger function.
 fn crypt(password: &str, salt: &str, magic: &str) -> String {
     let password = password.as_bytes();
     let salt = &salt.as_bytes()[..salt.len().min(8)];

@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// This also holds for a build without the features, in which these functions fail.
+    /// A build without the features also has these functions; they fail when they are called.
     #[test]
     fn the_standard_registry_has_every_function() {
         let registry = Registry::standard();

@@ -201,7 +201,7 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if arguments.len() > 2 && i64::try_from(available).unwrap_or(i64::MAX) < count {
         fail!("too many required entries ({count} > {available} available indices)");
     }
-    // Each result costs a text, a list entry, and the same again during creation.
+    // A result needs a text and a list entry, and as much memory again during its creation.
     host.spend(count.unsigned_abs().saturating_mul(2 * ENTRY))?;
     let mut addresses = Vec::new();
     for at in 0..count {

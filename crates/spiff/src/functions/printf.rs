@@ -269,7 +269,7 @@ fn int(value: i64, verb: char, spec: Spec) -> Option<String> {
         'X' => (if spec.sharp { "0X" } else { "" }, format!("{size:X}")),
         'c' => return Some(pad(&character(value).to_string(), spec)),
         'q' => {
-            // As in a string, except for the quotes.
+            // Escapes are those of a quoted string, except for the two kinds of quotes.
             let quoted = match character(value) {
                 '\'' => "\\'".to_owned(),
                 '"' => "\"".to_owned(),

@@ -36,7 +36,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Creates a registry of the functions of another.
+    /// Creates a registry of the functions of another registry.
     pub(super) fn of(base: &'static LazyLock<Self>) -> Self {
         Self { base: Some(base), added: Arc::default() }
     }

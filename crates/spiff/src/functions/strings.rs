@@ -60,7 +60,7 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         Value::Int(length) => subject.len() / usize::try_from(*length).unwrap_or(1).max(1),
         _ => 0,
     };
-    // Each part costs a text, a list entry, and the same again during creation.
+    // A part needs a text and a list entry, and as much memory again during its creation.
     host.spend((2 * ENTRY).saturating_mul(pieces as u64))?;
     match arguments[0].value() {
         Value::String(separator) => done(texts(split_text(subject, separator, count))),

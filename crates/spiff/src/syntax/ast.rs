@@ -83,7 +83,7 @@ pub enum Expr {
 /// A reference by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Tag from which it starts.
+    /// Tag at which the reference starts.
     pub tag: Option<Arc<str>>,
     /// Path; a single empty step means the whole document.
     pub path: Path,
@@ -263,8 +263,8 @@ pub struct Sync {
     pub value: Option<Child>,
     /// Timeout in seconds.
     pub timeout: Option<Child>,
-    /// Whether it has the form of a function. Condition and value are then no lambdas, but can refer to
-    /// `value`, `error` and `valid`.
+    /// Whether the expression has the form of a function call. Condition and value are then no lambdas, but
+    /// can refer to `value`, `error` and `valid`.
     pub function: bool,
 }
 
@@ -283,7 +283,7 @@ impl Marker {
         self.names.iter().find_map(|name| name.strip_prefix("&tag:"))
     }
 
-    /// Tells whether it contains a marker.
+    /// Tells whether the markers include `name`.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|marker| &**marker == name)
     }

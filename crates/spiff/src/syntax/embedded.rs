@@ -124,8 +124,8 @@ fn push_literal(out: &mut String, literal: &mut String) {
 }
 
 /// Splits text at its expressions. An expression starts after two opening parentheses: the last two of a
-/// longer run. It ends before two closing parentheses that have no opening ones inside. Without such an end,
-/// it is text.
+/// longer run. It ends before two closing parentheses that have no opening ones inside. If such an end is
+/// missing, the rest is plain text.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let bytes = text.as_bytes();
     let mut parts = Vec::new();

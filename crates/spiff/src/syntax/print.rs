@@ -231,7 +231,8 @@ impl Display for Merge {
         f.write_str("merge")?;
         let qualified = self.replace || self.key.is_some();
         if self.required && !self.redirect && qualified {
-            // As in the original, which prints `merge replace` that way.
+            // As in the original, `merge replace` and `merge on key` without a path are printed as `merge
+            // required`.
             f.write_str(" required")?;
         } else {
             if self.replace {

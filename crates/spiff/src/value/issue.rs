@@ -7,11 +7,11 @@ use crate::path::Path;
 pub struct Issue {
     /// Message.
     pub message: String,
-    /// Problems that caused it.
+    /// Problems that caused this problem.
     pub nested: Vec<Issue>,
     /// Whether the nested problems are a chain of calls, not nodes of an inner document.
     pub chain: bool,
-    /// Path at which it occurred.
+    /// Path at which the problem occurred.
     pub path: Option<Path>,
 }
 

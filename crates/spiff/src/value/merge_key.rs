@@ -10,7 +10,7 @@ pub(crate) fn is_merge_key(key: &str) -> bool {
     matches!(key, "<<" | "<<<")
 }
 
-/// Tells whether a map contains no merge key any more. With `control`, keys of control structures count too.
+/// Tells whether a map contains no merge key. With `control`, keys of control structures count too.
 pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
     // Keys are sorted by byte, so all that begin with `<<` are adjacent.
     let from = Bound::Included("<<");

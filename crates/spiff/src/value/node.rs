@@ -158,17 +158,17 @@ pub enum Redirect {
 pub struct Annotations {
     /// Markers.
     pub flags: Flags,
-    /// Path in the stubs at which its fields are looked up.
+    /// Path in the stubs at which the fields of the node are looked up.
     pub redirect: Redirect,
     /// Whether the value is the result of `merge replace`, which is not processed further.
     pub replace: bool,
     /// Whether a merge expression took the value from a stub, so that it is not overridden again.
     pub merged: bool,
-    /// Whether it was marked by `prefer`.
+    /// Whether the node was marked by `prefer`.
     pub preferred: bool,
     /// Key field of a list (`key:id` of its entries).
     pub key_name: Option<Arc<str>>,
-    /// Name given by `&tag:`; a leading `*` makes it global.
+    /// Name given by `&tag:`; a leading `*` makes the tag global.
     pub tag: Option<Arc<str>>,
     /// Whether the value is `~~`, so that the node is removed from its map or list.
     pub undefined: bool,

@@ -25,8 +25,8 @@ impl Node {
     }
 }
 
-/// Returns the node one step below. With `complete`, maps and lists with pending insertions are refused; its
-/// value tells whether control structures are enabled.
+/// Returns the node one step below. With `complete`, maps and lists with pending insertions are refused. The
+/// value of `complete` tells whether control structures are enabled.
 pub(crate) fn step(here: &Node, step: &str, complete: Option<bool>) -> Option<Node> {
     match here.value() {
         Value::Map(map) => {

@@ -1,8 +1,9 @@
 //! Writes nodes as YAML, byte for byte as the original does.
 //!
-//! The layout is that of libyaml: entries are indented by two, lists are not indented below their key, and
-//! lines are folded at spaces after column 80. No available emitter combines this layout with the original's
-//! choice of notation and its escapes for all non-ASCII characters, so this module is an emitter of our own.
+//! The layout is that of libyaml. Entries are indented by two, lists are not indented below their key, and
+//! lines are folded at spaces after column 80. The original also has its own choice of notation, and escapes
+//! all non-ASCII characters. No available emitter combines these rules, so this module is an emitter of our
+//! own.
 
 use base64::Engine as _;
 use windlass_source::SpiffScalar;

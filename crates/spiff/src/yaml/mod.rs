@@ -7,10 +7,10 @@
 //! # Differences from windlass's own documents
 //!
 //! `y`, `no` and `ON` are booleans, so they can't be keys. `017` is octal, and `1_000` is a number. Dates
-//! `y`, `no` and `ON` are booleans, so they can't be keys. `017` is octal, and `1_000` is a number. Dates
 //! become text with a digit order specific to the original. A tag other than `!!binary` has no meaning of its
-//! own, but a quoted scalar with a tag is typed like a plain one. `<<` is an ordinary key. Of equal keys the
-//! last one wins.
+//! own, but a quoted scalar with a tag is typed like a plain one. `<<` is an ordinary key. If a key is
+//! repeated, the last entry wins.
+//!
 //! # Deviations from the original
 //!
 //! Syntax errors have windlass's wording and places. A list or map as a key is an error; the original

@@ -72,7 +72,8 @@ fn corpus_of_yaml_probes() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// The original's text is read with the value it had, and is written in the same form.
+/// A text that the original wrote is read as the value that the original had, and is written in the same
+/// form.
 #[test]
 fn corpus_of_written_documents() {
     let (mut passed, mut excluded, mut failed) = (0, 0, Vec::new());

@@ -260,8 +260,8 @@ proptest! {
         }
     }
 
-    /// A trace covers whole passes. Without a trace, passes visit only nodes that can change, and the result
-    /// is the same.
+    /// With a trace, each pass visits the whole document. Without a trace, passes visit only nodes that can
+    /// change, and the result is the same.
     #[test]
     fn passes_that_visit_less_give_the_same(seed: u64) {
         let mut dice = Dice(seed);

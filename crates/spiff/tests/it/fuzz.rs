@@ -1,5 +1,5 @@
-//! Any input: no panic, no hang, no more memory than [`crate::memory::LIMIT`]. `WINDLASS_FUZZ_SECONDS` sets
-//! the duration of a target in seconds; without it, a few hundred cases run.
+//! Tests that no input causes a panic, a hang, or the use of more memory than [`crate::memory::LIMIT`].
+//! `WINDLASS_FUZZ_SECONDS` sets the duration of a target in seconds; without it, a few hundred cases run.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};

@@ -1,11 +1,14 @@
-//! The first process of a container: reads one job from its standard input, runs it, and reports on it line
-//! by line on its standard output.
+//! The first process of a container. It reads one job from its standard input, runs the job, and reports on
+//! the job line by line on its standard output.
 //!
-//! The crate's build script compiles it into one static program that uses the standard library only. It is
-//! mounted read-only into every container, so it runs in any image. It provides what a container alone can't.
-//! It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
-//! It counts the output beyond the kept part. It enforces the time limit, and it ends the job when its
-//! owner's connection closes.
+//! The crate's build script compiles this static program with the standard library only. The program is
+//! mounted read-only into every container, so it runs in any image. It does four things that a container
+//! alone can't:
+//!
+//! - It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
+//! - It counts the output beyond the kept part.
+//! - It enforces the time limit.
+//! - It ends the job when the connection of the job's owner closes.
 //!
 //! # Input
 //! Records: a letter, a length (`u64`, little-endian), that many bytes. The end of the input means that the
@@ -42,14 +45,15 @@
 //! while the engine is down are in no log.
 //!
 //! # Signals
-//! The real-time signal 34 + n asks the job to end, and kills it after 50 ms × 2^(n-1), at once for n = 0.
-//! The client never sends SIGTERM: that signal means that the engine stops the container.
+//! The real-time signal 34 + n asks the job to end, and kills it after a grace period. The grace period is
+//! 50 ms × 2^(n-1), and zero for n = 0. The client never sends SIGTERM: that signal means that the engine
+//! stops the container.
 //!
 //! # Modules, in the order of a job's life
-//! `spec` reads the job, `start` starts it, `streams` reads its output, `signals` and `processes` send
-//! events, `life` decides when the job is over, `outputs` collects its files. `report` writes the lines,
-//! `sys` wraps the system calls. The files `folder_content`, `left_behind` and `refusal` (the reasons why a
-//! program can't be run) are shared with other programs.
+//! `spec` reads the job, and `start` starts it. `streams` reads its output. `signals` and `processes` send
+//! events, and `life` decides when the job is over. `outputs` collects the job's files. `report` writes the
+//! lines, and `sys` wraps the system calls. The files `folder_content`, `left_behind` and `refusal` (the
+//! reasons why a program can't be run) are shared with other programs.
 
 #[path = "../../folder_content.rs"]
 mod folder_content;
@@ -142,7 +146,7 @@ fn watch_owner(mut input: impl io::Read + Send + 'static, events: Sender<Event>)
 
 /// Runs the job and reports on it. Returns the exit code of this program.
 fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Event>) -> i32 {
-    // All threads start before the job, which may leave no process slots.
+    // All threads start before the job, since the job may use up the permitted number of processes.
     let stdout = streams::pump('o', spec.keep[0], spec, report, &sender);
     let stderr = streams::pump('e', spec.keep[1], spec, report, &sender);
     let (started, is_started) = channel::<()>();

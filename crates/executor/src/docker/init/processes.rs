@@ -35,7 +35,7 @@ impl Terminated {
     }
 }
 
-/// Returns the names of the other living processes of this container, as they are reported.
+/// Returns the names of the other living processes of this container, in the form for the line `L`.
 pub(crate) fn names() -> Vec<String> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -48,7 +48,8 @@ pub(crate) fn names() -> Vec<String> {
     left_behind::reported(named)
 }
 
-/// Kills all other processes of this container: for its first process, -1 means all but itself.
+/// Kills all other processes of this container. To its first process, the id -1 means all processes but
+/// itself.
 pub(crate) fn kill_all_others() {
     sys::send(-1, sys::SIGKILL);
 }

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{NO_EXIT_CODE, life::End};
 
-/// Maximum bytes of one line: 16 000 characters of base64, less than an engine's log splits.
+/// Maximum bytes of one line: 16 000 characters of base64. An engine's log splits longer lines.
 pub(crate) const PIECE: usize = 12_000;
 
 /// The writer of lines, shared by all threads.

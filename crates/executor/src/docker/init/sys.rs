@@ -1,7 +1,7 @@
 //! The system calls that the standard library doesn't wrap.
 //!
-//! They are declared here and not taken from the crate `libc`, since `rustc` compiles this program alone.
-//! Numbers are those of 64-bit Linux, the same on all its architectures.
+//! The calls are declared here and not taken from the crate `libc`, since `rustc` compiles this program
+//! alone. Numbers are those of 64-bit Linux, the same on all its architectures.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void},
@@ -57,8 +57,8 @@ const RESOLVE_NO_MAGICLINKS: u64 = 2;
 const RESOLVE_BENEATH: u64 = 8;
 
 /// Protects this process from processes of the same user in the container: they can't trace it or open its
-/// descriptors. It also disables core files. The request for the container can't do so: Podman would then
-/// drop its own default limits.
+/// descriptors. It also disables core files. The request that creates the container can't disable them, since
+/// Podman would then drop its own default limits.
 pub(crate) fn shut_off() {
     // SAFETY: plain system calls, which read two numbers.
     unsafe {

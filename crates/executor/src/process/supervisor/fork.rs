@@ -262,8 +262,8 @@ fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
 }
 
 /// Resets the child's signal dispositions and mask to those of a new process. The parent's handlers must not
-/// run in it, and signals that the Rust runtime ignores must not be ignored in jobs. Call it in the child
-/// only.
+/// run in the child, and signals that the Rust runtime ignores must not be ignored in jobs. Call it in the
+/// child only.
 pub(crate) fn reset_signals() {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has signal dispositions")]
     // SAFETY: an all-zero action is the default one without flags; both calls are safe in a signal handler. The

@@ -1,9 +1,9 @@
-//! The first process of a sandbox: it reports that the sandbox is ready, and keeps the sandbox alive until
+//! The first process of a sandbox. It reports that the sandbox is ready, and keeps the sandbox alive until
 //! the supervisor closes it.
 //!
-//! It is executed inside the image, which may contain no executable file, so it is self-contained. It is a
-//! program of a few system calls, assembled below, in an executable file (elf(5)) of one segment that exists
-//! in memory only. Its steps:
+//! The program of the first process is executed inside the image, which may contain no executable file. So it
+//! is self-contained: a few system calls, assembled below, in an executable file (elf(5)) of one segment that
+//! exists in memory only. Its steps:
 //!
 //! 1. It makes itself non-dumpable. Jobs run as the same user, and could otherwise access its memory.
 //! 2. It ignores SIGCHLD, so that the kernel reaps the orphans that it inherits as the first process.
@@ -11,7 +11,8 @@
 //! 4. It reads from its stdin until the end, which comes when the supervisor closes the pipe or dies.
 //! 5. It exits. Since it is the first process, the kernel then kills all others in the sandbox.
 //!
-//! It has the same system-call filter as jobs: `bwrap` loads the filter before it executes this program.
+//! The first process has the same system-call filter as jobs: `bwrap` loads the filter before it executes the
+//! program.
 
 #![expect(unsafe_code, reason = "the program is assembled, and read as the data it is here")]
 

@@ -78,11 +78,13 @@ impl Launch {
                 }
             }
             ChildSetup::Sandbox => {
-                // By its path in the sandbox: a descriptor from outside would lead out of the sandbox.
+                // The folder is given by its path in the sandbox: a descriptor from outside would lead out of
+                // the sandbox.
                 rustix::process::chdir(WORK_FOLDER)?;
                 confine::leave_keyring();
                 give_up_rights()?;
-                // After the calls that clear it. If the supervisor has died before, the sandbox dies with it.
+                // The death signal is set after the calls that clear it. If the supervisor has already died,
+                // the sandbox dies too.
                 set_parent_process_death_signal(Some(Signal::KILL))?;
             }
         }

@@ -49,10 +49,10 @@ pub(crate) struct Members {
 /// The rule that identifies orphaned processes of a job.
 #[derive(Debug, Clone)]
 pub(crate) enum Orphans {
-    /// The supervisor inherits them, with those of other jobs. Their environment contains the folder of their
-    /// job.
+    /// The supervisor inherits the orphans of all jobs. The environment of an orphan contains the folder of
+    /// its job.
     Marked(PathBuf),
-    /// The first process of the job's sandbox inherits them.
+    /// The first process of the job's sandbox, which has this id, inherits the orphans.
     In(i32),
 }
 
@@ -62,7 +62,7 @@ impl Members {
         Self { main, orphans, group, mains }
     }
 
-    /// Tells whether the kernel has killed one of them for lack of memory.
+    /// Tells whether the kernel has killed one of the processes for lack of memory.
     pub(crate) fn were_out_of_memory(&self) -> bool {
         self.group.as_ref().is_some_and(Group::was_out_of_memory)
     }
@@ -76,8 +76,8 @@ impl Members {
     /// may move closer during the wait.
     ///
     /// A process that is started after the first signal may do the cleanup, so it is signalled only once its
-    /// parent is gone. It may have missed the first signal: it was started at that moment, or had not yet
-    /// executed its program. A child of a shell loses a signal that arrives before that.
+    /// parent is gone. A process may also have missed the first signal: a child of a shell loses a signal
+    /// that arrives before the child has executed its program.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;

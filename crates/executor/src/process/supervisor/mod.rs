@@ -1,8 +1,8 @@
 //! The supervisor: the process whose children are the jobs.
 //!
-//! It has one thread and one loop. Requests of the owner come in on stdin, cancellations by others
-//! through a named pipe, and each job is a task of its own ([`run`]). All its state is in the jobs' folders
-//! too, except the registrations of waiting tasks.
+//! The supervisor has one thread and one loop. Requests of the owner come in on stdin, and cancellations by
+//! other owners through a named pipe. Each job is a task of its own ([`run`]). All state of the supervisor is
+//! in the jobs' folders too, except the registrations of waiting tasks.
 
 mod context;
 mod fork;
@@ -72,12 +72,12 @@ const CONTROL_TRIES: u32 = 10;
 
 /// Runs the supervisor until its owner and all its jobs are gone.
 ///
-/// The program named by a [`SupervisorCommand`](super::SupervisorCommand) must call this, and nothing else,
-/// as the first thing in its `main`: before it starts threads, opens files or prints. The owner sends all
-/// parameters on stdin, since every user can read arguments.
+/// The `main` of the program that a [`SupervisorCommand`](super::SupervisorCommand) names must call this
+/// function first, before it starts threads, opens files or prints, and must do nothing else. The owner sends
+/// all parameters on stdin, since every user can read arguments.
 ///
-/// It leaves the terminal's session, communicates on stdin and stdout, and writes only fatal errors to
-/// stderr.
+/// The supervisor leaves the terminal's session, communicates on stdin and stdout, and writes only fatal
+/// errors to stderr.
 pub fn supervise() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
@@ -94,10 +94,10 @@ fn serve() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     confine::leave_keyring();
     keep_files_from_jobs()?;
-    // A new session, since an interrupt typed at the terminal is for the owner, who decides.
+    // The supervisor gets a new session: an interrupt typed at the terminal is for the owner only.
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
-    // Another working folder, since the owner's may be removed or unmounted.
+    // The supervisor gets another working folder, since the owner's may be removed or unmounted.
     std::env::set_current_dir("/")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, Supervisor::run())
@@ -190,8 +190,8 @@ impl Supervisor {
                 }
                 Ok(Some(request)) = others.next_line() => self.handle(&request).await,
                 _ = terminated.recv() => {
-                    // The host shuts down, or an operator cleans up: a recorded end is better than a lost
-                    // job.
+                    // The host shuts down, or an operator ends the supervisor. All jobs are cancelled, since
+                    // a recorded end is better than a lost job.
                     orphaned = true;
                     self.cancel_where(|_| true);
                 }
@@ -243,7 +243,8 @@ impl Supervisor {
         let folder = self.state.job(id);
         renameat_with(CWD, &staged, CWD, folder.path(), RenameFlags::NOREPLACE)?;
         if record.job.on_owner_death == OnOwnerDeath::Finish {
-            // Flushed, so that a job that must not run twice is found after a power cut too.
+            // The name is flushed to the disk, so that a job that must not run twice is found after a power
+            // cut.
             record::sync_folder(self.state.path())?;
         }
         Ok((folder, record, lock))
@@ -341,7 +342,7 @@ impl Control {
                 }
             }
         }
-        // Opened for reading and writing, so that it doesn't end when the last writer closes it.
+        // The pipe is opened for reading and writing, so that it doesn't end when the last writer closes it.
         let pipe = OpenOptions::new().read_write(true).open_receiver(&fresh)?;
         fs::rename(&fresh, &path)?;
         Ok(Self { path, pipe })

@@ -1,4 +1,4 @@
-//! Prewarmed sandboxes: those that are created before their job arrives.
+//! Prewarmed sandboxes, which are created before their jobs arrive.
 //!
 //! Creating a sandbox takes longer than most jobs. Jobs mostly come in series with the same sandbox, so
 //! sandboxes are prewarmed from the second job of a series on. Each sandbox has an empty working folder of
@@ -34,7 +34,8 @@ use crate::{
     },
 };
 
-/// Name of the link while it is moved into a job's folder.
+/// Name of the link that identifies the processes of a prewarmed sandbox, until the link is moved into the
+/// job's folder.
 const LINK: &str = "room";
 
 /// Maximum number of sandboxes of one kind, ready or being created, and of all kinds.
@@ -56,7 +57,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct PrewarmedSandboxes {
     state: StateDir,
     factory: Rc<SandboxFactory>,
-    /// Staging folder of their working folders, locked; created with the first.
+    /// Locked staging folder with the working folders of the sandboxes; created with the first sandbox.
     staging: RefCell<Option<Staging>>,
     sandboxes: RefCell<Vec<PrewarmedSandbox>>,
     series: RefCell<Vec<Series>>,
@@ -156,8 +157,7 @@ impl PrewarmedSandboxes {
         for folder in [&base, &work] {
             DirBuilder::new().mode(0o700).create(folder)?;
         }
-        // The link moves with the working folder into the job's folder, and there identifies the processes of
-        // the sandbox.
+        // The link later moves into the job's folder, and there identifies the processes of the sandbox.
         symlink(&base, base.join(LINK))?;
         let made = self.factory.make(plan, SandboxFolders { work: &work, mark: &base }).await;
         match made {
@@ -234,8 +234,8 @@ impl PrewarmedSandboxes {
 }
 
 impl PrewarmedSandbox {
-    /// Moves its working folder to the place of the job's working folder, with all files that were placed for
-    /// the job.
+    /// Moves the sandbox's working folder to the place of the job's working folder, with all files that were
+    /// placed for the job.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.base.join("work"), folder.work());
         // A rename replaces an empty folder only.

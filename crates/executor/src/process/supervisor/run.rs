@@ -71,7 +71,7 @@ impl Job {
         };
         let ending = self.write(ending).await;
         drop(lock);
-        // Removed before the reply, since the owner may reuse the id at once.
+        // The job is removed from the table before the reply, since the owner may reuse the id at once.
         self.context.jobs.borrow_mut().remove(&self.id);
         self.context.over.notify_one();
         self.context.send(Reply::Ended { id: self.id, ending, written }).await;

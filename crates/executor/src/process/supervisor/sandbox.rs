@@ -2,9 +2,9 @@
 //!
 //! The job is not a child of `bwrap`. `bwrap` creates the sandbox with only a first process of this crate in
 //! it ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the supervisor. So
-//! the supervisor gets the exit code and signal of that process directly, the kernel itself reports a missing
-//! program, and signals reach the process directly. When the job has ended, the supervisor kills the first
-//! process, and the kernel kills all others in the sandbox.
+//! the supervisor gets the exit code and signal of the main process directly, and can signal it directly. The
+//! kernel itself reports a missing program. When the job has ended, the supervisor kills the first process,
+//! and the kernel then kills all other processes in the sandbox.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -272,8 +272,8 @@ fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     Ok(image)
 }
 
-/// A child that enters the sandbox and starts a child there, which becomes the job and a child of the
-/// supervisor.
+/// A child that enters the sandbox and starts a second child there. The second child is a child of the
+/// supervisor, and becomes the job.
 struct Entry<'a> {
     sandbox: &'a Sandbox,
     launch: &'a Launch,

@@ -1,8 +1,8 @@
 //! Starts the main process of a job.
 //!
 //! The child sets itself up between fork and exec: a new session, death with the supervisor, the working
-//! folder. It then calls `execve` itself. The standard library calls `execvp`, which runs a file of unknown
-//! format with `/bin/sh`. That would hide a missing `#!` line, on this host only.
+//! folder. It then calls `execve` itself. The standard library would call `execvp`, which runs a file of
+//! unknown format with `/bin/sh` and so hides a missing `#!` line. Other runtimes report a missing `#!` line.
 
 use std::{
     fs::{self, File},
@@ -123,7 +123,7 @@ async fn start_when_written(
     group: Option<&Group>,
 ) -> Result<i32, Failed> {
     let entrance = group.map_or(Ok(Entrance::default()), Group::entrance).map_err(Failed::Group)?;
-    // Not cached between jobs: the memory is only mapped, and a job is started once.
+    // The stack is not cached between jobs: creating it only maps memory, and a job is started once.
     let mut stack = Stack::default();
     let mut start = || match sandbox {
         None => fork::start(launch, &entrance, &mut stack),

@@ -106,7 +106,7 @@ pub(crate) fn make_output(work: &Path, request: &OutputSpec) -> io::Result<()> {
     if request.is_folder { make_folder(&work.join(&request.path)) } else { Ok(()) }
 }
 
-/// Lists an output folder. Its encoded files are in an unnamed file.
+/// Writes the encoded files of an output folder to an unnamed file. Returns the length and the file.
 fn list(work: &Path, request: &OutputSpec) -> Result<(u64, File), Unlisted> {
     let files = folder_content::read(work, Path::new(&request.path), request.max_bytes)?;
     let bytes = folder_content::encode(&files);

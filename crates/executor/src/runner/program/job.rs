@@ -27,10 +27,10 @@ const FOREVER: Duration = Duration::from_secs(1 << 31);
 
 /// The receiver of a job's output.
 pub(crate) trait Sink {
-    /// Takes the next of the first bytes of a stream.
+    /// Takes the next piece of the first bytes of a stream.
     fn take(&mut self, stream: usize, bytes: &[u8]);
 
-    /// Returns whether the sink accepts more. If not, the job blocks.
+    /// Returns whether the sink accepts more. If not, the output is not read, and the job blocks.
     fn has_space(&self) -> bool;
 }
 
@@ -49,7 +49,8 @@ pub(crate) struct Job {
     patience: Option<Instant>,
     status: Option<i32>,
     drain_until: Option<Instant>,
-    /// Names of the processes that remained when the job had ended by itself, once they were looked for.
+    /// Names of the processes that remained when the job had ended by itself; `None` before the search for
+    /// them.
     left_behind: Option<Vec<String>>,
 }
 
@@ -101,7 +102,8 @@ pub(crate) fn from_now(milliseconds: u64) -> Instant {
 impl Job {
     /// Starts a job whose files are in place; `stdin` is its standard input, if it has any.
     pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, JobResults> {
-        // Counted first: a job may run out of memory before this process is scheduled again.
+        // The kills are counted before the start: a job may run out of memory before this process is
+        // scheduled again.
         let ooms = ooms();
         match Self::try_start(&spec, &folders, stdin) {
             Ok((main, pipes)) => {
@@ -288,9 +290,8 @@ fn outputs(spec: &Spec, folders: &Folders) -> (Vec<OutputState>, Vec<Option<File
 }
 
 /// Derives the end from a wait status. The kernel doesn't report which process of a container it has killed
-/// for lack of memory. If it has killed one while this job ran, the following statuses count as out of
-/// memory. Killed by signal 9: the main process was the victim. Exit code 137: a child of a shell was the
-/// victim.
+/// for lack of memory. If it has killed one while this job ran, two statuses count as out of memory. With
+/// signal 9 the main process was the victim; with exit code 137 it was a child of a shell.
 fn natural(status: i32, out_of_memory: bool) -> How {
     match (status & 0x7f, (status >> 8) & 0xff) {
         (9, _) | (0, 137) if out_of_memory => How::OutOfMemory,

@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! runner serve FOLDER [SCRUB…]   runs jobs that an owner sends on stdin, and answers on stdout
-//! runner version                 prints the version of what it speaks
+//! runner version                 prints the version of its protocol
 //! ```
 //!
-//! This crate's build script compiles it alone, statically, with the standard library only; the module
-//! `runner` gives the reasons. It is one thread with one loop around `poll`. Each job is a small state
-//! machine (`job`): it receives events and returns the time of its next check.
+//! This crate's build script compiles the runner alone, statically, with the standard library only; the
+//! module `runner` gives the reasons. The runner is one thread with one loop around `poll`. Each job is a
+//! small state machine (`job`): it receives events and returns the time of its next check.
 
 #[path = "../../folder_content.rs"]
 mod folder_content;

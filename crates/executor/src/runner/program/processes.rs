@@ -64,7 +64,7 @@ impl Processes {
         self.look_at
     }
 
-    /// Sends SIGTERM to all processes. Returns whether none is left. The caller repeats it at
+    /// Sends SIGTERM to all processes. Returns whether none is left. The caller repeats the call at
     /// [`look_at`](Self::look_at).
     ///
     /// A process that was started after the first signal may do the cleanup of its parent, so it is signalled
@@ -84,7 +84,7 @@ impl Processes {
         alive.is_empty()
     }
 
-    /// Returns the names of the living processes, as they are reported.
+    /// Returns the names of the living processes, in the form for the report.
     pub(crate) fn names(&self, others: Others<'_>) -> Vec<String> {
         if others.childless {
             return Vec::new();
@@ -93,7 +93,7 @@ impl Processes {
     }
 
     /// Kills all processes. Returns whether none is left, or only some that can't be killed. The caller
-    /// repeats it at [`look_at`](Self::look_at), since a process may start others in the meantime.
+    /// repeats the call at [`look_at`](Self::look_at), since a process may start others in the meantime.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;

@@ -166,7 +166,7 @@ impl Runner {
             }
             let (mut fds, pipes) = self.watched(signals);
             let left = self.next_look().saturating_duration_since(Instant::now());
-            // Rounded up, to avoid repeated wake-ups slightly too early.
+            // The time is rounded up, to avoid repeated wake-ups slightly too early.
             let left = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
             sys::wait(&mut fds, left);
             if fds[2].revents != 0 && sys::signals_seen(signals).contains(&sys::SIGTERM) {
@@ -263,7 +263,8 @@ impl Runner {
 
     fn start(&mut self, job: u32, spec: Box<Spec>) {
         if self.jobs.contains_key(&job) {
-            // A mistake of the owner, which notices it by the answers.
+            // The owner has used the number of a running job. The request is ignored, and the owner gets no
+            // answer to it.
             return;
         }
         let (folders, made) = self.ahead.take().map_or_else(|| self.make_folders(), |ahead| (ahead, Ok(())));
@@ -450,7 +451,7 @@ impl Filling {
     fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
         let file = made.or_else(|why| {
             self.failed.get_or_insert(why);
-            // The content that arrives for it is discarded.
+            // The file can't be created, so the content that arrives for it is discarded.
             File::options().write(true).open("/dev/null")
         });
         match file {

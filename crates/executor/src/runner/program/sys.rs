@@ -1,7 +1,7 @@
 //! The system calls that the standard library doesn't wrap.
 //!
-//! They are declared here and not taken from the crate `libc`, since `rustc` compiles the runner alone. Types
-//! and numbers are those of 64-bit Linux, the same on all its architectures unless stated otherwise.
+//! The calls are declared here and not taken from the crate `libc`, since `rustc` compiles the runner alone.
+//! Types and numbers are those of 64-bit Linux, the same on all its architectures unless stated otherwise.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void},
@@ -124,8 +124,8 @@ struct Child<'a> {
 /// Starts a process with these three streams, in a new session, in this folder. The error is the reason why
 /// the image can't be executed.
 ///
-/// It works like `vfork`: copying the memory for a child that discards it at once would take longer than all
-/// other steps.
+/// The function works like `vfork`. Copying the memory for a child that discards it at once would take longer
+/// than all other steps.
 pub(crate) fn spawn(
     image: &Image<'_>,
     folder: BorrowedFd<'_>,
@@ -331,7 +331,7 @@ pub(crate) fn signals_seen(fd: RawFd) -> Vec<i32> {
 
 /// Makes the runner adopt orphaned descendants, and denies other processes access to its memory.
 pub(crate) fn settle() {
-    // Opened first: afterwards the files of this process in /proc can't be opened.
+    // The file with the score is opened first: afterwards this process can't open its files in /proc.
     SCORE.get_or_init(open_score);
     // SAFETY: plain calls. If the first fails, the parent of the runner adopts orphans.
     unsafe {

@@ -18,7 +18,7 @@ pub(crate) fn is_required() -> bool {
 /// Reports that a test can't run here, or fails where it must run.
 pub(crate) fn skipped(what: &str, why: &str) {
     assert!(!is_required(), "{what} can't run here, and WINDLASS_REQUIRE_DOCKER=1 demands it: {why}");
-    // Written past the capture of the test harness: a skipped test must be visible.
+    // The line is written past the capture of the test harness: a skipped test must be visible.
     let mut stderr = std::io::stderr().lock();
     stderr.write_all(format!("SKIPPED {what}: {why}\n").as_bytes()).unwrap();
 }

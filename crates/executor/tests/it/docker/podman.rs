@@ -1,5 +1,5 @@
-//! Tests Podman: these tests start its service on a socket of their own and run the suite and cases of
-//! Podman's own.
+//! Tests Podman. The tests start the Podman service on a socket of their own, and run the suite and further
+//! cases.
 
 use std::{
     fs::{self, File},
@@ -38,9 +38,9 @@ pub(super) enum Who {
     User(String, u32),
 }
 
-/// Starts the service. It ends with this program: it gets a signal when the thread that waits for it ends.
-/// The service of an ordinary user becomes another process while it starts; it ends after a minute without
-/// requests.
+/// Starts the service. Root's service ends with this program: it gets a signal when the thread that waits for
+/// it ends. The service of an ordinary user becomes another process while it starts, so that signal is lost.
+/// It ends after a minute without requests instead.
 pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("its service is started as root".to_owned());
@@ -199,8 +199,9 @@ pub(super) async fn check_on(engine: Engine, case: &str, run: impl AsyncFnOnce(&
 mod suite {
     use super::check;
 
-    // Some cases are left out. Those with many containers in sequence take Podman some tenths of a second each.
-    // Those about memory need a report that Podman doesn't give here. It sometimes loses the end of the fork bomb.
+    // Three kinds of cases are left out. Cases with many containers in sequence take too long: Podman needs
+    // some tenths of a second for each container. Cases about memory need a report that Podman doesn't give
+    // here. For the fork bomb, Podman sometimes loses the end.
     windlass_executor::conformance_tests! { check;
         ends {
             exit_codes signalled missing_command missing_interpreter not_executable no_format

@@ -1,4 +1,4 @@
-//! Tests what waits for a slow engine, and what doesn't.
+//! Tests which operations wait for a slow engine, and which don't.
 
 use std::{
     path::Path,
@@ -20,7 +20,7 @@ use windlass_executor::{
 
 use super::place::{IMAGE, Place, TURNS, left_by, options, sh};
 
-/// Maximum time of what a held call must not delay.
+/// Maximum time of an operation that a held call must not delay.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit of a call, which no call of these tests reaches.
@@ -188,7 +188,8 @@ async fn a_volume_that_takes_long_delays_no_other() {
     world.close().await;
 }
 
-/// A job without its image gives its volume up. The next job with that volume prepares it.
+/// A job whose image is missing gives up the preparation of its volume. The next job with that volume
+/// prepares it.
 #[tokio::test]
 async fn a_preparation_that_is_given_up_is_taken_over() {
     let Some(world) = World::new("a_preparation_that_is_given_up_is_taken_over").await else { return };

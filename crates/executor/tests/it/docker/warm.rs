@@ -103,7 +103,8 @@ async fn jobs_follow_each_other_and_see_nothing_of_each_other() {
     world.close().await;
 }
 
-/// In a warm container the runner is the first process, and kills all others of the container at once.
+/// In a warm container the runner is the first process, and kills all other processes of the container at
+/// once.
 #[tokio::test]
 async fn what_a_job_leaves_running_in_a_warm_container_is_named() {
     let Some(world) = World::new("what_a_job_leaves_running_in_a_warm", 1).await else { return };

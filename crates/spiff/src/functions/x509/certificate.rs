@@ -94,13 +94,13 @@ impl Fields<'_> {
     }
 }
 
-/// The signer.
+/// The signer of a certificate: its key, and its own certificate unless the certificate is self-signed.
 struct Authority {
     key: PrivateKey,
     certificate: Option<Certificate>,
 }
 
-/// The content of the certificate besides key, number and time.
+/// The content of the certificate besides key, serial number and time.
 struct Content {
     subject: Name,
     issuer: Name,

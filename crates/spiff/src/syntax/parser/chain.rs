@@ -1,4 +1,4 @@
-//! Operands with what follows them: calls, paths, indices, slices, projections.
+//! Parses operands with their suffixes: calls, paths, indices, slices, projections.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Characters and words.
+//! Parses characters and words.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Lambdas and references to them.
+//! Parses lambdas and references to lambdas.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Expressions with a lambda for entries: mappings, sums, `catch` and `sync`.
+//! Parses expressions with a lambda for entries: mappings, sums, `catch` and `sync`.
 
 use std::sync::Arc;
 

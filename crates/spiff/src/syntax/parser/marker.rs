@@ -1,4 +1,4 @@
-//! Prefixes of an expression: `prefer`, markers and their tags.
+//! Parses prefixes of an expression: `prefer`, markers and their tags.
 
 use std::sync::Arc;
 

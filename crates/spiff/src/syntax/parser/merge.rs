@@ -1,4 +1,4 @@
-//! `merge` with its options.
+//! Parses `merge` with its options.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Operands with a leading sign, and constants.
+//! Parses operands with a leading sign, and constants.
 
 use super::super::ast::Expr;
 use super::super::error::SyntaxError;

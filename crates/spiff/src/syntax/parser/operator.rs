@@ -1,4 +1,4 @@
-//! Operators, weakest first.
+//! Parses operators, the weakest first.
 
 use super::super::ast::{Expr, Operator};
 use super::lambda::lambda;

@@ -1,4 +1,4 @@
-//! References: a path, with an optional tag.
+//! Parses references: a path, with an optional tag.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Compares with the original's results, case by case.
+//! Compares the results of this crate with those of the original, case by case.
 //!
-//! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
+//! The folder with the cases is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
 
 mod process;
 mod random;

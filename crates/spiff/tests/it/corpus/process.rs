@@ -574,7 +574,7 @@ fn corpus_readme() {
             None => judge(&cascade(&case), case.get("spiff_actual"), text(&case, "spiff_text"), error),
         };
         let outcome = match outcome {
-            // Only for cases that the corpus itself marks.
+            // Only cases that the corpus itself marks as not deterministic are excluded.
             Outcome::Failed(_) if case.get("deterministic").and_then(Json::as_bool) == Some(false) => {
                 Outcome::Excluded("the result depends on chance or time".into())
             }

@@ -142,7 +142,8 @@ static CORRECTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// A text that was to be converted to a number. The original quotes it twice, and adds a message of Go.
+/// The original's message about a text that is no number. It quotes the text twice and contains a message of
+/// Go.
 static CONVERSION: LazyLock<Regex> = LazyLock::new(|| {
     let text =
         r#""strconv\.Parse\w+: parsing \\+"(.*?)\\+": [a-z ]+" is no (\w+) value:?(\s*%!s\(MISSING\))?"#;
