@@ -375,8 +375,8 @@ fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMa
     entries.iter().map(|entry| (entry.key.text().to_owned(), entry.value.to_value(reading))).collect()
 }
 
-/// Reads the properties of a location. Returns the sources of the secret values, which the file does not
-/// contain.
+/// Reads the properties of a location. Returns the sources of the secret values that are not in the file
+/// itself.
 fn configure(
     reader: &mut Reader<'_>,
     node: &Node,

@@ -98,7 +98,7 @@ fn a_plan_that_destroys_nothing_needs_no_yes() {
     }
 }
 
-/// A failed part is re-created or removed without a question.
+/// A failed part is re-created without a question.
 #[test]
 fn a_repair_needs_no_yes() {
     let env = TestEnv::with("h_bta");

@@ -308,7 +308,7 @@ fn what_a_check_has_found_is_logged() {
     let expected = ["INFO `compute.ip` is 203.0.113.9, and was 203.0.113.1"];
     assert_eq!(found(moved), expected);
     assert_eq!(found(moved), expected, "no change, no entry");
-    // The number of the store's last event tells whether a check has written anything.
+    // `prune` keeps the last event of the store, so another event is added first.
     env.ok(&["app", "launch", "VM"]);
     env.ok(&["prune", "vm"]);
     assert_eq!(found(moved), expected, "it is young");

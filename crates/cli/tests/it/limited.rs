@@ -177,7 +177,7 @@ fn a_part_is_not_both_the_target_and_left_out() {
     assert_snapshot!(said[0], @"error[WL0800]: `--target B` and `--except B` contradict each other; remove one of them");
 }
 
-/// The status after a limited `down` does not report an unfinished removal.
+/// After a limited `down`, the status reports that the assembly is partly removed.
 #[test]
 fn the_status_after_a_limited_down_is_that_of_its_end() {
     let env = TestEnv::up();

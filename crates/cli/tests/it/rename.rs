@@ -23,7 +23,7 @@ fn a_renamed_assembly_goes_on_under_its_new_name() {
     );
     let log = env.ok(&["log", "shop"]).stdout;
     assert!(log.contains("p1 up completed") && log.contains("renamed h_bta to shop"), "{log}");
-    // Intents that read only the store find nothing to do.
+    // Intents that need no descriptor work under the new name.
     env.ok(&["retry", "shop"]);
     assert_eq!(env.trace(), [""; 0], "nothing is called");
     env.ok(&["scale", "out", "shop", "B"]);

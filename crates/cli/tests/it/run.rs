@@ -85,7 +85,7 @@ impl Run {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
-    /// Returns the normalized exit code and output, for a snapshot.
+    /// Returns the normalized standard output, for a snapshot.
     pub(crate) fn out(&self) -> String {
         self.normal.text(&self.stdout)
     }

@@ -147,7 +147,8 @@ fn a_saved_plan_is_of_its_secrets() {
     env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
 }
 
-/// A saved plan is refused if a value of a referenced assembly has changed, even if the value is a secret.
+/// A saved plan is refused after a change of a referenced assembly. A changed secret could not be detected by
+/// a comparison of values.
 #[test]
 fn a_saved_plan_is_of_what_is_referenced() {
     let env = shop();

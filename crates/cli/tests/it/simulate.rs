@@ -362,7 +362,7 @@ fn manifests_that_do_not_fit_are_refused() {
 
     For more information, try '--help'.
     ");
-    // In the form `TITLE=FILE`, the title of the manifest is given.
+    // An argument `TITLE=FILE` sets the title of the manifest.
     env.write("machine.yaml", env.read("vm.yaml"));
     env.ok(&["simulate", "VM=machine.yaml", "vm-factory.yaml", "--for", "1m"]);
 }

@@ -144,7 +144,7 @@ impl Cloud {
         self.lasts.insert(kind, begun.elapsed());
     }
 
-    /// Runs a command, and kills it at a random time. Every fourth time, the supervisors of its jobs are
+    /// Runs a command, and kills it at a random time. In one of four cases, the supervisors of its jobs are
     /// killed too.
     ///
     /// The supervisor of a removal is never killed, because a removal without a result would poll the health
@@ -372,7 +372,7 @@ fn a_killed_check_removes_what_is_destroyed_later() {
     cloud.is_consistent();
 }
 
-/// An adoption stores the application and claims its natural id in one transaction. If it is killed before,
+/// An adoption stores the application and claims its natural id in one transaction. If the claim fails,
 /// nothing is stored.
 #[test]
 fn an_adoption_without_its_claim_leaves_nothing() {

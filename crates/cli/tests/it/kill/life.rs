@@ -177,7 +177,8 @@ impl Life {
         let trace = self.checks.trace;
         let before = trace(&self.env).len();
         let result = act(&self.env);
-        // A job that was still running when its command was killed is no repetition.
+        // A job that the last command left running may write its line now. Its step had not ended, so the
+        // line is no repetition.
         let again: Vec<String> =
             trace(&self.env).into_iter().skip(before).filter(|line| done.contains(line)).collect();
         assert_eq!(again, [""; 0], "these had ended before");
