@@ -1,6 +1,6 @@
 //! Links the unwinder statically where the C compiler has it, so that a start loads one shared library less.
 //!
-//! A short command is mostly the work of the dynamic loader; `docs/design/cli.md` has the reasons and numbers.
+//! A short command spends most of its time in the dynamic loader. `docs/design/cli.md` has measurements.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn static_unwinder() -> Option<PathBuf> {
     if !is_for_this_system || variable("CARGO_CFG_TARGET_ENV")? != "gnu" {
         return None;
     }
-    // The answer is the bare name if there is no such file.
+    // If the compiler has no such file, it prints the name without a folder.
     let answer = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output().ok()?;
     let file = PathBuf::from(String::from_utf8(answer.stdout).ok()?.trim());
     (file.is_absolute() && file.is_file()).then_some(file)

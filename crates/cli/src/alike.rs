@@ -1,8 +1,8 @@
 //! Grouping of similar items for short output.
 //!
 //! A cluster of hundreds of nodes has hundreds of parts, steps and changes that differ only in a number.
-//! Human output shows them as one line that names them all, such as `web__1–300`. An item that differs in
-//! anything else keeps a line of its own, so nothing is omitted or hidden. JSON output is not grouped.
+//! Output for people shows such items as one line that names all of them, such as `web__1–300`. An item that
+//! differs in anything else has a separate line, so nothing is omitted. JSON output is not grouped.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -10,11 +10,11 @@ use std::hash::Hash;
 
 use windlass::model::ElementName;
 
-/// Up to this number, similar items are listed one by one.
+/// Maximum number of similar items that are listed one by one.
 pub(crate) const FEW: usize = 10;
 
-/// Groups items with the same key if there are more than [`FEW`] of them. Each other item, and each item
-/// without a key, stays alone in its place. A group takes the place of its first item.
+/// Groups items with the same key if more than [`FEW`] items have this key. All other items stay alone. The
+/// order of the input is kept: a group takes the place of its first item.
 pub(crate) fn put_together<T, K: Eq + Hash>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> Option<K>,
@@ -58,7 +58,7 @@ pub(crate) fn pattern(name: &str) -> String {
     parts.join(SEPARATOR)
 }
 
-/// Tells whether the name of a part contains a node number. Without one the part is not grouped.
+/// Tells whether the name of a part contains a node number. Parts without a number are not grouped.
 pub(crate) fn is_numbered(name: &str) -> bool {
     name.split(SEPARATOR).any(is_number)
 }
@@ -84,7 +84,7 @@ pub(crate) fn replace_name(text: &str, name: &str, by: &str) -> String {
     out + rest
 }
 
-/// Formats the names of parts in short form, followed by their number.
+/// Formats the names of parts in short form, followed by the number of parts.
 pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> String {
     let parts: Vec<&str> = parts.into_iter().map(ElementName::local).collect();
     if let [part] = parts.as_slice() {
@@ -94,7 +94,7 @@ pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> Str
     format!("{short} ({})", parts.len())
 }
 
-/// Formats names of parts in short form: `lb, web__1–16,18–300`. The text stands for exactly these names.
+/// Formats names of parts in short form: `lb, web__1–16,18–300`. No name is omitted.
 pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     // Each name is a sequence of texts and sets of numbers.
     let mut rows: Vec<Vec<Part>> = names.into_iter().map(row).collect();
@@ -150,8 +150,8 @@ fn row(name: &str) -> Vec<Part> {
     name.split(SEPARATOR).map(part).collect()
 }
 
-/// Merges rows that differ only in the numbers at one position. A merged row stands where its first row
-/// stood.
+/// Merges rows that differ only in the numbers at position `place`. A merged row takes the place of its first
+/// row.
 fn united(rows: Vec<Vec<Part>>, place: usize) -> Vec<Vec<Part>> {
     let mut out: Vec<Vec<Part>> = Vec::new();
     let mut known: BTreeMap<Vec<Part>, usize> = BTreeMap::new();

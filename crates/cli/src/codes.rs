@@ -63,7 +63,7 @@ windlass::source::codes! {
          Correct the command, or raise the limit that it exceeded: `--timeout` sets the time of the job.";
 }
 
-/// Returns the codes of all errors of the program, sorted.
+/// Returns all codes that `windlass explain` explains, sorted.
 pub(crate) fn all() -> Vec<&'static CodeInfo> {
     let mut all = windlass::explain::codes();
     all.extend(windlass_spiff::codes::CODES.iter().chain(CODES));

@@ -1,7 +1,7 @@
 //! Masking of secrets in quoted lines of descriptors.
 //!
-//! A descriptor should not contain the value of a sensitive property, but often does: as a default, or for a
-//! test. A message that quotes the line of the value must not copy the value into a build log.
+//! A descriptor should not contain the value of a sensitive property, but often contains one as a default or
+//! for a test. A message that quotes the line must not copy the value into a build log.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use windlass::source::{
     Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
 };
 
-/// The keys of a property that do not hold its value. Every other key may be a misspelled `value` or
-/// `default`.
+/// The keys in the declaration of a property whose values are not secret. The value of any other key is
+/// masked, because the key may be a misspelled `value` or `default`.
 const NO_VALUES: [&str; 5] = ["type", "description", "required", "read-only", "sensitive"];
 
 /// Maximum size in bytes of a text that is parsed to find its values. In a larger text all values are masked.
@@ -52,8 +52,8 @@ impl Concealed {
         Self { ranges }
     }
 
-    /// Returns a part of the text with each secret byte replaced by a star. All other bytes keep their
-    /// position.
+    /// Returns the range `part` of the text with each secret byte replaced by a star. All other bytes keep
+    /// their position.
     pub(crate) fn masked(&self, text: &str, part: Range<usize>) -> String {
         let mut bytes = text.as_bytes()[part.clone()].to_vec();
         for range in &self.ranges {
@@ -71,7 +71,7 @@ impl Concealed {
         String::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Returns the words of concealed values on the lines of a place.
+    /// Returns the words of the concealed values that are on the lines of a label.
     fn words<'a>(&'a self, label: &'a Label) -> impl Iterator<Item = &'a str> {
         let (text, at) = (label.place.source().text(), label.place.span().range());
         let start = text[..at.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
@@ -79,7 +79,7 @@ impl Concealed {
         let near = self.ranges.iter().filter(move |range| range.start < end && range.end > start);
         let words = near
             .flat_map(|range| text[range.clone()].split(|c: char| c.is_whitespace() || "\"'`".contains(c)));
-        // A message may quote a word without punctuation: `hunter2` of `hunter2:`.
+        // A message may quote a word without its punctuation, such as `hunter2` instead of `hunter2:`.
         let plain = |word: &'a str| word.trim_matches(|c: char| c.is_ascii_punctuation());
         words.flat_map(move |word| [word, plain(word)]).filter(|word| word.len() >= SHORTEST_WORD)
     }
@@ -105,8 +105,8 @@ impl Seen {
         concealed
     }
 
-    /// Returns a redactor for messages about some places. It masks the concealed words on the lines of these
-    /// places. Returns `None` if there are no such words.
+    /// Returns a redactor that masks the concealed words on the lines of some labels. Returns `None` if these
+    /// lines contain no concealed words.
     fn redactor<'a>(&mut self, labels: impl IntoIterator<Item = &'a Label>) -> Option<Redactor> {
         let near: Vec<(Rc<Concealed>, &Label)> = labels
             .into_iter()
@@ -117,7 +117,8 @@ impl Seen {
         (!words.is_empty()).then(|| Redactor::new(words))
     }
 
-    /// Returns a diagnostic without the secrets on its lines. A fix that would write a secret is removed.
+    /// Returns a diagnostic that does not contain the secrets on the lines it refers to. A fix that would
+    /// write such a secret is removed.
     pub(crate) fn without_secrets(&mut self, diagnostic: &Diagnostic) -> Diagnostic {
         let mut diagnostic = diagnostic.clone();
         let labels = diagnostic.primary.iter().chain(&diagnostic.related);
@@ -136,7 +137,7 @@ impl Seen {
         diagnostic
     }
 
-    /// Returns the result of a check without the secrets on the lines that it refers to.
+    /// Returns the result of a check, without the secrets on the lines that its diagnostics refer to.
     pub(crate) fn checked(&mut self, view: &CheckView) -> CheckView {
         let mut view = view.clone();
         let found: Vec<Diagnostic> =
@@ -173,8 +174,9 @@ fn secret_names<'n>(node: &'n Node, names: &mut HashSet<&'n str>) {
     }
 }
 
-/// Collects the values below a node. `is_secret` tells whether the property's name marks it as secret. `pins`
-/// contains the names of secret pins: a manifest sets their values elsewhere, as `interface.pin`.
+/// Collects the ranges of the secret values below a node. `is_secret` tells whether the node's own key marks
+/// it as secret. `pins` contains the names of secret pins, because a manifest sets their values in another
+/// place, as `interface.pin`.
 fn below(node: &Node, is_secret: bool, pins: &HashSet<&str>, ranges: &mut Vec<Range<usize>>) {
     match node.kind() {
         Kind::Scalar(_) => {}
@@ -203,7 +205,8 @@ fn declares_a_secret(mapping: &Mapping) -> bool {
     says("type", "password") || says("sensitive", "true")
 }
 
-/// Returns the text after the first colon of each line, and lines without a colon.
+/// Returns the ranges that are masked in a text that can't be parsed: of each line, the text after the first
+/// colon, or the whole line if it has no colon.
 fn after_colons(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {

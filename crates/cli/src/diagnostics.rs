@@ -26,7 +26,7 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     let title = level.primary_title(visible(&diagnostic.message)).id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
     if let Some(primary) = &diagnostic.primary {
-        // Related places in the same file are drawn with the primary one, others separately.
+        // Related places near the primary place are drawn together with it, and all others separately.
         let (near, far): (Vec<&Label>, Vec<&Label>) =
             diagnostic.related.iter().partition(|label| is_near(primary, label));
         group = drawn(group, primary, &near, seen);
@@ -40,8 +40,8 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     marked(&Renderer::styled().render(&[group]))
 }
 
-/// Maximum number of bytes of a text that are drawn at once. A file may be one line of megabytes, with
-/// related places at its two ends.
+/// Maximum length in bytes of one place's text that is drawn whole. The limit matters for a file that is a
+/// single line of megabytes.
 const WINDOW: usize = 16 << 10;
 
 /// Tells whether two places can be drawn together.
@@ -61,7 +61,7 @@ fn drawn<'a>(group: Group<'a>, first: &'a Label, others: &[&'a Label], seen: &mu
     if first.text.is_empty() { group } else { group.element(Level::NOTE.message(visible(&first.text))) }
 }
 
-/// Draws the lines of some places; `None` if they are too long, or must not be shown.
+/// Draws the lines of some labels. Returns `None` if the lines are too long, or must not be shown.
 fn snippet<'a>(
     first: &'a Label,
     others: &[&'a Label],
@@ -109,7 +109,8 @@ fn end_of(source: &Source, label: &Label) -> usize {
     source.line(last + 1).map_or(source.text().len(), |next| next.range().start)
 }
 
-/// Replaces control characters that the renderer would print, without changing byte positions.
+/// Replaces control characters that the renderer would print unchanged. Each replacement has the same number
+/// of bytes, so that positions stay valid.
 fn printable(text: &str) -> Cow<'_, str> {
     let is_printed = |c: char| matches!(c, '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}');
     if !text.contains(is_printed) {

@@ -1,4 +1,4 @@
-//! The exit codes. They are part of the interface: `--help` lists them.
+//! The exit codes of the program. `--help` documents them, so they must not change.
 
 use std::process::ExitCode;
 

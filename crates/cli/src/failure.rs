@@ -1,4 +1,4 @@
-//! Errors of commands: text on standard error, or with `--format json` a JSON object on standard output.
+//! Errors of commands: printed as text to standard error, or with `--format json` as JSON to standard output.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use crate::codes;
 use crate::conceal::Seen;
 use crate::output::{BAD, say, styled, tell};
 
-/// Prints an error of a command: its code, and its message as for `format!`.
+/// Prints an error of a command. The arguments are the code, and the message as for `format!`.
 macro_rules! fault {
     ($code:expr, $($part:tt)*) => { $crate::failure::report(&format!($($part)*), Some($code)) };
 }
@@ -27,7 +27,7 @@ struct FailureView<'a> {
 
 #[derive(Serialize)]
 struct ErrorView<'a> {
-    /// The code that `windlass explain` explains.
+    /// The code of the error, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
     message: &'a str,
@@ -36,8 +36,7 @@ struct ErrorView<'a> {
     diagnostics: Option<&'a Diagnostics>,
 }
 
-/// Tells whether the command prints JSON, according to its arguments. The arguments may be invalid in other
-/// respects.
+/// Tells whether the program's arguments request JSON. Other arguments may be invalid.
 pub(crate) fn is_json() -> bool {
     static JSON: OnceLock<bool> = OnceLock::new();
     *JSON.get_or_init(|| asks_for_json(std::env::args_os().skip(1)))
@@ -67,12 +66,12 @@ pub(crate) fn report(message: &str, code: Option<Code>) {
     }
 }
 
-/// Prints an error for people. `windlass explain` explains the code.
+/// Prints an error as text, even with `--format json`.
 pub(crate) fn tell_error(message: &str, code: Option<Code>) {
     tell!("{} {message}", styled(BAD, title(code)));
 }
 
-/// Returns the word before a message, in the form that diagnostics have: `error[WL0500]:`.
+/// Returns the start of an error message, in the form that diagnostics have: `error[WL0500]:`.
 pub(crate) fn title(code: Option<Code>) -> String {
     code.map_or_else(|| "error:".to_owned(), |code| format!("error[{code}]:"))
 }

@@ -28,14 +28,14 @@ fn main() -> ExitCode {
     // Jobs may run as the same user, and must not read this process's environment or memory. If the kernel
     // refuses, the program continues.
     let _refused = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    // The shell completions start the program, too.
+    // The scripts for shell completion start the program with this hidden command.
     let code = if arguments.next_if(|first| first == args::COMPLETE_NAMES).is_some() {
         command::names::run(arguments.map(|word| word.to_string_lossy().into_owned()))
     } else {
         args::mistakes::parse().map_or_else(|code| code, command::run)
     };
     if let Some(error) = output::trouble() {
-        // Not as JSON: it would go to standard output.
+        // The error is not printed as JSON, because JSON errors go to standard output.
         failure::tell_error(&format!("can't write to standard output: {error}"), Some(codes::OUTPUT));
         return exit::FAILED;
     }

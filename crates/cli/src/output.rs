@@ -1,4 +1,4 @@
-//! Output for users.
+//! Printing to standard output and standard error, and formatting of values for people.
 
 use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
@@ -27,13 +27,13 @@ macro_rules! tell {
 
 pub(crate) use {say, tell};
 
-/// The first error of printing.
+/// The first error that occurred while printing.
 static TROUBLE: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
-/// Whether the reader of standard output is gone.
+/// Whether printing has failed because the reader closed standard output.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Tells whether nobody reads standard output any more.
+/// Tells whether the reader of standard output has closed it.
 pub(crate) fn is_closed() -> bool {
     let stdout = std::io::stdout();
     let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
@@ -174,20 +174,21 @@ fn push_bytes(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Returns the placeholder for `ESC [` in windlass's own texts. The print functions replace it by `ESC [`. It
-/// is random, so that scripts and documents can't contain it, and their escape sequences are shown instead of
-/// interpreted.
+/// Returns the placeholder for `ESC [` in windlass's own texts. The print functions replace the placeholder
+/// by `ESC [`, and escape all other control characters. The placeholder is random, so that a script or
+/// document can't contain it.
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("\u{1b}{:016x}[", RandomState::new().hash_one(0_u8)))
 }
 
-/// Marks the escape sequences of a text as our own. The text must not contain others.
+/// Replaces each `ESC [` of a text by the placeholder, so that it is printed unescaped. All escape sequences
+/// of the text must come from windlass itself.
 pub(crate) fn marked(text: &str) -> String {
     text.replace("\u{1b}[", mark())
 }
 
-/// Returns the text to print: [visible], with our own styles.
+/// Returns the text to print: control characters are [escaped](visible), and placeholders become `ESC [`.
 fn drawn(text: &str) -> String {
     let mut parts = text.split(mark());
     let mut out = parts.next().map(visible).unwrap_or_default().into_owned();
@@ -198,7 +199,7 @@ fn drawn(text: &str) -> String {
     out
 }
 
-/// Remembers an error of printing, which is reported at the end. A closed pipe is not an error.
+/// Remembers an error of printing, which the program reports when it exits. A closed pipe is not an error.
 fn note(result: std::io::Result<()>) {
     if let Err(error) = &result
         && error.kind() == ErrorKind::BrokenPipe
@@ -275,7 +276,7 @@ pub(crate) fn indent(text: &str, by: &str) -> String {
     out
 }
 
-/// Prints the end of each step as it becomes durable.
+/// Prints an event of a running process, such as the end of a step.
 pub(crate) fn print_event(event: &EventRecord) {
     match &event.draft.body {
         Event::StepEnded { title, end, millis, .. } => print_step_end(title, end, *millis),
@@ -296,8 +297,8 @@ pub(crate) fn print_event(event: &EventRecord) {
     }
 }
 
-/// Formats the data of a log entry for the end of a line: compact, and cut if it is long. `log --format json`
-/// shows all of it.
+/// Formats the data of a log entry as compact text after the entry's message. Long data is cut;
+/// `log --format json` shows all of it.
 pub(crate) fn with_data(data: Option<&Value>) -> String {
     const MOST_CHARS: usize = 160;
     let Some(data) = data else { return String::new() };
@@ -330,8 +331,8 @@ fn print_step_end(title: &str, end: &StepEnd, millis: u64) {
     }
 }
 
-/// Returns the last lines of a script's output, as many as fit on a screen. `windlass log` shows all that is
-/// stored.
+/// Returns the last lines of a script's output, as many as fit on a screen. `windlass log` shows the complete
+/// stored output.
 pub(crate) fn ending(detail: &str) -> String {
     const LINES: usize = 20;
     let lines: Vec<&str> = detail.lines().collect();

@@ -25,24 +25,24 @@ pub(crate) struct Parameters {
     pub(crate) places: BTreeMap<String, Place>,
     /// The places of the list entries that come from files, by parameter.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
-    /// The names of the inventory variables that are left out, by parameter.
+    /// The names of inventory variables that are not used, by parameter.
     pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,
     /// The files whose whole texts are values, by parameter.
     pub(crate) files: BTreeMap<String, PathBuf>,
-    /// The parameters whose values were on the command line, where others can see them.
+    /// The parameters whose values were on the command line, where other users of the host can see them.
     pub(crate) open: Vec<String>,
 }
 
 /// A problem with a parameter.
 pub(crate) enum ParameterError {
-    /// A wrong argument, or input that can't be read.
+    /// An argument is wrong, or its input can't be read.
     Form { code: Code, message: String },
-    /// A file's problems, or a file that can't be read.
+    /// A parameter file has problems, or can't be read.
     File(Error),
 }
 
 /// Collects parameters from files, inventories and arguments. Arguments take precedence over inventories, and
-/// inventories over files. `flag` is the text before an argument in messages: `-p `.
+/// inventories over files. `flag` is the option of the arguments, for messages: `-p `.
 pub(crate) fn collect(
     flag: &str,
     given: &[String],
@@ -120,8 +120,8 @@ fn refuse_two_sources(flag: &str, given: &[String], inventories: &[String]) -> R
 const AUTOMATIC: [&str; 2] = [".auto.params.yaml", ".auto.params.yml"];
 
 /// Returns the parameter files in the folder of a descriptor: `params.yaml` or `params.yml`, then the files
-/// with the suffixes of [`AUTOMATIC`], sorted by name. `descriptor` may also be the folder itself. A later
-/// file takes precedence.
+/// with the suffixes of [`AUTOMATIC`], sorted by name. Later files take precedence. `descriptor` may also be
+/// the folder itself.
 pub(crate) fn beside(descriptor: &Path) -> Vec<PathBuf> {
     let folder = if descriptor.is_dir() { Some(descriptor) } else { descriptor.parent() };
     let Some(folder) = folder else { return Vec::new() };
@@ -137,7 +137,7 @@ pub(crate) fn beside(descriptor: &Path) -> Vec<PathBuf> {
     main.into_iter().chain(automatic).filter(|file| file.is_file()).collect()
 }
 
-/// Reads the hosts of `PARAM=FILE[:GROUP]`, and returns them with the name of the parameter.
+/// Reads an argument `PARAM=FILE[:GROUP]`. Returns the name of the parameter, and the hosts of the group.
 fn read_inventory(given: &str) -> Result<(String, Vec<Host>), ParameterError> {
     let Some((name, path)) =
         given.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())
@@ -155,7 +155,7 @@ fn read_inventory(given: &str) -> Result<(String, Vec<Host>), ParameterError> {
     let source = Source::from_bytes_with_limit(path.display().to_string(), bytes, max_size())
         .map_err(|diagnostic| input(vec![concealed(&diagnostic)].into()))?;
     let hosts = inventory::hosts(&source, InventoryForm::of(path), group).map_err(|problems| {
-        // A message about the form of YAML quotes the text.
+        // A message about the syntax of YAML may quote the text, which may be a secret.
         let conceal = |problem: &Diagnostic| {
             if problem.code == BAD_INVENTORY { problem.clone() } else { concealed(problem) }
         };
@@ -209,7 +209,7 @@ fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     }
 }
 
-/// Reads a value, without the line break after a single line.
+/// Reads a value from a file. If the file is a single line, the line break is not part of the value.
 fn read_text(path: &Path) -> Result<String, ParameterError> {
     let text = files::read_text(path, max_size()).map_err(|source| file(path, source))?;
     Ok(files::value(text))

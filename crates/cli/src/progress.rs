@@ -22,14 +22,14 @@ const SHOWN: usize = 5;
 /// The shortest time between two readings of the running steps.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Lines at the bottom of the terminal, without colours: the number of ended steps, and the running steps.
-/// Dropping this removes the lines. If standard error is not a terminal, nothing is shown.
+/// The progress lines at the bottom of the terminal: the number of ended steps, and the running steps. If
+/// standard error is not a terminal, nothing is shown. Dropping the value removes the lines.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Starts at zero of `steps` steps.
+    /// Creates the display for a process of `steps` steps, of which none has ended.
     pub(crate) fn of(steps: usize) -> Self {
-        // indicatif detects by itself whether there is a terminal.
+        // The crate `indicatif` itself detects whether standard error is a terminal.
         let target = if steps == 0 { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar =
             ProgressBar::with_draw_target(Some(steps as u64), target).with_finish(ProgressFinish::AndClear);
@@ -42,18 +42,18 @@ impl Progress {
         Self(bar)
     }
 
-    /// Counts steps as done.
+    /// Adds ended steps to the count.
     pub(crate) fn add(&self, steps: usize) {
         self.0.inc(steps as u64);
     }
 
-    /// Prints something above the progress lines.
+    /// Runs a function that prints, so that its output appears above the progress lines.
     pub(crate) fn aside(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }
 
-    /// Shows the running steps of a process, with the number of calls of each step. The longer a reading of
-    /// the steps takes, the longer is the pause after it.
+    /// Shows the running steps of a process until the future is dropped. `calls` is the number of calls of
+    /// each step. After a slow read from the store, the next read is delayed, to limit the load.
     pub(crate) async fn observe(
         &self,
         windlass: &Windlass,
@@ -70,7 +70,7 @@ impl Progress {
         loop {
             tokio::time::sleep(pause).await;
             let begun = Instant::now();
-            // A store that does not answer is reported by the output of events.
+            // The printing of events reports a store that does not answer, so the error is ignored here.
             if let Ok(steps) = running.read(&process.assembly, process.id).await {
                 // A terminal without a known width reports 0.
                 let width = tcgetwinsize(stderr()).map_or(0, |size| usize::from(size.ws_col));
@@ -103,7 +103,7 @@ fn message(steps: &[RunningStep], calls: &HashMap<StepId, u64>, now: Timestamp, 
         let last = step.last_line.as_ref().map(|line| format!(" | {}", line.trim())).unwrap_or_default();
         let line = format!("{}{count} ({}){last}", step.title, elapsed(now, step.since));
         message.push_str("\n  ");
-        // A line that fills the terminal would begin another one.
+        // The line is cut, because a line longer than the terminal's width would take two lines.
         message.push_str(&cut(&visible(&line).replace(['\t', '\n'], " "), width.saturating_sub(3)));
     }
     if steps.len() > SHOWN {

@@ -7,8 +7,8 @@ use crate::output::{is_closed, tell};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windlass::engine::Stop;
 
-/// Listens for SIGINT, SIGTERM and SIGHUP from now on. After the first signal, running jobs have the time
-/// `grace` to end. A second signal, or the end of that time, stops them.
+/// Starts to listen for SIGINT, SIGTERM and SIGHUP. After the first signal, running jobs have the time
+/// `grace` to end. A second signal, or the end of this time, stops the jobs.
 pub(crate) fn listen(grace: Duration) -> Stop {
     listen_and(grace, move |stop| {
         // Cancel before printing, so that nothing starts after the message.
@@ -22,8 +22,8 @@ pub(crate) fn listen(grace: Duration) -> Stop {
     })
 }
 
-/// Listens as [`listen`] does, for a command that may be idle. The command itself reports what it waits for
-/// after a signal.
+/// Starts to listen as [`listen`] does, for a command that may be idle. After the first signal, only
+/// `stopping` is printed, and the command itself reports the jobs that it waits for.
 pub(crate) fn listen_idle(grace: Duration) -> Stop {
     listen_and(grace, |stop| {
         // Print before cancelling, so that the command's own report follows.
@@ -32,12 +32,13 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
     })
 }
 
-/// Listens for the same signals, for a command that only shows something and ends at the first of them.
+/// Starts to listen for the signals of [`listen`], for a command that runs no jobs. It ends at the first
+/// signal.
 pub(crate) fn listen_quietly() -> Stop {
     listen_and(Duration::ZERO, |stop| stop.soon.cancel())
 }
 
-/// Waits until nobody reads standard output any more.
+/// Waits until the reader of standard output has closed it.
 pub(crate) async fn reader_is_gone() {
     const PAUSE: Duration = Duration::from_millis(500);
     while !is_closed() {
@@ -103,8 +104,8 @@ impl Signals {
     }
 }
 
-/// Tells whether the program was started with SIGHUP ignored, as `nohup` does. The mask of ignored signals is
-/// in `/proc/self/status` (proc_pid_status(5)); SIGHUP is its lowest bit.
+/// Tells whether the program was started with SIGHUP ignored, for example by `nohup`. `/proc/self/status` has
+/// the mask of ignored signals (proc_pid_status(5)), and SIGHUP is its lowest bit.
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

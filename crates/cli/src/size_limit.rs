@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use windlass::source::files::{MAX_SIZE, ReadError};
 
-/// Maximum size of a document in bytes, the same for all commands.
+/// The value of `--max-size`: the maximum size of a document in bytes.
 static LIMIT: OnceLock<usize> = OnceLock::new();
 
 /// Returns the maximum size of a document in bytes.
@@ -19,6 +19,6 @@ pub(crate) fn larger(error: &ReadError) -> &'static str {
 
 /// Sets the maximum size. Only the first value counts.
 pub(crate) fn set_max_size(bytes: usize) {
-    // The program parses its arguments once.
+    // The limit can't be set already, because the program parses its arguments only once.
     let _ = LIMIT.set(bytes);
 }

@@ -17,7 +17,7 @@ use crate::package::{Binding, Package};
 /// A request to a driver: perform an action on an instance.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Its id. A repeated attempt has the same id.
+    /// The id of the call. All attempts of a call have the same id.
     pub id: CallId,
     /// The number of this attempt, from 1.
     pub attempt: u32,
@@ -37,32 +37,34 @@ pub struct Call {
     /// The properties that are declared to be sensitive, including outputs that the component has not
     /// published yet.
     pub sensitive: BTreeSet<PropertyName>,
-    /// The configuration of the call. For an application, it is the configuration of its factory, by pin ids.
-    /// Otherwise it consists of the [properties of the location](Location::configuration). The engine reads
-    /// it for each call, and does not record it.
+    /// The configuration: for an application, the values of its factory's configuration pins, by pin id; for
+    /// a resource of an assembly, the [properties of the location](Location::configuration). The engine
+    /// reads it anew for each call, and does not record it.
     pub configuration: BTreeMap<String, Input>,
-    /// The arguments of an operation: the properties of the relationship.
+    /// The arguments: of an operation, the properties of the relationship; of a command, the values that the
+    /// user gave.
     pub arguments: BTreeMap<PropertyName, Input>,
     /// The pair of nodes for which an operation is called.
     pub pair: Option<PairKey>,
     /// The commands of the instance that have not ended. A health check may report their results.
     pub open_commands: Vec<OpenCommand>,
-    /// Private state of the driver's family for this instance; null before a report has set it.
+    /// The private state for this instance, which the drivers of one [family](crate::Driver::family) share.
+    /// It is null until a report sets it.
     pub private: PrivateState,
     /// The package of the resource.
     pub package: Arc<Package>,
-    /// The part of the descriptor that chose the driver.
+    /// The entry of the descriptor that chose the driver.
     pub binding: Binding,
-    /// The location.
+    /// The location where the driver acts.
     pub location: Arc<Location>,
 }
 
 /// A command whose final result is awaited.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OpenCommand {
-    /// Its id.
+    /// The id of the command.
     pub id: CommandId,
-    /// The texts of its secret arguments, which a result may repeat.
+    /// The texts of the command's secret arguments. The result of the command may contain them.
     pub secrets: Vec<String>,
 }
 
@@ -80,7 +82,7 @@ pub type Input = Resolved;
 pub struct PrivateState {
     /// The state, as the driver last reported it.
     pub value: Value,
-    /// The texts of its values that are secret. The store keeps them sealed.
+    /// The texts of the secret values in `value`. The store keeps them encrypted.
     pub secrets: Vec<String>,
 }
 
@@ -109,11 +111,11 @@ impl Call {
 pub struct Report {
     /// The natural id of the instance, if the driver has chosen or confirmed one.
     pub natural: Option<String>,
-    /// Update commands for the instance document, in wire form; null for no update.
+    /// The updates of the instance document, in their JSON form; null for no update.
     pub updates: Value,
-    /// The new private state of the driver's family; `None` keeps the current one. Texts and numbers in it
-    /// are sealed if they contain a secret of the call, or a secret that the driver has
-    /// [hidden](crate::Context::hide).
+    /// The new private state of the driver's family; `None` keeps the current state. The engine seals each
+    /// text and number in the state that contains a secret: a secret of the call, or a secret that the
+    /// driver has [hidden](crate::Context::hide).
     pub private: Option<Value>,
     /// Entries for the activity log. They must not contain secrets.
     pub log: Vec<LogEntry>,
@@ -132,7 +134,7 @@ impl Report {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settled {
-    /// The instance has reached it.
+    /// The instance has reached the requested state.
     Yes,
     /// The instance is still changing; [`observe`](crate::Driver::observe) tells when it has settled.
     Converging,

@@ -53,13 +53,13 @@ pub enum CaseAction {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaseResult {
-    /// The failure of the call.
+    /// The failure of the call; `None` if the call has succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<CaseError>,
     /// The natural id, if the driver has reported one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The update of the instance document, in wire form; null for no update.
+    /// The updates of the instance document, in their JSON form; null for no update.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub updates: Value,
     /// Whether the instance is converging or gone; `None` if it has settled.
@@ -73,15 +73,15 @@ pub struct CaseResult {
     pub found: BTreeMap<String, BTreeMap<String, Value>>,
 }
 
-/// The failure of a case.
+/// The failure of a test case's call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseError {
     /// The kind of the failure.
     pub kind: FailureKind,
-    /// Its message.
+    /// The message of the failure.
     pub message: String,
-    /// Its details, which may differ between machines. They are not compared.
+    /// Details of the failure. They may differ between machines, so they are not compared.
     #[serde(skip)]
     pub detail: Option<String>,
 }
@@ -90,10 +90,10 @@ pub struct CaseError {
 pub const INSTANCE: &str = "case";
 
 impl CaseInput {
-    /// Runs the case with a driver. The properties of the case replace those of `location`.
+    /// Runs the case with a driver. The location properties of the case replace the properties of `location`.
     ///
     /// # Errors
-    /// The package declares no such action for the driver. A failure of the call is not an error, but a
+    /// The package does not declare the action for the driver. A failure of the call is no error, but a
     /// result.
     pub async fn run(
         &self,

@@ -26,13 +26,14 @@ pub struct Nature {
     pub effect: Effect,
     /// Whether [`Driver::observe`] can tell if the action was done.
     pub observable: bool,
-    /// The key of a batch. Calls with the same key, action, package and location are observed together.
+    /// The key of a batch: calls with the same key, action, package and location are
+    /// [observed](Driver::observe) together. `None` means that each call is observed alone.
     ///
-    /// The engine passes one call at a time to [`perform`](Driver::perform).
+    /// The engine always [performs](Driver::perform) calls one at a time.
     pub batch: Option<String>,
     /// Maximum time until the instance has settled.
     pub timeout: Duration,
-    /// Whether its report contains the natural id of the instance, which is unknown without that report.
+    /// Whether the natural id of the instance is known only from the report of this action.
     pub names: bool,
 }
 
@@ -46,12 +47,12 @@ pub trait Driver: Send + Sync {
     /// Returns the name by which resource descriptors choose the driver.
     fn kind(&self) -> DriverKind;
 
-    /// Returns the key of its private state. Drivers with the same key share their private state.
+    /// Returns the key of the driver's private state. Drivers with the same key share their private state.
     fn family(&self) -> &'static str;
 
-    /// Returns the driver properties that resource descriptors may set for it. The check of a descriptor
-    /// reports all other properties as [unknown](crate::properties::unknown). The default returns the
-    /// properties that all drivers support.
+    /// Returns the driver properties that resource descriptors may set for this driver. The check of a
+    /// descriptor reports all other properties as [unknown](crate::properties::unknown). The default returns
+    /// the properties that all drivers support.
     fn properties(&self) -> Vec<Setting> {
         CallSettings::described().into()
     }
@@ -62,8 +63,8 @@ pub trait Driver: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the driver with settings of `windlass.yaml`; `None` if they change nothing. The keys are those
-    /// of [`settings`](Self::settings), and every scalar value is text.
+    /// Returns a driver that uses these settings of `windlass.yaml`; `None` if the settings change nothing.
+    /// Only keys of [`settings`](Self::settings) occur, and every scalar value is text.
     ///
     /// # Errors
     /// All settings with an invalid value.
@@ -77,8 +78,8 @@ pub trait Driver: Send + Sync {
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
-    /// Returns the time after the beginning of a command in which a health check may report its results;
-    /// `None` if the results end with its call.
+    /// Returns the time after the beginning of a command during which a health check may report its results.
+    /// `None` means that only the call of the command reports results.
     fn late_results(&self, _package: &Package, _command: &CommandName) -> Option<Duration> {
         None
     }
@@ -86,14 +87,14 @@ pub trait Driver: Send + Sync {
     /// Tells whether the driver can manage instances of an old package with a new package. Both packages have
     /// the same name, but differ in their files or bindings.
     ///
-    /// If so, the engine uses the new package from then on: it reconfigures the instance if the resource
-    /// declares that, and calls nothing otherwise. If not, the instance stays with the old package until it
-    /// is replaced on demand.
+    /// If true, the engine uses the new package from then on, and reconfigures the instance if the resource
+    /// declares Reconfigure. If false, the engine uses the old package until the user replaces the instance.
     fn keeps(&self, _old: &Package, _new: &Package) -> bool {
         false
     }
 
-    /// Returns the declared actions that use a file of a package, for people; `None` if any action may use it.
+    /// Returns the declared actions that use a file of a package, for messages; `None` if any action may use
+    /// the file.
     fn users(&self, _package: &Package, _path: &str) -> Option<Vec<Action>> {
         None
     }
@@ -101,11 +102,11 @@ pub trait Driver: Send + Sync {
     /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
-    /// Observes whether the requested states have been reached. Has no effect on the outside world. Elements
-    /// of a [batch](Nature::batch) without a clear answer are observed again in smaller groups.
+    /// Observes whether the requested states have been reached, and changes nothing in the outside world. The
+    /// engine observes elements of a [batch](Nature::batch) without a clear answer again, in smaller groups.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
-    /// Finds existing instances at a location that are not managed yet, for example for references.
+    /// Finds existing instances at a location, for example for references.
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure>;
 }
 
@@ -114,21 +115,21 @@ pub trait Driver: Send + Sync {
 pub struct Query {
     /// The package of the resource type.
     pub package: Arc<Package>,
-    /// The part of its descriptor that chose the driver: one of its `queries`.
+    /// The entry of the descriptor's `queries` that chose the driver.
     pub binding: Binding,
-    /// The location.
+    /// The location to search.
     pub location: Arc<Location>,
     /// The configuration, as in a [call](Call::configuration).
     pub configuration: BTreeMap<String, Input>,
-    /// The required property values.
+    /// The property values that an instance must have.
     pub properties: BTreeMap<String, Value>,
     /// The purpose of the result.
     pub purpose: Purpose,
 }
 
 impl Query {
-    /// Returns the texts of the secrets of its configuration and of its location, which must not appear in any
-    /// log.
+    /// Returns the texts of the secrets in the configuration and the location. These texts must not appear in
+    /// any log.
     pub fn secrets(&self) -> Vec<String> {
         let secret = self.configuration.values().filter(|input| input.sensitive);
         secret.flat_map(|input| texts(&input.value)).chain(self.location.secrets()).collect()
@@ -151,9 +152,9 @@ pub enum Purpose {
 pub struct Found {
     /// The natural id of the instance.
     pub natural: String,
-    /// Its name for people, if the search reports one.
+    /// A name of the instance for display, if the search reports one.
     pub name: Option<String>,
-    /// Its properties.
+    /// The properties of the instance.
     pub properties: BTreeMap<String, Value>,
     /// The updates and log entries of the search. The field `settled` of this report is
     /// [`Settled::Gone`](crate::Settled::Gone) if the instance no longer exists according to the search.
@@ -178,26 +179,26 @@ impl Found {
     }
 }
 
-/// The access of a driver to the outside world. The engine implements it, and journals all jobs and
+/// The access of a driver to the outside world. The engine implements this trait, and journals all jobs and
 /// checkpoints.
 #[async_trait]
 pub trait Context: Send + Sync {
-    /// Runs a job at the calls' location and returns its outcome. `name` is unique within the calls, and
-    /// identical when they are repeated. A job of that name that has already run is not run again; its
-    /// recorded outcome is returned.
+    /// Runs a job at the location of the current calls, and returns its outcome. `name` is unique within
+    /// these calls, and identical when the calls are repeated. If a job of this name has already run, its
+    /// recorded outcome is returned instead.
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure>;
 
-    /// Makes an intermediate result durable, for example an id as soon as it is known. The report belongs to
-    /// `calls[call]`.
+    /// Makes an intermediate result durable, for example an id as soon as it is known. `call` is the index of
+    /// the call to which the report belongs.
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
-    /// Registers further secrets of the calls' jobs: values of [sensitive](Call::sensitive) properties that
-    /// they publish, and other secrets in their output. The driver must call this before it uses a job's outcome
-    /// in any other way. The secrets are masked in the records, and sealed in outputs and in private state.
+    /// Registers secrets that the output of a job contains, such as values of [sensitive](Call::sensitive)
+    /// properties that the call publishes. The driver must call this before it uses the job's outcome in any
+    /// other way. The secrets are masked in the records, and sealed in outputs and in private state.
     fn hide(&self, secrets: &[String]);
 
-    /// Declares that the stdout of a job is text for people, and not an answer for the driver. It is recorded
-    /// like stderr, even if the job has succeeded. The default does nothing, for a context without records.
+    /// Declares that the stdout of a job is text for people, and not an answer for the driver. The engine
+    /// records this stdout like stderr, even if the job has succeeded. The default does nothing.
     fn show_stdout(&self, _job: &str) {}
 
     /// Tells whether the user requested a stop. A driver with several jobs checks this between them.
@@ -207,7 +208,7 @@ pub trait Context: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
-/// The reason why a job has no outcome. A driver returns it unchanged.
+/// The reason why a job has no outcome. The driver returns this failure unchanged as its answer to the call.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum JobFailure {

@@ -13,12 +13,12 @@ pub struct Setting {
     pub schema: Value,
 }
 
-/// A setting that a driver refuses.
+/// A setting with a value that a driver refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct SettingError {
     /// The key.
     pub key: &'static str,
-    /// The reason, with the value and what was expected.
+    /// The reason, with the value and the expected form.
     pub message: String,
 }

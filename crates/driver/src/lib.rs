@@ -2,8 +2,8 @@
 //!
 //! A [`Driver`] turns a [`Call`] into a [`Report`]. The call requests an action on an instance, with
 //! properties and a location. The report contains updates of the instance, and tells whether it has settled.
-//! A driver runs jobs through its [`Context`], and the engine journals them. After a crash the engine repeats
-//! the call. A job that was already submitted returns its recorded outcome instead of running a second time.
+//! A driver runs jobs through its [`Context`], and the engine journals the jobs. After a crash the engine
+//! repeats the call. A job that has already ended returns its recorded outcome instead of running again.
 //!
 //! A driver declares the [`Effect`] of each action, and whether the result can be
 //! [observed](Driver::observe). Recovery relies on this declaration:
@@ -11,8 +11,8 @@
 //! | effect | meaning | after a lost job |
 //! |---|---|---|
 //! | `none` | the resource does not declare the action | nothing to do |
-//! | `repeatable` | repeating it does no harm | run it again, with the same call id |
-//! | `once` | everything else | observe if possible, otherwise stop and ask |
+//! | `repeatable` | repeating the action does no harm | repeat the call, with the same id |
+//! | `once` | repeating the action may do harm | observe if possible, otherwise stop and ask the user |
 //!
 //! The modules, in data-flow order:
 //!
@@ -30,7 +30,7 @@
 //! | [`properties`] | driver properties that a driver does not support |
 //! | [`noop`] | a driver without jobs |
 //! | [`codes`] | the codes of diagnostics |
-//! | `testing` | the conformance suite, with the feature of that name |
+//! | `testing` | the conformance suite, available with the feature `testing` |
 //!
 //! The README contains a complete driver. The following asks a driver for the characteristics of an action:
 //!
@@ -38,7 +38,7 @@
 //! use windlass_driver::{Bindings, Driver, Package, noop::Noop};
 //! use windlass_model::{Action, Transition};
 //!
-//! // Nothing is declared, so `Start` moves the state and calls nobody.
+//! // The package declares no action, so `Start` changes the state without a call.
 //! let package = Package::new("resource::router::1.0".parse()?, Bindings::default(), Vec::new());
 //! assert!(Noop.nature(&package, &Action::Transition(Transition::Start)).is_none());
 //! # Ok::<(), windlass_model::name::NameError>(())

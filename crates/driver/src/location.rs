@@ -25,23 +25,24 @@ pub struct Placement {
     pub manager: Option<String>,
 }
 
-/// The keys of a location that drivers read, each with its valid values.
+/// The keys of a location that tell the script driver how to exchange data with scripts, each with its valid
+/// values.
 pub const SCRIPTING: [(&str, &[&str]); 3] =
     [("adapter", &["invoke"]), ("input", &["yaml", "json"]), ("launch-key", &["launch", "launch-instances"])];
 
 /// A location where drivers work: an entry of `locations:` in `windlass.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// Its name: a value of `deploymentLocation`.
+    /// The name of the location, to which the property `deploymentLocation` refers.
     pub name: String,
-    /// The resource manager that it belongs to. A location without a manager matches any manager.
+    /// The resource manager that the location belongs to. A location without a manager matches any manager.
     pub manager: Option<String>,
-    /// Its infrastructure type, which the drivers' selectors match.
+    /// The infrastructure type of the location. Descriptors choose drivers by this type.
     pub infrastructure: String,
     /// The kind of the runtime that runs its jobs.
     pub runtime: String,
-    /// The keys that only its kind of runtime supports, such as `engine` of `docker`. They are already
-    /// checked.
+    /// The settings that only the location's kind of runtime supports, such as `engine` of `docker`. They are
+    /// already checked.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// Whether jobs with secrets may run in prewarmed containers.
@@ -53,8 +54,8 @@ pub struct Location {
     pub network: Option<String>,
     /// Named volumes, and the paths where container runtimes mount them.
     pub volumes: BTreeMap<String, String>,
-    /// Variables of each job. No value is secret, because other programs of the user may read the environment
-    /// of a job.
+    /// Environment variables of each job. They must not contain secrets, because other programs of the user
+    /// may read the environment of a job.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Resource limits of each job.
@@ -86,7 +87,7 @@ pub enum PoolSecrets {
 }
 
 impl Location {
-    /// Creates the default location for a name that is not declared: local processes.
+    /// Creates a location without a declaration in `windlass.yaml`, which runs jobs as local processes.
     pub fn local(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -107,7 +108,8 @@ impl Location {
         }
     }
 
-    /// Returns its properties as the configuration of calls, each under the name `location.<name>`.
+    /// Returns the properties of the location as the configuration of calls, each under the name
+    /// `location.<name>`.
     pub fn configuration(&self) -> BTreeMap<String, Resolved> {
         let entry = |(name, value): (&String, &Value)| {
             let resolved = Resolved { value: value.clone(), sensitive: self.secret.contains(name) };
@@ -116,7 +118,7 @@ impl Location {
         self.properties.iter().map(entry).collect()
     }
 
-    /// Returns the texts of its secret properties, which must not appear in any log.
+    /// Returns the texts of the location's secret properties, which must not appear in any log.
     pub fn secrets(&self) -> Vec<String> {
         let secret = self.properties.iter().filter(|(name, _)| self.secret.contains(*name));
         secret.flat_map(|(_, value)| texts(value)).collect()

@@ -1,4 +1,4 @@
-//! The texts of a value, which must be masked if the value is secret.
+//! The texts in a value, which must be masked if the value is secret.
 
 use serde_json::Value;
 

@@ -19,7 +19,7 @@ use windlass_update_ops::Shape;
 pub struct Binding {
     /// The driver.
     pub driver: DriverKind,
-    /// The infrastructure types that it supports; `*` stands for all.
+    /// The infrastructure types for which the descriptor chooses the driver; `*` stands for all.
     pub infrastructure: Vec<String>,
     /// The driver properties: `effect`, `timeout`, and those specific to the driver.
     pub properties: BTreeMap<String, Value>,
@@ -41,7 +41,7 @@ pub struct Bindings {
     /// The declared commands and the drivers named for each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, Vec<Binding>>,
-    /// The drivers for actions that name no driver.
+    /// The drivers for declared actions that name no driver.
     pub default: Vec<Binding>,
     /// The drivers that search for existing instances: `queries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,15 +57,15 @@ impl Bindings {
         transitions.chain(operations.map(Action::Operation)).chain(commands.map(Action::Command))
     }
 
-    /// Returns the first binding of a driver for an action, at any infrastructure type. The action's own drivers
-    /// come before the default ones.
+    /// Returns the first binding of a driver for an action, at any infrastructure type. The default drivers
+    /// serve only actions that name no driver.
     pub fn of_driver(&self, kind: &str, action: &Action) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
         candidates.iter().find(|binding| binding.driver.as_str() == kind)
     }
 
-    /// Returns the drivers that serve the resource.
+    /// Returns the drivers that the descriptor names.
     pub fn drivers(&self) -> BTreeSet<&DriverKind> {
         let actions = self.transitions.values().chain(self.operations.values()).chain(self.commands.values());
         let all = actions.chain([&self.default, &self.queries]).flatten();
@@ -77,8 +77,8 @@ impl Bindings {
         self.named(action).is_some()
     }
 
-    /// Finds the driver for an action at an infrastructure type. The action's own drivers come before the
-    /// default ones.
+    /// Finds the driver for an action at an infrastructure type. The default drivers serve only actions that
+    /// name no driver.
     pub fn find(&self, action: &Action, infrastructure: &str) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
@@ -90,7 +90,8 @@ impl Bindings {
         self.queries.iter().find(|binding| binding.serves(infrastructure))
     }
 
-    /// Returns the drivers that an action names itself; `None` if the resource does not declare the action.
+    /// Returns the drivers that are named for an action itself; `None` if the resource does not declare the
+    /// action.
     pub fn named(&self, action: &Action) -> Option<&Vec<Binding>> {
         match action {
             Action::Transition(transition) => self.transitions.get(transition),
@@ -108,11 +109,11 @@ pub struct Package {
     name: DescriptorName,
     bindings: Bindings,
     files: Vec<PackageFile>,
-    /// Shared, because every call contains its package.
+    /// The pins of an application; `None` for a resource of an assembly.
     pins: Option<Arc<Pinned>>,
 }
 
-/// The pins of an application, and the shape that follows from them.
+/// The pins of an application, and the shape of its instance document, which is computed from the pins.
 #[derive(Debug)]
 struct Pinned {
     pins: Pins,
@@ -143,7 +144,7 @@ impl Package {
         Self { digest, name, bindings, files, pins: None }
     }
 
-    /// Returns the package with the pins of an application. Its digest also covers the pins.
+    /// Returns the package with the pins of an application. The new digest also covers the pins.
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Self {
         let digest = digest(&self.name, &self.bindings, &self.files, Some(&pins));
@@ -155,17 +156,17 @@ impl Package {
         self.pins.as_deref().map(|pinned| &pinned.pins)
     }
 
-    /// Returns the shape of the instance documents of its instances.
+    /// Returns the shape of the documents of all instances with this package.
     pub fn shape(&self) -> &Shape {
         self.pins.as_deref().map_or_else(|| shape(), |pinned| &pinned.shape)
     }
 
-    /// Returns the digest of its content.
+    /// Returns the digest of the package.
     pub fn digest(&self) -> &PackageDigest {
         &self.digest
     }
 
-    /// Returns the name of its descriptor.
+    /// Returns the name of the resource descriptor.
     pub fn name(&self) -> &DescriptorName {
         &self.name
     }
@@ -199,7 +200,7 @@ impl Package {
         }
     }
 
-    /// Tells whether the content matches the digest. A package from elsewhere may be damaged.
+    /// Tells whether the content matches the digest. A package that was read from a record may be damaged.
     pub fn is_intact(&self) -> bool {
         digest(&self.name, &self.bindings, &self.files, self.pins()) == self.digest
     }
@@ -208,7 +209,7 @@ impl Package {
     ///
     /// # Errors
     ///
-    /// If the manifest can't be read, for example because a newer windlass wrote it.
+    /// The manifest can't be read, for example because a newer windlass wrote it.
     pub fn from_record(record: PackageRecord) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Manifest {
@@ -227,7 +228,8 @@ impl Package {
     }
 }
 
-/// Hashes length-prefixed parts, so that different packages never produce the same input.
+/// Returns the digest of a package. Each hashed part follows its length, so that different packages never
+/// produce the same input of the hash.
 fn digest(
     name: &DescriptorName,
     bindings: &Bindings,

@@ -54,7 +54,7 @@ pub enum CallSettingError {
 }
 
 impl CallSettings {
-    /// Returns the properties with their schemas.
+    /// Returns the keys `effect` and `timeout` with their schemas.
     pub fn described() -> [Setting; 2] {
         let effect = json!({
             "description": "Whether a second execution does harm (`once`) or not (`repeatable`).",
@@ -64,12 +64,12 @@ impl CallSettings {
         [Setting { key: "effect", schema: effect }, Setting { key: "timeout", schema: timeout }]
     }
 
-    /// Tells whether a driver property is one of these two.
+    /// Tells whether a driver property is `effect` or `timeout`.
     pub fn has(name: &str) -> bool {
         matches!(name, "effect" | "timeout")
     }
 
-    /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
+    /// Returns the settings of a binding, and all problems. An invalid setting counts as not set.
     pub fn read(binding: &Binding) -> (Self, Vec<CallSettingError>) {
         let mut settings = Self::default();
         let mut errors = Vec::new();
@@ -90,7 +90,8 @@ impl CallSettings {
     }
 }
 
-/// Returns the value of a driver property, which is plain or declared in the form `{value: …}` or `{default: …}`.
+/// Returns the value of a driver property. A property has a plain value, or is declared in the form
+/// `{value: …}` or `{default: …}`.
 pub fn setting(value: &Value) -> &Value {
     value.get("value").or_else(|| value.get("default")).unwrap_or(value)
 }
@@ -100,7 +101,7 @@ pub fn text_of_setting(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns the JSON Schema of a [duration].
+/// Returns the JSON Schema of a text in the form of a [duration], such as `1h30m`.
 pub fn duration_schema(description: &str) -> Value {
     json!({
         "description": description,

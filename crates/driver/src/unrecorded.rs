@@ -17,20 +17,22 @@ const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// A [`Context`] that runs jobs and records nothing: for health checks, queries, and scripts run by hand.
 ///
-/// A repeated job runs again. A job that a killed process left behind is found by its [prefix](Self::prefix).
+/// A repeated job runs again. If the process is killed, its jobs can be found by their
+/// [prefix](Self::prefix).
 #[derive(Clone)]
 pub struct Unrecorded {
     /// The runtime of the calls' location.
     pub runtime: Arc<dyn Runtime>,
-    /// The prefix of the job ids, which no other context has. The name of the job follows after a hyphen.
+    /// The prefix of the job ids, which no other context uses. A job id is this prefix, a hyphen and the name
+    /// of the job.
     pub prefix: String,
-    /// The owner of the jobs; `None` if there is none.
+    /// The owner of the jobs; `None` if the jobs have no owner.
     pub owner: Option<Owner>,
     /// The clock of the calls.
     pub clock: Arc<dyn Clock>,
     /// Maximum duration of a job.
     pub longest: Duration,
-    /// The stop that cancels a running job and refuses further ones.
+    /// The token for a stop, which cancels a running job and refuses further jobs.
     pub stop: CancellationToken,
 }
 
@@ -46,8 +48,8 @@ impl Unrecorded {
             outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
             () = self.stop.cancelled() => {}
         }
-        // No process waits for a cancelled job. If the job can't be removed now, the next process of its
-        // owner removes it.
+        // No other code waits for a cancelled job, so it is removed here. If that fails, the next process of
+        // the job's owner removes it.
         let removed = async {
             self.runtime.cancel(id, Duration::ZERO).await?;
             self.runtime.wait(id).await?;
@@ -82,7 +84,7 @@ impl Context for Unrecorded {
         Ok(())
     }
 
-    /// Does nothing, since no output of a job is kept.
+    /// Does nothing, because this context keeps no output.
     fn hide(&self, _: &[String]) {}
 
     fn cancelled(&self) -> bool {

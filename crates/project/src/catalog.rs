@@ -2,23 +2,21 @@
 //!
 //! # Search path
 //!
-//! For an assembly ([`DiskCatalog::around`]) the search covers the following folders. Their order has no
-//! effect.
+//! For an assembly, [`DiskCatalog::around`] searches the following places. Their order has no effect.
 //!
-//! 1. the packages in `Contains/` of its own package folder, and those directly in that folder;
-//! 2. the packages directly in each folder above it, up to the project's root;
+//! 1. the packages in the package folder of the assembly, and in its subfolder `Contains/`;
+//! 2. the packages directly in each folder above, up to the project's root;
 //! 3. every `--catalog` folder, with all folders below it.
 //!
-//! The `Contains/` of another assembly is private to it. Its packages become visible once a component has
-//! that assembly as its type. So two assemblies side by side may each contain a package of the same name.
+//! The packages in the `Contains/` folder of another assembly are found only if a component has that assembly
+//! as its type. So two assemblies side by side may each contain a package of the same name.
 //!
-//! If two files contain descriptors of the same name, each use of that name is an error that names both
-//! files. No file takes precedence, because the meaning of an assembly must not depend on the distance of a
-//! file.
+//! If two files contain descriptors of the same name, each use of the name is an error that names both files.
+//! No file takes precedence, because the meaning of an assembly must not depend on the distance of a file.
 //!
 //! The search skips `_lmctl`, `target`, `node_modules`, folders whose name begins with a dot, and links to a
-//! folder that was already visited. It opens only files in the layout of a package. Among those it ignores
-//! files that are not descriptors, because other programs use `resource.yaml`, too.
+//! folder that was already visited. It opens only files in the layout of a package. It ignores a
+//! `resource.yaml` that is not a descriptor, because other programs use this file name too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -60,7 +58,8 @@ impl DiskCatalog {
         Self::scan_with(roots, &Overlay::default())
     }
 
-    /// Finds descriptors as [`scan`](Self::scan) does, with texts that replace those of files.
+    /// Finds descriptors as [`scan`](Self::scan) does. The texts of `overlay` are used instead of files'
+    /// contents.
     pub fn scan_with(roots: &[PathBuf], overlay: &Overlay) -> (Self, Diagnostics) {
         let mut search = Search { overlay: overlay.clone(), ..Search::default() };
         for root in roots {
@@ -72,13 +71,13 @@ impl DiskCatalog {
         (search.catalog, diagnostics)
     }
 
-    /// Finds the descriptors that an assembly can use; see the [module](self) for the rules. `file` is the
-    /// assembly's file, `folders` are those of `--catalog`.
+    /// Finds the descriptors that an assembly can use, by the rules of the [module](self). `file` is the
+    /// assembly's file, and `folders` are the `--catalog` folders.
     ///
-    /// The diagnostics cover everything that the assembly uses directly or through other assemblies:
-    /// ambiguous names, and problems in the texts of descriptors. Missing descriptors are reported by the
-    /// check of the assembly, not here. If one is missing, the diagnostics also list unreadable files and
-    /// files without a usable name.
+    /// The diagnostics cover the descriptors that the assembly uses, directly or through other assemblies:
+    /// ambiguous names, and problems in the texts. The check of the assembly reports missing descriptors. If
+    /// a descriptor is missing, the diagnostics also contain unreadable files and files without a usable
+    /// name.
     pub fn around(
         file: &Path,
         assembly: &AssemblyDescriptor,
@@ -94,12 +93,12 @@ impl DiskCatalog {
         let used = search.close_over(assembly);
         let mut diagnostics = search.finish();
         if used.iter().all(|name| search.catalog.found.contains_key(name)) {
-            // Nothing is missing, so unreadable files can't be the cause of a problem.
+            // No descriptor is missing, so warnings about unreadable files are irrelevant.
             diagnostics = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         }
         for name in &used {
             diagnostics.extend(search.catalog.conflict(name));
-            // The reader of the assembly reports the problems of its own text.
+            // The caller has read the assembly's own file and reports its problems.
             let found =
                 search.catalog.found.get(name).into_iter().flatten().filter(|found| found.file != file);
             diagnostics.extend(found.flat_map(|found| found.diagnostics.clone()));
@@ -116,8 +115,8 @@ impl DiskCatalog {
     /// Reads the package of a resource: its files and its driver bindings.
     ///
     /// # Errors
-    /// If the name is in no file or in several, the descriptor has errors, a file can't be read, or a file is
-    /// not allowed in a package. All problems of all files are reported.
+    /// If no file or several files contain the descriptor, the descriptor has errors, a file can't be read,
+    /// or a file is not allowed in a package. All problems of all files are reported.
     pub fn package(&self, name: &DescriptorName) -> Result<Package, Diagnostics> {
         let Some(found) = self.first(name) else { return Err(vec![self.missing(name)].into()) };
         if let Some(conflict) = self.conflict(name) {
@@ -147,7 +146,7 @@ impl DiskCatalog {
         }
     }
 
-    /// Returns the error for a name that is in more than one file.
+    /// Returns the error for a name with descriptors in several files; `None` for any other name.
     fn conflict(&self, name: &DescriptorName) -> Option<Diagnostic> {
         let [first, others @ ..] = &self.found.get(name)?[..] else { return None };
         if others.is_empty() {
@@ -195,7 +194,7 @@ struct Search {
 }
 
 impl Search {
-    /// Searches the folders from an assembly's package up to a root.
+    /// Searches the packages of an assembly, and the folders above the assembly up to a root.
     fn upwards(&mut self, file: &Path, root: &Path, named: bool) {
         let package = package_of(file);
         self.walk.contained_in(&package);
@@ -216,8 +215,8 @@ impl Search {
         self.index();
     }
 
-    /// Follows the components of an assembly, and searches the `Contains` folders of nested assemblies.
-    /// Returns all used names.
+    /// Searches the `Contains` folders of all assemblies that an assembly uses. Returns the names of all used
+    /// descriptors.
     fn close_over(&mut self, assembly: &AssemblyDescriptor) -> BTreeSet<DescriptorName> {
         let mut used = BTreeSet::new();
         let mut open = component_types(assembly);
@@ -262,8 +261,8 @@ impl DiskCatalog {
     fn add(&mut self, file: &Path, overlay: &Overlay) -> Option<Diagnostic> {
         let source = match overlay.source(file) {
             Ok(source) => source,
-            // A dangling link or a named pipe was meant to be a descriptor; an unreadable file may be unrelated
-            // to this project.
+            // A dangling link or a named pipe is an error, because it must be a mistake. An unreadable
+            // regular file is only a warning, because it may be unrelated to this project.
             Err(diagnostic) if !file.is_file() => return Some(*diagnostic),
             Err(diagnostic) => return Some(as_warning(*diagnostic)),
         };

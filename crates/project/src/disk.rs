@@ -17,7 +17,7 @@ use crate::output::{Draft, Mode};
 ///
 /// # Errors
 /// If the file is a link or has several hard links, if its text is no longer `before`, or if it can't be
-/// written. Then the file is unchanged.
+/// written. After an error the file is unchanged.
 pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnostic>> {
     let refuse = |why: &str, help: &str| {
         let message = format!("`{}` is not changed: {why}", shown(path));
@@ -50,10 +50,10 @@ pub fn source(path: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
     source_within(path, MAX_SIZE)
 }
 
-/// Reads the text of a file as [`source`] does, with a limit of `limit` bytes.
+/// Reads the text of a file as [`source`] does, but with a size limit of `limit` bytes.
 ///
 /// # Errors
-/// Those of [`source`].
+/// The errors of [`source`].
 pub fn source_within(path: &Path, limit: usize) -> Result<Arc<Source>, Box<Diagnostic>> {
     let bytes = files::read(path, limit).map_err(|error| refused(&shown(path), path, error))?;
     Source::from_bytes_with_limit(shown(path), bytes, limit)
@@ -79,7 +79,7 @@ pub fn too_large(what: &str, error: &ReadError) -> Diagnostic {
         .help("name another file, or raise the limit, such as `--max-size 64MiB`")
 }
 
-/// Formats a path for display: without needless dots, and relative to the working folder if that is shorter.
+/// Formats a path for display: without `.` components, and relative to the working folder if that is shorter.
 pub fn shown(path: &Path) -> String {
     let clean = without_dots(path);
     let relative = std::env::current_dir().ok().filter(|_| clean.is_absolute());
@@ -93,7 +93,7 @@ fn without_dots(path: &Path) -> PathBuf {
     path.components().filter(|component| *component != Component::CurDir).collect()
 }
 
-/// Returns a path relative to a folder, unless both share only the root of the file system.
+/// Returns a path relative to a folder; `None` if both share only the root of the file system.
 fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
     let shared = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let ups = folder.components().count() - shared;

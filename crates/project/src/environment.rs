@@ -7,10 +7,10 @@ use windlass_source::{Diagnostic, Mapping, Node, Span};
 use crate::codes;
 use crate::reader::Reader;
 
-/// The prefix of the variables that windlass sets.
+/// The prefix of the variables that windlass itself sets, which a location must not set.
 const RESERVED: &str = "WINDLASS_";
 
-/// Reads `environment`: values by the names of variables.
+/// Reads `environment`: the values of variables, by name.
 pub(crate) fn environment(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     let entries = reader.any_mapping(node, "`environment`").map(Mapping::entries).unwrap_or_default();
     let mut variables = BTreeMap::new();
@@ -43,7 +43,7 @@ pub(crate) fn inherited(reader: &mut Reader<'_>, node: &Node) -> BTreeSet<String
     names
 }
 
-/// Tells whether a name is allowed for a variable. Reports a name that is not.
+/// Tells whether a name is allowed for a variable, and reports an error if not.
 fn is_name(reader: &mut Reader<'_>, name: &str, span: Span) -> bool {
     let is_word = !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

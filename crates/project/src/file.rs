@@ -46,7 +46,7 @@ pub(crate) struct ProjectFile {
     pub(crate) locations: IndexMap<String, Declared>,
     /// The instances that references may resolve to.
     pub(crate) existing: Vec<Existing>,
-    /// The packages of some of these instances.
+    /// The packages of existing instances that name one.
     pub(crate) packages: Vec<PackageOf>,
     /// The retention of old processes and versions.
     pub(crate) retention: Retention,
@@ -73,7 +73,7 @@ pub(crate) struct Declared {
     pub(crate) location: Location,
     /// The sources of secret property values that the file does not contain.
     pub(crate) sources: BTreeMap<String, SecretSource>,
-    /// The variables that its jobs get from the environment of windlass.
+    /// The variables that the location's jobs get from the environment of windlass.
     pub(crate) inherited: BTreeSet<String>,
     pub(crate) place: Place,
 }
@@ -113,7 +113,7 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds, drivers
     ProjectFile { locations, existing, packages, retention, nodes, drivers }
 }
 
-/// Reads an entry of `drivers`: the settings of a driver. Returns the drivers with those settings.
+/// Reads an entry of `drivers`: the settings of one driver. Returns the registry with this driver configured.
 fn driver(reader: &mut Reader<'_>, entry: &Entry, drivers: Registry) -> Registry {
     let name = entry.key.text();
     let Some(driver) = drivers.iter().find(|driver| driver.kind().as_str() == name) else {
@@ -147,7 +147,7 @@ fn driver(reader: &mut Reader<'_>, entry: &Entry, drivers: Registry) -> Registry
     }
 }
 
-/// Reads `retention`.
+/// Reads `retention`: how long old processes and versions are kept.
 fn retention(reader: &mut Reader<'_>, node: &Node) -> Retention {
     let usual = Retention::default();
     let Some(body) = reader.mapping(node, "`retention`", keys::RETENTION.names) else { return usual };
@@ -167,7 +167,7 @@ fn limit<T: FromStr>(reader: &mut Reader<'_>, body: &Mapping, key: &str, expecte
     limit
 }
 
-/// Reads `limits`.
+/// Reads `limits` of the project: the maximum number of elements.
 fn limits(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
     let body = reader.mapping(node, "`limits`", keys::LIMITS.names)?;
     let node = body.get("nodes").filter(|node| !node.is_null())?;
@@ -246,7 +246,8 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     Some((name, Declared { location, sources, inherited, place: reader.place(entry.key.span()) }))
 }
 
-/// Returns the diagnostic of a location that does not match its runtime, and the key with the problem.
+/// Returns the diagnostic of a location that does not match its runtime, and the key with the problem; no key
+/// if the problem concerns the location as a whole.
 fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, Diagnostic) {
     let message = misfit.to_string();
     match misfit {
@@ -263,7 +264,7 @@ fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, D
             let help = format!("set {}, or remove it", runtimes(&others));
             (Some(key), Diagnostic::error(codes::OTHER_RUNTIME, message).help(help))
         }
-        // Not an error, because a driver may provide an image.
+        // This is only a warning, because a driver may provide an image.
         Misfit::NoImage { others, .. } => {
             let help = match others.as_slice() {
                 [] => "set `image: NAME:TAG`".to_owned(),
@@ -325,7 +326,7 @@ fn max_jobs(reader: &mut Reader<'_>, node: &Node) -> Option<NonZeroU32> {
     number
 }
 
-/// Reads a word.
+/// Reads a value that must be one of `words`.
 fn word(reader: &mut Reader<'_>, key: &str, words: &[&str], node: &Node) -> Option<String> {
     let text = reader.text(node, &format!("`{key}`"))?;
     if words.contains(&text) {
@@ -374,7 +375,8 @@ fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMa
     entries.iter().map(|entry| (entry.key.text().to_owned(), entry.value.to_value(reading))).collect()
 }
 
-/// Reads the properties of a location. Returns the sources of those values that the file does not contain.
+/// Reads the properties of a location. Returns the sources of the secret values that are not in the file
+/// itself.
 fn configure(
     reader: &mut Reader<'_>,
     node: &Node,
@@ -404,7 +406,7 @@ fn configure(
     sources
 }
 
-/// Returns the only entry of a mapping if it is `file` or `env`.
+/// Returns the key and value of a reference to a secret: a mapping with the single key `file` or `env`.
 fn reference(node: &Node) -> Option<(&str, &Node)> {
     let [entry] = node.as_mapping()?.entries() else { return None };
     ["file", "env"].contains(&entry.key.text()).then(|| (entry.key.text(), &entry.value))

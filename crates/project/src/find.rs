@@ -9,7 +9,8 @@ use crate::disk::{shown, unreadable};
 use crate::layout::{ASSEMBLY, RESOURCE, descriptors_in, package_of};
 use crate::walk::{Contained, Walk};
 
-/// Finds the assembly descriptor for a path: the file itself, or the descriptor in a folder.
+/// Finds the assembly descriptor for a path: the path itself if it is a file, else the descriptor in the
+/// folder.
 ///
 /// # Errors
 /// If the path does not exist, or the folder contains no assembly descriptor or several. The error suggests a

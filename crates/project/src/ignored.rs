@@ -1,7 +1,7 @@
 //! The files in a package folder that do not belong to the package: READMEs, backups of editors, and the
 //! files that `.windlassignore` lists in the form of a `.gitignore`.
 //!
-//! A change of such a file does not change the package's digest, so no running instance is affected.
+//! A change of an ignored file does not change the package's digest, so no running instance is affected.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use windlass_source::{Diagnostic, Diagnostics, Source, Span};
 use crate::codes;
 use crate::disk;
 
-/// The name of the list in a package folder.
+/// The name of the file in a package folder that lists ignored files.
 const FILE: &str = ".windlassignore";
 
-/// The patterns of all packages. A line `!README.md` in the list of a package adds that file to the package.
+/// The patterns that apply to all packages. A package can include an ignored file with a line such as
+/// `!README.md` in its `.windlassignore`.
 const ALWAYS: &str = r"
 .windlassignore
 README
@@ -32,7 +33,7 @@ readme.*
 .DS_Store
 ";
 
-/// Only `**` matches across a `/`.
+/// The options for matching: only `**` matches across a `/`.
 const OPTIONS: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
@@ -46,7 +47,8 @@ pub(crate) struct Ignored(Vec<Rule>);
 #[derive(Debug)]
 struct Rule {
     pattern: Pattern,
-    /// Whether the pattern applies to the whole path; otherwise to its last part.
+    /// Whether the pattern is compared with the whole path; otherwise only with the name of the file or
+    /// folder.
     is_path: bool,
     folders_only: bool,
     /// Whether matching paths belong to the package.
@@ -105,7 +107,7 @@ impl Ignored {
 
 fn rule(word: &str) -> Result<Rule, glob::PatternError> {
     let (is_exception, word) = word.strip_prefix('!').map_or((false, word), |word| (true, word));
-    // `\#` and `\!` are these characters themselves.
+    // A backslash escapes a leading `#` or `!`.
     let word = word.strip_prefix('\\').unwrap_or(word);
     let (folders_only, word) = word.strip_suffix('/').map_or((false, word), |word| (true, word));
     let is_path = word.contains('/');

@@ -130,7 +130,7 @@ section! {
 mod tests {
     use super::*;
 
-    /// The executor parses the limits, so the keys must be its own.
+    /// The executor parses the limits of jobs, so both crates must have the same keys.
     #[test]
     fn the_limits_of_jobs_are_those_of_the_executor() {
         assert_eq!(JOB_LIMITS.names, windlass_executor::Bounds::KEYS);

@@ -1,7 +1,7 @@
-//! The kinds of runtimes that locations may name, as the caller describes them.
+//! The kinds of runtimes that locations may name.
 //!
-//! This crate knows no kind by name. A caller registers kinds in [`RuntimeKinds`]; the reader of
-//! `windlass.yaml`, its JSON Schema and its messages follow that list.
+//! This crate knows no kind by name. A caller registers kinds in [`RuntimeKinds`]. The reader of
+//! `windlass.yaml`, the JSON Schema and the messages all use these registered kinds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ pub(crate) const IMAGE: &str = "image";
 
 /// A kind of runtime: its name, and the settings that it accepts in a location.
 pub trait RuntimeKind: Send + Sync {
-    /// Returns its name: the value of `runtime` in a location.
+    /// Returns the name of the kind: a value of `runtime` in a location.
     fn name(&self) -> &str;
 
     /// Returns a description of a few words, for help and completions.
     fn summary(&self) -> &str;
 
-    /// Returns whether its jobs run in an image.
+    /// Tells whether jobs of this kind run in an image.
     fn image(&self) -> ImageUse;
 
-    /// Returns the keys of a location that this kind accepts in addition to the common ones. Their values are
-    /// text. By default there are none.
+    /// Returns the keys of a location that only some kinds accept, among them this kind. Their values are
+    /// text. The default returns none.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
 
-    /// Checks a location of this kind, and copies each setting to the field of the location that it sets.
-    /// [`Location::settings`] contains only keys that [`settings`](Self::settings) returns. By default every
-    /// location is accepted.
+    /// Checks a location of this kind, and returns its problems. A kind may also copy a setting to another
+    /// field of the location. [`Location::settings`] contains only keys that [`settings`](Self::settings)
+    /// returns. The default accepts every location.
     fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
         let _ = location;
         Vec::new()
@@ -71,7 +71,7 @@ impl SettingProblem {
 /// The reason why a location and its runtime do not match.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Misfit {
-    /// There is no such kind of runtime.
+    /// No kind of runtime has this name.
     #[error("there is no runtime `{0}`")]
     Unknown(String),
     /// The kind does not have the key.
@@ -116,7 +116,7 @@ impl std::fmt::Debug for RuntimeKinds {
 }
 
 impl RuntimeKinds {
-    /// Returns the kind of a name.
+    /// Finds a kind by its name.
     pub fn get(&self, name: &str) -> Option<&dyn RuntimeKind> {
         self.iter().find(|kind| kind.name() == name)
     }
@@ -142,10 +142,11 @@ impl RuntimeKinds {
         all
     }
 
-    /// Sets the kind and the settings of a location, and returns all reasons why they do not match.
+    /// Sets the runtime and the settings of a location, and returns all reasons why the location does not
+    /// match the runtime.
     ///
-    /// Without `wanted`, chooses the kind that accepts the most keys of the location, or the first of several
-    /// such kinds. Settings that the kind does not accept are left out.
+    /// Without `wanted`, chooses the kind that accepts the most keys of the location. Of several equal kinds,
+    /// the first is chosen. Settings that the kind does not accept are left out.
     pub fn fit(
         &self,
         location: &mut Location,
@@ -184,7 +185,7 @@ impl RuntimeKinds {
         misfits
     }
 
-    /// Returns the kind that accepts the most of some keys, or the first of several such kinds.
+    /// Returns the kind that accepts the most of the given keys. Of several equal kinds, returns the first.
     fn usual(&self, keys: &[&str]) -> Option<&dyn RuntimeKind> {
         self.iter().min_by_key(|kind| keys.iter().filter(|key| !has(*kind, key)).count())
     }

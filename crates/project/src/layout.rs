@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The folder of an assembly that contains the packages of its parts.
 pub(crate) const CONTAINS: &str = "Contains";
 
-/// The names of that folder, in current and in old projects.
+/// The names of the folder that contains packages, in current and in old projects.
 pub(crate) const CONTAINERS: [&str; 2] = [CONTAINS, "VNFCs"];
 
 /// Possible paths of an assembly descriptor in its package.

@@ -5,7 +5,7 @@
 //! ```text
 //! FILE or DIR ──find_descriptor──▶ file ──load──▶ Descriptor
 //!                                   │
-//!                                   ├──Project::open──▶ root, locations, existing things
+//!                                   ├──Project::open──▶ root, locations, existing instances
 //!                                   └──DiskCatalog::around──▶ descriptors by name ──package──▶ driver::Package
 //! ```
 //!
@@ -14,14 +14,14 @@
 //! | [`find`] | resolution of a user's path to the file of an assembly |
 //! | [`disk`] | reading files |
 //! | [`load()`] | reading a descriptor from a file |
-//! | [`overlay`] | texts that replace those of files |
-//! | [`output`] | writing files that the user names |
-//! | [`kinds`] | the kinds of runtimes that locations may name, described by the caller |
+//! | [`overlay`] | texts that are used instead of files' contents, such as an editor's buffers |
+//! | [`output`] | atomic writing of files that the user names |
+//! | [`kinds`] | the kinds of runtimes that locations may name, registered by the caller |
 //! | [`file`](mod@file) | the format of `windlass.yaml` |
-//! | [`project`] | the project of a file, and the placement of its parts |
+//! | [`project`] | the project to which a file belongs, and the placement of components |
 //! | [`catalog`] | descriptors on disk, and the search path |
 //! | [`inventory`] | static Ansible inventories: the hosts of a group |
-//! | `ignored` | files of a folder that belong to no package |
+//! | `ignored` | the files in a package folder that do not belong to the package |
 //! | [`package`] | the files that belong to a package |
 //! | [`secret`] | secret values that a `windlass.yaml` refers to |
 //! | `schema` | the JSON Schema of `windlass.yaml` |

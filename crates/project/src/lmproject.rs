@@ -1,11 +1,11 @@
 //! `lmproject.yml`, the project file of the tool `lmctl`. It names the descriptors of a project and their
 //! nesting.
 //!
-//! Such a project is a folder with that file at its top. Its parts are in `Contains/<directory>` (`VNFCs/…`
-//! in old projects), and may contain further parts in the same way. When it builds, `lmctl` names each
-//! descriptor `kind::name-parent::version`, and replaces `$lmctl:/contains:/<name>:/descriptor_name` by such
-//! names. This module does the same while reading. So a project can be checked and used directly from its
-//! repository.
+//! The folder with this file is the project. Its parts are in `Contains/<directory>` (`VNFCs/…` in old
+//! projects), and may contain further parts in the same way. When `lmctl` builds a project, it names each
+//! descriptor `kind::name-parent::version`, and replaces `$lmctl:/contains:/<name>:/descriptor_name` by the
+//! name of the part's descriptor. This module does the same while reading, so windlass can check and use a
+//! project without a build.
 
 use std::path::Path;
 
@@ -16,16 +16,17 @@ use windlass_source::{LoadOptions, Mapping, Node, load_one};
 use crate::disk::source;
 use crate::layout::{CONTAINERS, package_of};
 
-/// The possible names of the file.
+/// The possible names of the project file.
 const FILE_NAMES: [&str; 2] = ["lmproject.yml", "lmproject.yaml"];
 
-/// The version of a project that specifies none.
+/// The version of a project that specifies no version.
 const DEFAULT_VERSION: &str = "1.0";
 
 /// Maximum nesting depth of projects.
 const MAX_DEPTH: usize = 16;
 
-/// Returns the values that a descriptor's file takes from its project. Without a project there are none.
+/// Returns the values that an `lmctl` project provides for a descriptor's file; the default if the file
+/// belongs to no such project.
 pub(crate) fn surroundings(file: &Path) -> Surroundings {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
     let package = package_of(&file);
@@ -69,7 +70,7 @@ impl Part {
     }
 }
 
-/// Reads the file as far as it is valid. `lmctl` is responsible for reporting its problems.
+/// Reads a project file as far as it is valid. Problems are not reported here, because `lmctl` reports them.
 fn read(file: &Path) -> Option<Part> {
     let source = source(file).ok()?;
     let loaded = load_one(&source, &LoadOptions::default());
@@ -88,7 +89,7 @@ fn part(body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Op
     Some(named(name, body, parent, version, depth))
 }
 
-/// Reads a part whose name is known, from an entry of `contains` or of the old `vnfcs`.
+/// Reads a part from an entry of `contains` or of the old `vnfcs`. The caller knows its name.
 fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Part {
     let full = parent.map_or_else(|| name.to_owned(), |parent| format!("{name}-{parent}"));
     let is_resource = text(body, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("resource"));

@@ -1,4 +1,4 @@
-//! Reading a descriptor from a file, with the values that it takes from its project.
+//! Reading a descriptor from a file.
 
 use std::path::Path;
 

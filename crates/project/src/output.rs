@@ -1,8 +1,9 @@
 //! Writing files that the user names. Writes are atomic, and never replace anything but a regular file.
 //!
-//! A regular file is replaced by a new one, which is complete and flushed to disk before it gets the name. A
-//! device, a pipe or a dangling link is written to directly. A killed process leaves at most a draft, which
-//! the next write to the same folder removes.
+//! The content is first written to a draft: a temporary file in the same folder. When the draft is flushed to
+//! disk, it is renamed and so replaces the regular file. A device, a pipe or the target of a dangling link is
+//! written directly. A killed process leaves at most a draft, which the next write to the same folder
+//! removes.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
@@ -14,12 +15,13 @@ use tempfile::{NamedTempFile, TempPath};
 /// Prefix and suffix of draft names, with six random characters between them.
 const DRAFT: (&str, &str) = (".windlass-", ".new");
 
-/// Writes a file. A new file gets `mode` minus the umask; a replaced file keeps its mode.
+/// Writes a file. A new file gets the permissions `mode` minus the umask; a replaced file keeps its
+/// permissions.
 ///
-/// A link stays a link: the file that it points to is replaced.
+/// If the path is a link, the link stays, and its target is replaced.
 ///
 /// # Errors
-/// If the file can't be written. A regular file is unchanged then. A pipe without a reader is refused.
+/// If the file can't be written, or is a pipe without a reader. After an error a regular file is unchanged.
 pub fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => {
@@ -47,7 +49,7 @@ pub enum Mode {
     Exact(Permissions),
 }
 
-/// A complete draft that was flushed to disk, in the folder of its target.
+/// A temporary file in the folder of its target, with the complete new content, flushed to disk.
 #[derive(Debug)]
 pub struct Draft {
     path: TempPath,
@@ -56,10 +58,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Writes a draft for a file, and makes it durable.
+    /// Creates a draft for the file `target`, and flushes it to disk.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If the draft can't be written.
     pub fn new(target: &Path, content: &[u8], mode: Mode) -> io::Result<Self> {
         let folder = folder_of(target);
         sweep(folder);
@@ -105,7 +107,7 @@ impl Draft {
     }
 }
 
-/// Makes changes of the target's folder durable.
+/// Flushes the folder of the target to disk, so that a new name in it is durable.
 ///
 /// # Errors
 /// If the folder can't be opened or flushed.
@@ -117,7 +119,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates a draft and locks it. Repeats that if another process swept the draft before it was locked.
+/// Creates a draft and locks it. If another process removed the draft before it was locked, creates a new
+/// one.
 fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     loop {
         let mut draft = tempfile::Builder::new();
@@ -220,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Unprivileged users can't create devices, so the test uses a link to one.
+    /// The test uses a link to a device, because only a privileged user can create a device.
     #[test]
     fn a_device_is_written_to() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Texts that replace those of files.
+//! Texts that are used instead of files' contents.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use windlass_source::{Diagnostic, Source};
 use crate::disk::{shown, source_within, unreadable};
 use crate::lmproject::surroundings;
 
-/// Texts that replace those of files, for example the buffers of an editor, or repairs that are not written
-/// yet.
+/// Texts that are used instead of files' contents, for example the buffers of an editor, or fixes that are
+/// not written yet.
 ///
-/// The key of a text is the absolute path of its file without links. Other files are read from disk, up to a
-/// size limit.
+/// The key of a text is the absolute path of its file without links. Files without a text are read from disk,
+/// up to a size limit.
 #[derive(Debug, Clone)]
 pub struct Overlay {
     texts: Arc<BTreeMap<PathBuf, Arc<str>>>,
@@ -63,10 +63,10 @@ impl Overlay {
         }
     }
 
-    /// Reads the text of a file as [`source_within`] does.
+    /// Returns the overlay's text for a file, or else reads the file as [`source_within`] does.
     ///
     /// # Errors
-    /// Those of [`source_within`].
+    /// The errors of [`source_within`].
     pub fn source(&self, path: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
         match self.get(path) {
             Some(text) => Ok(Source::with_limit(shown(path), &**text, self.limit.max(text.len()))),

@@ -1,11 +1,13 @@
 //! Reads a package folder into a [`Package`]: its files with executable bits, and the driver bindings of its
 //! descriptor.
 //!
-//! All files of the folder belong to the package, except files that programs leave behind and files of other
-//! packages. These folders are excluded: all whose names begin with a dot, `_lmctl`, `__pycache__`, a
-//! top-level `Contains`, which contains other packages, and a top-level `tests`. These files are excluded:
-//! READMEs, backups of editors, and the files that `.windlassignore` lists. A link may point to a file of the
-//! same package; it is stored as a file.
+//! All files of the folder belong to the package, with these exceptions:
+//!
+//! - folders whose names begin with a dot, `_lmctl` and `__pycache__`;
+//! - a top-level `Contains`, which contains other packages, and a top-level `tests`;
+//! - READMEs, backups of editors, and the files that `.windlassignore` lists.
+//!
+//! A link may point to a file of the same package, and is stored as a copy of that file.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
@@ -45,8 +47,8 @@ pub(crate) fn read(
     Ok(Package::new(name.clone(), bindings(resource), files_in(folder)?))
 }
 
-/// Reads the package in a folder: `resource.yaml` or `Definitions/lm/resource.yaml` with its files. Returns
-/// `None` if the folder contains no resource descriptor.
+/// Reads the package in a folder whose descriptor is `resource.yaml` or `Definitions/lm/resource.yaml`.
+/// Returns `None` if the folder contains no resource descriptor.
 ///
 /// # Errors
 /// If the descriptor has errors, a file can't be read, or a file is not allowed in a package.

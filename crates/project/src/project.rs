@@ -21,7 +21,7 @@ use crate::secret::SecretError;
 /// The folder of the state, relative to the root.
 const STATE_FOLDER: &str = ".windlass";
 
-/// Name of the default location for components that name none.
+/// The name of the default location, for components that name no location.
 const LOCAL: &str = "local";
 
 /// A project: a root folder, and the content of its `windlass.yaml` if it has one.
@@ -40,22 +40,24 @@ pub struct Project {
 }
 
 impl Project {
-    /// Opens the project of `start`, a file or a folder: the project of the nearest `windlass.yaml` at or
-    /// above it. Without such a file the root of the project is `fallback`. The file may neither name a
-    /// runtime nor configure a driver, because none is registered here; see [`open_with`](Self::open_with).
+    /// Opens the project of a file or folder `start`: the project of the nearest `windlass.yaml` at or above
+    /// `start`. Without a `windlass.yaml` the root of the project is `fallback`.
+    ///
+    /// No runtimes and no drivers are registered, so a `windlass.yaml` that names a runtime or configures a
+    /// driver is refused. [`open_with`](Self::open_with) registers them.
     ///
     /// # Errors
-    /// If `start` or `fallback` does not exist, or the file can't be read or has errors; all of them are
-    /// reported.
+    /// If `start` or `fallback` does not exist, or if the `windlass.yaml` can't be read or has errors. All
+    /// errors are reported.
     pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
         Self::open_with(start, fallback, Overlay::default(), &RuntimeKinds::default(), &Registry::default())
     }
 
-    /// Opens a project as [`open`](Self::open) does, with texts that replace those of files, the kinds of
-    /// runtimes that locations may have, and the drivers that may have settings.
+    /// Opens a project as [`open`](Self::open) does. The texts of `overlay` are used instead of files'
+    /// contents. Locations may name the runtimes in `kinds`, and `windlass.yaml` may configure `drivers`.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_with(
         start: &Path,
         fallback: &Path,
@@ -134,7 +136,7 @@ impl Project {
         &self.warnings
     }
 
-    /// Returns the texts that replace those of files.
+    /// Returns the texts that are used instead of files' contents.
     pub fn overlay(&self) -> &Overlay {
         &self.overlay
     }
@@ -167,9 +169,10 @@ impl Project {
 
     /// Finds the location of a component.
     ///
-    /// Without declared locations, every name stands for the local process runtime. A component that names no
-    /// location is placed at the only declared location; if there are several, it gets the local process
-    /// runtime. A component without a resource manager matches any location.
+    /// If the project declares no locations, every component is placed at a local process runtime. Otherwise
+    /// a component that names no location is placed at the only declared location. If several locations are
+    /// declared, such a component is placed at the local process runtime. A component without a resource
+    /// manager may be placed at any location.
     ///
     /// # Errors
     /// If the location is not declared, or belongs to another resource manager.
@@ -191,10 +194,11 @@ impl Project {
         }
     }
 
-    /// Reads the secrets of a location that the file refers to. `variables` is the environment.
+    /// Returns a location with the secret property values that `windlass.yaml` refers to. `variables` reads
+    /// an environment variable.
     ///
     /// # Errors
-    /// If one of them can't be read.
+    /// If a secret can't be read.
     pub fn with_secrets(
         &self,
         mut location: Location,
@@ -212,8 +216,9 @@ impl Project {
         Ok(location)
     }
 
-    /// Adds the variables that the jobs of a location inherit from the environment `variables`. A variable
-    /// under `environment` of the location takes precedence. Variables that are not set are left out.
+    /// Returns a location with the environment variables that its jobs inherit. `variables` reads a variable
+    /// of the parent environment. A variable under `environment` of the location takes precedence. Unset
+    /// variables are left out.
     #[must_use]
     pub fn with_environment(
         &self,
@@ -257,7 +262,7 @@ pub enum PlacementError {
     OtherManager {
         /// The location.
         location: String,
-        /// Its resource manager.
+        /// The resource manager of the location.
         has: String,
         /// The requested resource manager.
         wanted: String,
@@ -310,7 +315,7 @@ fn package_folder(root: &Path, package: &PackageOf, overlay: &Overlay) -> Result
 
 /// Returns the absolute path without links.
 pub(crate) fn real(path: &Path) -> Result<PathBuf, Diagnostics> {
-    // An empty path is the working folder, as for `Path::parent` of a bare file name.
+    // An empty path is the working folder: `Path::parent` of a bare file name returns one.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     path.canonicalize().map_err(|error| vec![*unreadable(path, &error)].into())
 }
@@ -319,7 +324,7 @@ pub(crate) fn real(path: &Path) -> Result<PathBuf, Diagnostics> {
 fn find_file(start: &Path) -> Result<Option<PathBuf>, Diagnostics> {
     for folder in start.ancestors() {
         let file = folder.join(FILE_NAME);
-        // Any file with that name counts, even an unreadable one: reading it reports the error.
+        // A file that can't be read counts too, so that reading it reports the error.
         if file.symlink_metadata().is_ok() {
             return Ok(Some(file));
         }

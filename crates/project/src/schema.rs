@@ -1,6 +1,6 @@
 //! The JSON Schema of `windlass.yaml`, for editors and other tools.
 //!
-//! It is generated from the reader's own tables of keys, and is as strict as a schema can be.
+//! The schema is generated from the tables of keys that the reader uses.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use windlass_source::keys::{Definitions, Forms, by_name, schema};
 use crate::keys::{self, Form};
 use crate::kinds::RuntimeKinds;
 
-/// Returns the schema of `windlass.yaml` with these kinds of runtimes and these drivers, in draft 2020-12.
+/// Returns the JSON Schema (draft 2020-12) of `windlass.yaml` with the given kinds of runtimes and drivers.
 pub fn project(kinds: &RuntimeKinds, drivers: &Registry) -> Value {
     let mut schema = schema(&ProjectForms { kinds, drivers }, &keys::ROOT, "windlass.yaml");
     let location = &mut schema["$defs"][keys::LOCATION.name]["properties"];

@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use windlass_source::files;
 
-/// Maximum length of a value in bytes.
+/// Maximum length of a secret value in bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// The source of a location's property value.
 ///
 /// ```yaml
 /// properties:
-///   token: {file: secrets/token}     # from the folder of windlass.yaml
+///   token: {file: secrets/token}     # relative to the folder of windlass.yaml
 ///   password: {env: CLOUD_PASSWORD}
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretSource {
-    /// A file, relative to the project's root. The line break after a single line is not part of the value.
+    /// A file, relative to the project's root. If the file is a single line, its line break is not part of
+    /// the value.
     File(PathBuf),
     /// A variable of windlass's own environment.
     Env(String),
@@ -39,10 +40,10 @@ pub struct SecretError {
 }
 
 impl SecretSource {
-    /// Reads the value. `variables` is the environment.
+    /// Reads the value. `variables` reads an environment variable.
     ///
     /// # Errors
-    /// The reason why it can't be read, as the rest of a sentence.
+    /// The reason why the value can't be read, as the rest of a sentence.
     pub fn read(&self, root: &Path, variables: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
         let (value, origin) = match self {
             Self::File(path) => {
@@ -67,7 +68,7 @@ fn read_file(path: &Path) -> Result<String, String> {
         let text = error.to_string();
         text.split(" (os error").next().unwrap_or_default().to_lowercase()
     };
-    // Reading a pipe could block, and a device may have no end.
+    // Only a regular file is read: reading a pipe could block, and a device may have no end.
     let metadata = path.metadata().map_err(words)?;
     if !metadata.is_file() {
         return Err("it is no regular file".to_owned());

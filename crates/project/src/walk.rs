@@ -20,9 +20,9 @@ const MAX_DEPTH: usize = 12;
 /// The treatment of a package's `Contains` folder during the walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contained {
-    /// It is searched.
+    /// The folder is searched.
     Open,
-    /// It is skipped, because it belongs to its assembly alone.
+    /// The folder is skipped, because only its own assembly uses it.
     Private,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Contained {
 pub(crate) struct Walk {
     /// Files in the layout of a descriptor, absolute and without links.
     pub(crate) files: BTreeSet<PathBuf>,
-    /// The folders that could not be read.
+    /// Warnings about folders that were not searched.
     pub(crate) diagnostics: Diagnostics,
     entered: HashSet<PathBuf>,
     looked_into: usize,
@@ -58,7 +58,7 @@ impl Walk {
     pub(crate) fn below(&mut self, root: &Path, contained: Contained) {
         let mut open = vec![(root.to_path_buf(), 0)];
         while let Some((folder, depth)) = open.pop() {
-            // A link may point to a folder above; each real folder is visited once.
+            // A link may point to a folder above it, so each real folder is visited only once.
             let Ok(real) = folder.canonicalize() else { continue };
             if !self.entered.insert(real) {
                 continue;
@@ -79,7 +79,7 @@ impl Walk {
         }
     }
 
-    /// Adds the descriptors of a package folder. Tells whether it has any.
+    /// Adds the descriptors of a package folder. Tells whether the folder has descriptors.
     fn package(&mut self, folder: &Path) -> bool {
         let mut files = descriptors_in(folder, &RESOURCE);
         files.extend(descriptors_in(folder, &ASSEMBLY));

@@ -1,4 +1,4 @@
-//! Applications: published manifests and what is launched from them.
+//! Commands about applications: published manifests.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub(crate) enum AppCommand {
 
 /// Publish a manifest with its scripts as the next revision.
 ///
-/// Nothing changes if the text and the scripts are those of the latest revision. Existing instances keep their
+/// If the text and the scripts are the same as in the latest revision, nothing changes. Existing instances keep their
 /// revision.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -48,11 +48,11 @@ pub(crate) struct AppPublishArgs {
     #[arg(value_name = "MANIFEST")]
     pub(crate) manifest: PathBuf,
 
-    /// The title, by which other manifests name it [default: the name of the file without its extension]
+    /// The title, by which other manifests refer to it [default: the name of the file without its extension]
     #[arg(long = "name", value_name = "TITLE")]
     pub(crate) title: Option<String>,
 
-    /// The folder of its scripts; other scripts are in the image of the scripting service
+    /// The folder with scripts of the manifest; all other scripts are in the image of the scripting service
     #[arg(long, value_name = "DIR")]
     pub(crate) scripts: Option<PathBuf>,
 

@@ -30,10 +30,10 @@ pub(crate) enum ChangeCommand {
 /// Create, update or repair an assembly.
 ///
 /// Checks the health of the existing components, compares the descriptor with the records, prints the changes and the plan,
-/// and runs the missing steps. Components that are gone are created again, and broken ones are restarted. Components are
-/// reconfigured where only volatile properties changed, and re-created otherwise. Components that the descriptor no longer
-/// contains are removed. On a terminal, `up` asks before it removes or replaces components that are well; elsewhere it needs
-/// --yes. The last lines are the assembly's output properties.
+/// and runs the missing steps. Components that no longer exist are created again, and broken components are restarted. A
+/// changed component is reconfigured if only volatile properties have changed; otherwise it is re-created. Components that
+/// the descriptor no longer contains are removed. On a terminal, `up` asks before it removes or replaces components that are
+/// well; elsewhere it needs --yes. The last lines are the assembly's output properties.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -65,8 +65,8 @@ pub(crate) struct UpArgs {
 
 /// Execute a plan that `windlass plan -o` or a dry run saved.
 ///
-/// windlass refuses a plan that is out of date: a process changed the assembly since, or the descriptor, a package, a
-/// reference or the health of a component changed. A plan contains no secrets: pass them again.
+/// windlass refuses an outdated plan: since it was saved, a process has changed the assembly, or the descriptor, a package,
+/// a reference or the health of a component has changed. A plan contains no secrets, so pass them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -98,8 +98,8 @@ pub(crate) struct ApplyArgs {
 
 /// Remove an assembly: stop and uninstall its components.
 ///
-/// Relationships are ceased, then components are stopped and uninstalled. The scripts are those that `up` pinned. The log
-/// and the history of the assembly are kept.
+/// Relationships are ceased, then components are stopped and uninstalled. The scripts that `up` pinned are used. The log and
+/// the history of the assembly are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -153,7 +153,7 @@ pub(crate) struct RetryArgs {
     #[arg(long, value_enum, value_name = "ANSWER")]
     pub(crate) assume: Option<Assumption>,
 
-    /// Report the outcome of this component's calls only, or of the call with this id; the other calls stay undecided
+    /// Report only the outcome of this component's calls, or of the call with this id; all other calls stay undecided
     #[arg(long, value_name = "PART|CALL", requires = "assume")]
     pub(crate) of: Vec<String>,
 
@@ -173,14 +173,14 @@ pub(crate) struct RetryArgs {
     pub(crate) how: HowArgs,
 }
 
-/// The outcome of an undecided call.
+/// The user's answer about the outcome of an undecided call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Assumption {
     /// The call succeeded; it does not run again
     Done,
     /// The call had no effect; it runs again
     NotDone,
-    /// The call failed and may have left something behind; it is cleaned up first
+    /// The call failed, perhaps with partial effects; windlass removes these before it tries again
     Failed,
 }
 
@@ -196,8 +196,8 @@ impl From<Assumption> for record::Assumption {
 
 /// Move all components of an assembly to one state.
 ///
-/// Components above the state are stopped, and components below it are configured or started. For Installed, components
-/// are installed again, so it needs --yes outside of a terminal. `up` makes all components Active again.
+/// Components above the state are stopped, and components below it are configured or started. The state Installed needs
+/// --yes outside of a terminal, because components are installed again. `up` makes all components Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -229,8 +229,8 @@ fn states() -> impl TypedValueParser<Value = State> {
 
 /// Change the number of nodes of a cluster.
 ///
-/// The nodes with the highest numbers are removed first; a scaling that removes nodes asks before, or needs --yes. `up` keeps
-/// the size of a scaled cluster until the descriptor declares another size.
+/// The nodes with the highest numbers are removed first. Before it removes nodes, `scale` asks on a terminal; elsewhere it
+/// needs --yes. `up` keeps the size of a scaled cluster until the descriptor declares another size.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -249,7 +249,7 @@ pub(crate) struct ScaleArgs {
     /// The assembly
     #[arg(required = true)]
     pub(crate) name: Option<AssemblyName>,
-    /// The cluster, or the cluster with its number of nodes
+    /// The cluster, or the cluster with the new number of nodes
     #[arg(required = true, value_name = "CLUSTER[=NODES]")]
     pub(crate) component: Option<String>,
     /// The number of nodes
@@ -294,8 +294,8 @@ pub(crate) struct ScaleStepArgs {
 
 /// Repair a component: stop it and start it again.
 ///
-/// Relationships that need the component Active are ceased before and created again after. Of a cluster, or of the assembly
-/// with --all, only the components that are not up are repaired, after their health was checked as `up` does it. The desired
+/// Relationships that need the component Active are ceased before the repair and created again after it. For a cluster, or
+/// with --all, `heal` checks the health of the components, and repairs only those that are not up. The desired state of the
 /// assembly stays the same.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -321,8 +321,8 @@ pub(crate) struct HealArgs {
 
 /// Call a command of a component.
 ///
-/// A resource declares its commands in the section `commands` of its descriptor. The state of the component, its
-/// relationships and the other components stay as they are.
+/// A resource declares its commands in the section `commands` of its descriptor. A command changes neither the state of the
+/// component, nor its relationships, nor other components.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -336,7 +336,7 @@ pub(crate) struct CallArgs {
     pub(crate) part: String,
     /// The command
     pub(crate) command: CommandName,
-    /// Set an argument; =@FILE reads it from a file, =- from standard input, both as a secret
+    /// Set an argument; =@FILE reads a secret value from a file, =- from standard input
     #[arg(short = 'a', long = "argument", value_name = "KEY=VALUE")]
     pub(crate) given: Vec<String>,
     /// Read arguments from a YAML file, as secrets; --argument takes precedence
@@ -348,8 +348,8 @@ pub(crate) struct CallArgs {
 
 /// Adopt an assembly whose components exist already.
 ///
-/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start. The `queries` of a resource
-/// without Adopt find its instance. Relationships count as existing. Nothing is created.
+/// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start. If a resource has no Adopt,
+/// its `queries` find the instance. Relationships count as existing. Nothing is created.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -366,8 +366,8 @@ pub(crate) struct AdoptArgs {
 
 /// Roll back an assembly to an earlier version.
 ///
-/// The assembly gets the descriptor, parameters and scripts of that version. A rollback that removes or replaces components
-/// that are well asks before, or needs --yes. `windlass history NAME` lists the versions.
+/// The assembly gets the descriptor, parameters and scripts of that version. On a terminal, `rollback` asks before it
+/// removes or replaces components that are well; elsewhere it needs --yes. `windlass history NAME` lists the versions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -389,8 +389,8 @@ pub(crate) struct RollbackArgs {
 
 /// Stop a running process, or withdraw a pending request.
 ///
-/// Running jobs get the --grace seconds of the command that runs the process. The same command, or `windlass retry`, resumes
-/// the process. A pending request to `windlass run` is withdrawn.
+/// Running jobs have time to end: the --grace seconds of the command that runs the process. The same command, or
+/// `windlass retry`, resumes the process. A pending request to `windlass run` is withdrawn.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -428,8 +428,8 @@ impl FromStr for AskedFor {
 
 /// Move an assembly out of this store into a file.
 ///
-/// The assembly then exists in the file only: keep the file until it is imported. No script runs, and the components keep
-/// running. The file's secrets are sealed with this project's key, or with the key of --key.
+/// The assembly then exists only in the file: keep the file until it is imported. No script runs, and the components keep
+/// running. The secrets in the file are encrypted with this project's key, or with the key of --key.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -441,7 +441,7 @@ pub(crate) struct ExportArgs {
     /// Write to this file [default: NAME.export]
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Seal the secrets with the key in this file, which is created if missing
+    /// Encrypt the secrets with the key in this file, which is created if missing
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     #[command(flatten)]
@@ -454,8 +454,8 @@ pub(crate) struct ExportArgs {
 
 /// Import an assembly that `windlass export` wrote.
 ///
-/// Import the assemblies that it references first. Import a file once and then remove it: two stores must not own one
-/// assembly, and windlass detects this only within one store.
+/// First import the assemblies that this assembly references. Import a file only once, and then remove it: two stores must
+/// not own the same assembly, and windlass detects a second import only into the same store.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -464,7 +464,7 @@ Examples:
 pub(crate) struct ImportArgs {
     /// The file that `windlass export` wrote
     pub(crate) file: PathBuf,
-    /// Open the secrets with the key in this file [default: this project's key]
+    /// Decrypt the secrets with the key in this file [default: this project's key]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     #[command(flatten)]
@@ -475,8 +475,8 @@ pub(crate) struct ImportArgs {
 
 /// Give an assembly another name, and call nothing.
 ///
-/// Its records and its history have the new name then, and so have assemblies that reference it or belong to it, and
-/// environments. The components keep their ids. `${instance.name}` keeps its values until the next `up`.
+/// The records, the history, referencing assemblies, applications and environments then use the new name. The components
+/// keep their ids. `${instance.name}` keeps its values until the next `up`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -485,7 +485,7 @@ Examples:
 pub(crate) struct RenameArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// Its new name, which no assembly has or had
+    /// The new name, which no assembly has or had
     pub(crate) new: AssemblyName,
     #[command(flatten)]
     pub(crate) print: PrintArgs,
@@ -493,8 +493,9 @@ pub(crate) struct RenameArgs {
 
 /// Remove the records of an assembly or of a component, and call nothing.
 ///
-/// The components themselves stay as they are, and windlass no longer manages them. Use it for components that were removed by
-/// hand, or whose location is gone. `up` creates a forgotten component again. It asks on a terminal; elsewhere it needs --yes.
+/// The components themselves stay as they are, and windlass no longer manages them. Use `forget` for components that were
+/// removed by hand, or whose location no longer exists. `up` creates a forgotten component again. On a terminal, `forget`
+/// asks first; elsewhere it needs --yes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -509,7 +510,7 @@ pub(crate) struct ForgetArgs {
     /// Remove the records without a question
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Proceed even if other assemblies reference it, or its last process was interrupted
+    /// Proceed even if other assemblies reference the assembly, or its last process was interrupted
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]

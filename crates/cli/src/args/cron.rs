@@ -27,8 +27,8 @@ pub(crate) enum CronCommand {
 
 /// List the next fire times of an expression.
 ///
-/// Without --zone the fields are in UTC. A local time that a zone skips is no fire time. If a local time occurs twice, only the
-/// second occurrence is a fire time.
+/// Without --zone the fields are in UTC. When clocks go forward, skipped local times are no fire times. When clocks go back,
+/// a repeated local time is a fire time only the second time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub(crate) struct CronNextArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<String>,
 
-    /// List this many
+    /// List this many fire times
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = counted, allow_negative_numbers = true)]
     pub(crate) number: u16,
 

@@ -8,9 +8,9 @@ use super::flags::{AssemblyArgs, ErrorArgs, PartsArgs, PrintArgs, RefreshArgs};
 
 /// Show the plan of `up`: its steps, and why each step waits.
 ///
-/// Nothing changes. The health of existing components is checked first: the plan repairs components that are gone or broken.
-/// `windlass apply` executes exactly the plan that -o saved, or refuses it if something changed since. More
-/// than ten identical steps of a cluster's nodes share a line.
+/// Nothing changes. The health of existing components is checked first, because the plan also repairs components that are
+/// gone or broken. -o saves the plan; `windlass apply` executes exactly this plan, or refuses it if something has changed
+/// since. More than ten identical steps of a cluster's nodes share a line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,15 +23,15 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
 
-    /// Explain this step instead: list its dependencies and theirs
+    /// Explain this step instead: list its dependencies, and their dependencies
     #[arg(long, value_name = "STEP")]
     pub(crate) why: Option<String>,
 
-    /// List each step, also identical steps of a cluster's nodes
+    /// List each step on a separate line, even identical steps of a cluster's nodes
     #[arg(long, conflicts_with = "why")]
     pub(crate) all: bool,
 
-    /// Exit with code 3 when something would change, also because a component is gone or broken
+    /// Exit with code 3 if something would change, including the repair of a component
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
 
@@ -52,8 +52,8 @@ pub(crate) struct PlanArgs {
 /// Draw the topology, the plan or the property references of an assembly.
 ///
 /// A file or folder is read as a descriptor. Any other argument is the name of an existing assembly: its records are drawn,
-/// and its plan is that of its last process. If a folder and an assembly share a name, --stored selects the assembly and
-/// `./NAME` the folder. The page of --format html needs no network.
+/// or the plan of its last process. If a folder and an assembly share a name, --stored selects the assembly and `./NAME` the
+/// folder. The page of --format html needs no network.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("file", |file| {
@@ -93,7 +93,7 @@ pub(crate) enum GraphKind {
     Properties,
 }
 
-/// How a graph is written.
+/// The format of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphFormat {
     /// Graphviz.
@@ -110,8 +110,8 @@ pub(crate) enum GraphFormat {
 
 /// Print an assembly's descriptor with all known values filled in.
 ///
-/// Prints a descriptor in canonical form. A reference without a known value stays, followed by the reason. Secrets are not
-/// shown.
+/// The output is a descriptor in canonical form. A reference whose value is unknown stays, followed by the reason. Secrets
+/// are not shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -128,8 +128,8 @@ pub(crate) struct ResolveArgs {
 
 /// Create an assembly of one component, as a start for your own.
 ///
-/// The assembly passes `windlass check` and comes up at once. A windlass.yaml is added if the folder belongs to no project.
-/// Existing files are never changed.
+/// The assembly passes `windlass check`, and `windlass up` creates it without further changes. A windlass.yaml is added if
+/// the folder belongs to no project. Existing files are never changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -275,7 +275,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = CheckFormat::Human)]
     pub(crate) format: CheckFormat,
 
-    /// Exit with code 2 on these too, not only on errors
+    /// Exit with code 2 not only on errors, but also on these problems
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
 
@@ -287,7 +287,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, requires = "fix")]
     pub(crate) dry_run: bool,
 
-    /// Explain the code of an error, warning or note instead
+    /// Only explain the code of an error, warning or note
     #[arg(long, value_name = "CODE", exclusive = true)]
     pub(crate) explain: Option<String>,
 }
@@ -306,7 +306,7 @@ pub(crate) struct FmtArgs {
     #[arg(value_name = "FILE|DIR", default_value = ".")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Change nothing, list the files that would change, and exit with code 2 if there are any
+    /// Change nothing, list the files that would change, and exit with code 2 if any file would change
     #[arg(long)]
     pub(crate) check: bool,
 
@@ -314,7 +314,7 @@ pub(crate) struct FmtArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// How what was found is printed.
+/// The output format of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CheckFormat {
     /// Text for people.

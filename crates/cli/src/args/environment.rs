@@ -158,7 +158,7 @@ pub(crate) struct EnvServiceAddArgs {
     #[command(flatten)]
     pub(crate) service: ServiceArgs,
 
-    /// Replace the present service of the same application, or the present scripting service
+    /// Replace the current service of the same application, or the current scripting service
     #[arg(long)]
     pub(crate) replace: bool,
 
@@ -198,7 +198,7 @@ pub(crate) struct EnvBindArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: AssemblyName,
 
-    /// The component; one inside a composition by its path, such as `main.vm-factory`
+    /// The component; if it is inside a composition, its path, such as `main.vm-factory`
     #[arg(value_name = "COMPONENT")]
     pub(crate) reference: ComponentPath,
 
@@ -288,11 +288,11 @@ pub(crate) struct EnvPropertySetArgs {
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) property: String,
 
-    /// Its type, as in a manifest
+    /// The type of the property, as in a manifest
     #[arg(long = "type", value_name = "TYPE", default_value = "string")]
     pub(crate) kind: String,
 
-    /// Seal the value, and never show it
+    /// Encrypt the value, and never show it
     #[arg(long)]
     pub(crate) secret: bool,
 

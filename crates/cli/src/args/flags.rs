@@ -11,7 +11,7 @@ use windlass::model::assembly::{MaxSurge, MaxUnavailable};
 
 use super::numbers::{counted, duration, whole};
 
-/// How something is printed.
+/// The format of a command's output.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Text for people.
@@ -51,7 +51,7 @@ pub(crate) struct AssemblyArgs {
     pub(crate) catalog: Vec<PathBuf>,
 }
 
-/// How a process runs.
+/// The options for running a process.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Run this many driver calls at once [default: 4 × cores]
@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Whether something is done, or only said.
+/// The option for a dry run, which changes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct DryRunArgs {
     /// Print the changes and the plan, and change nothing
@@ -78,7 +78,7 @@ pub(crate) struct DryRunArgs {
     pub(crate) detailed_exitcode: bool,
 }
 
-/// Whether it is done against others.
+/// The option to proceed although other assemblies are affected.
 #[derive(Debug, Args)]
 pub(crate) struct ForceArgs {
     /// Proceed even if other assemblies reference components that are removed or replaced
@@ -86,7 +86,7 @@ pub(crate) struct ForceArgs {
     pub(crate) force: bool,
 }
 
-/// Whether the plan is agreed to before it is made.
+/// The option to agree to a plan in advance.
 #[derive(Debug, Args)]
 pub(crate) struct ConsentArgs {
     /// Agree to a plan that removes or replaces components that are well, without a question
@@ -95,19 +95,19 @@ pub(crate) struct ConsentArgs {
 }
 
 impl ConsentArgs {
-    /// Returns the consent before the question.
+    /// Returns the consent that the option gives, before the user is asked.
     pub(crate) fn consent(&self) -> Consent {
         if self.yes { Consent::Any } else { Consent::None }
     }
 }
 
-/// Whether the health of components is checked before a plan is made.
+/// The options for the health checks before planning.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct RefreshArgs {
     /// Plan by the records, and don't check the health of the components
     #[arg(long)]
     pub(crate) no_refresh: bool,
-    /// Wait this long for the health checks; a component without an answer is planned by its record
+    /// Wait this long for the health checks; without an answer, a component is planned by its record
     #[arg(
         long,
         value_name = "DURATION",
@@ -119,13 +119,13 @@ pub(crate) struct RefreshArgs {
 }
 
 impl RefreshArgs {
-    /// Returns the maximum time for the health checks; `None` if there are none.
+    /// Returns the maximum time for the health checks; `None` if no health is checked.
     pub(crate) fn within(self) -> Option<Duration> {
         (!self.no_refresh).then_some(self.refresh_timeout)
     }
 }
 
-/// Which parts a plan is about.
+/// The options that limit a plan to some components, or force or pace their changes.
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
     /// Limit the plan to this component and its dependencies, such as `B` or `B__1`. Can be repeated
@@ -150,7 +150,7 @@ pub(crate) struct PartsArgs {
 }
 
 impl PartsArgs {
-    /// Adds the options to the input of a plan.
+    /// Returns the input of a plan with these options.
     pub(crate) fn given_to(&self, input: AssemblyInput) -> AssemblyInput {
         let input = input.target(self.target.clone()).except(self.except.clone());
         let input = input.replace(self.replace.clone());
@@ -158,7 +158,7 @@ impl PartsArgs {
     }
 }
 
-/// How something that is found is printed.
+/// The output format of a command that shows something.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct PrintArgs {
     /// Print in this format
@@ -166,7 +166,8 @@ pub(crate) struct PrintArgs {
     pub(crate) format: Format,
 }
 
-/// How errors are printed by a command whose result has one form. `failure` reads it.
+/// The format of errors, for a command whose result has only one format. The module `failure` reads the option
+/// directly from the arguments.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct ErrorArgs {
     /// Print errors in this format
@@ -174,7 +175,7 @@ pub(crate) struct ErrorArgs {
     _format: Format,
 }
 
-/// The options of a change: execution, or only its plan.
+/// The options of a change: whether it is executed now, only planned, or queued.
 #[derive(Debug, Args)]
 pub(crate) struct HowArgs {
     #[command(flatten)]

@@ -10,9 +10,9 @@ use super::flags::{ErrorArgs, PrintArgs};
 
 /// Run one job by hand, as a driver would run a script.
 ///
-/// The job reads this command's standard input, and its output appears immediately. It has its own working folder and no
-/// variables of this shell. The exit code is 0 if the job exits with 0, else 1, and a message states how the job ended. A
-/// terminal shows control characters escaped; a pipe or file receives them unchanged.
+/// The job reads this command's standard input, and its output appears immediately. The job has its own working folder, and
+/// no environment variables of this shell. The exit code is 0 if the job exits with 0; otherwise it is 1, and a message
+/// states how the job ended. On a terminal, control characters are escaped; a pipe or file receives them unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +32,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Set a key that only this runtime has, as in a location of windlass.yaml
+    /// Set a key that this runtime accepts in a location of windlass.yaml
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) setting: Vec<String>,
 
@@ -83,8 +83,8 @@ pub(crate) struct DoctorArgs {
 
 /// Show recorded jobs of applications, and read their output again.
 ///
-/// The input and output of the last 20 calls of an application are kept sealed, and those of the last failed health check
-/// of a factory. Other assemblies have none.
+/// For each application, the encrypted input and output of the last 20 calls are kept. For each factory, those of the last
+/// failed health check are kept. Other assemblies have no recorded jobs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -128,7 +128,7 @@ pub(crate) struct JobLsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct JobIdArgs {
-    /// The id of a call or job; the name of a factory for its last failed health check
+    /// The id of a call or job, or the name of a factory for its last failed health check
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) print: PrintArgs,

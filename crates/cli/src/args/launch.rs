@@ -23,8 +23,8 @@ pub(crate) enum LaunchCommand {
 
 /// Launch an application or a factory.
 ///
-/// The launch script of the latest revision runs at the location of the environment. The application is an assembly:
-/// `windlass status`, `log`, `history`, `retry` and `cancel` serve it. A launch never changes an assembly that exists.
+/// The launch script of the latest revision runs at the location of the environment. The new application is an assembly, so
+/// `windlass status`, `log`, `history`, `retry` and `cancel` work for it. A launch never changes an existing assembly.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,13 +34,13 @@ Examples:
 pub(crate) struct LaunchArgs {
     /// The title of the application
     pub(crate) title: String,
-    /// The environment whose services it uses
+    /// The environment whose services the application uses
     #[arg(long = "env", value_name = "ENV", default_value = "default")]
     pub(crate) environment: DocumentName,
-    /// Name the assembly; the default is made of the title
+    /// Name the assembly [default: derived from the title]
     #[arg(long)]
     pub(crate) name: Option<AssemblyName>,
-    /// The factory that launches it, if several services of the environment can
+    /// The factory that launches the application, if several services of the environment can
     #[arg(long, value_name = "NAME")]
     pub(crate) factory: Option<AssemblyName>,
     /// Set a configuration pin; =@FILE reads it from a file, =- from standard input
@@ -49,7 +49,7 @@ pub(crate) struct LaunchArgs {
     /// Read configuration pins from a YAML file; -p takes precedence
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
-    /// Launch this many, one after the other
+    /// Launch this many applications, one after the other
     #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["name", "dry_run"])]
     pub(crate) count: NonZeroU16,
     #[command(flatten)]
@@ -58,8 +58,9 @@ pub(crate) struct LaunchArgs {
 
 /// Destroy applications.
 ///
-/// The destroy script runs. An application is gone when a script says so by a status with all flags false; until then
-/// the health check is polled. The history stays. An application that others refer to is destroyed with --force only.
+/// The destroy script runs. Then the health check is polled until a script reports a status with all flags false, which
+/// means that the application no longer exists. The history stays. An application that other applications refer to is
+/// destroyed only with --force.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -77,8 +78,8 @@ pub(crate) struct DestroyArgs {
 
 /// Change values of an application, or give it the latest revision.
 ///
-/// The reconfiguration script gets all values. An application is never launched again for a change: without that
-/// script, the change is refused.
+/// The reconfiguration script gets all values. An application without this script can't be changed, because a change never
+/// launches an application again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -102,8 +103,8 @@ pub(crate) struct ReconfigureArgs {
 
 /// Call a command of an application, and print its results.
 ///
-/// The final result may come from a health check after the script has ended. Then the command is open until that result,
-/// or for one hour. The command waits, and checks the health meanwhile; with --async it does not wait.
+/// The final result may come from a health check, up to one hour after the beginning of the command. Until then,
+/// `windlass app command` waits and checks the health; with --async it does not wait.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -123,7 +124,7 @@ pub(crate) struct AppCommandArgs {
     /// Wait for the results of a command that was called
     #[arg(long, value_name = "ID", conflicts_with_all = ["name", "command", "is_async", "given", "arguments"])]
     pub(crate) wait: Option<CommandId>,
-    /// Set an argument; =@FILE reads it from a file, =- from standard input, both as a secret
+    /// Set an argument; =@FILE reads a secret value from a file, =- from standard input
     #[arg(short = 'a', long = "argument", value_name = "KEY=VALUE")]
     pub(crate) given: Vec<String>,
     /// Read arguments from a YAML file, as secrets; --argument takes precedence
@@ -148,8 +149,8 @@ pub(crate) struct CommandsArgs {
 
 /// Check the health of applications, and record what their scripts report.
 ///
-/// Applications of one factory and script are checked together. An application whose script says that it is destroyed
-/// is removed; its history stays.
+/// Applications of one factory with the same script are checked together. If the script reports an application as
+/// destroyed, the application is removed; its history stays.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -164,8 +165,8 @@ pub(crate) struct AppCheckArgs {
 
 /// Adopt the instances that the discovery script of a factory finds.
 ///
-/// New instances become applications of the latest revision. Known ones get the reported changes. Instances that are
-/// no longer found stay.
+/// New instances become applications of the latest revision. Known applications get the reported changes. Applications whose
+/// instance is no longer found stay.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,7 +1,7 @@
 //! Suggestions for mistakes on the command line.
 //!
-//! The argument parser itself suggests similar words. This module adds words in another case, and words that
-//! other tools use for the same thing.
+//! The argument parser itself suggests words with a similar spelling. This module adds suggestions for words in
+//! another case, and for words that other tools use for the same thing.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::{codes, exit, failure};
 use super::{Cli, Command};
 use crate::command::spiff::SpiffCommand;
 
-/// Commands, with the names that other tools use for them.
+/// Names that other tools use for commands, each list with the command of windlass.
 const COMMANDS: [(&[&str], &str); 22] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
@@ -41,7 +41,7 @@ const COMMANDS: [(&[&str], &str); 22] = [
     (&["completion"], "completions"),
 ];
 
-/// Values, with alternative words for them.
+/// Alternative words for values of options, each list with the value of windlass.
 const VALUES: [(&[&str], &str); 6] = [
     (&["up", "more", "grow"], "out"),
     (&["down", "less", "fewer", "shrink"], "in"),
@@ -51,8 +51,8 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
-/// Options of other tools, with the command that they are given to (any, if empty) and a tip. A value may follow
-/// after `=`.
+/// Options of other tools: the command for which the tip applies (any command if empty), the options, and the
+/// tip. On the command line, a value may follow an option after `=`.
 const OPTIONS: [(&str, &[&str], &str); 10] = [
     ("", &["-var", "--var", "--set"], "windlass up -p KEY=VALUE sets a property"),
     ("", &["-var-file", "--var-file", "--values"], "windlass up --params FILE reads properties from a file"),
@@ -70,7 +70,8 @@ const OPTIONS: [(&str, &[&str], &str); 10] = [
     ("scale", &["--replicas", "--count", "-n"], "the number is an argument: windlass scale NAME GROUP 6"),
 ];
 
-/// Parses the arguments of the program. On a mistake it prints an error, and exits or returns the exit code.
+/// Parses the arguments of the program. On a mistake it prints an error and returns the exit code. For help and
+/// the version it prints them and exits.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
         return Ok(cli);
@@ -78,7 +79,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|mut error| {
         complete(&mut error, std::env::args().skip(1).collect::<Vec<_>>().into_iter());
         if !error.use_stderr() {
-            // Help and the version.
+            // The error is a request for help or for the version, so it is printed unchanged.
             error.exit();
         }
         let text = error.render();
@@ -86,7 +87,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
             let text = text.to_string();
             failure::report(text.trim().trim_start_matches("error: "), Some(codes::COMMAND_LINE));
         } else {
-            // The parser colours the words of its message.
+            // The message contains the parser's own colours, which `marked` keeps.
             let title = failure::title(Some(codes::COMMAND_LINE));
             let text = text.ansi().to_string().replacen("error:", &title, 1);
             let _ = write!(anstream::stderr(), "{text}");
@@ -95,9 +96,9 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
-/// Parses the arguments of a command of `windlass spiff` without building the parsers of all other commands.
-/// Building them would take most of the time of a small template. Errors, help and global options are left to
-/// the full parser.
+/// Parses the arguments of a command of `windlass spiff` without building the parsers of all other commands,
+/// which would take longer than processing a small template. Returns `None` for errors, help and global options,
+/// which the full parser handles.
 fn short(mut arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
     let _program = arguments.next()?;
     let _spiff = arguments.next().filter(|word| word == "spiff")?;
@@ -115,7 +116,7 @@ fn short(mut arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
 
 /// Parses the arguments of one command.
 fn only<A: clap::Args>(arguments: impl Iterator<Item = OsString>) -> Option<A> {
-    // The parser is as old as the process. Dropping it would take as long as a small template.
+    // The parser is never dropped, because dropping it would take as long as processing a small template.
     let parser = Box::leak(Box::new(A::augment_args(clap::Command::new("windlass").no_binary_name(true))));
     A::from_arg_matches(&parser.try_get_matches_from_mut(arguments).ok()?).ok()
 }
@@ -127,7 +128,7 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String> + Clone) {
         ErrorKind::InvalidSubcommand => {
             let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
             if given.peek().is_some_and(|first| first == "update") && word != "update" {
-                // Other tools update what `up` updates here.
+                // In other tools, `update` is the command that is called `up` in windlass.
                 let tip = "to update an assembly, use windlass up FILE".into();
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
             } else if let Some(tip) = pausing(word).or_else(|| of_state(word, given.clone())) {
@@ -186,7 +187,8 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String> + Clone) {
     }
 }
 
-/// Returns the tip for words that sound like a pause. `down` removes the assembly and must not be suggested.
+/// Returns the tip for words such as `pause`. The command `down` must not be suggested for them, because it
+/// removes the assembly.
 fn pausing(word: &str) -> Option<&'static str> {
     ["stop", "pause", "suspend", "shutdown", "halt"].contains(&word).then_some(
         "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process",
@@ -199,7 +201,7 @@ fn of_state(word: &str, mut given: impl Iterator<Item = String>) -> Option<&'sta
     removes.then_some("windlass forget NAME PART removes records and calls nothing")
 }
 
-/// Removes `down` from the suggestions of the parser, because the word does not mean to destroy.
+/// Removes `down` from the suggestions of the parser, because the user did not ask to remove the assembly.
 fn spare_down(error: &mut Error) {
     if let Some(ContextValue::Strings(names)) = error.remove(ContextKind::SuggestedSubcommand) {
         let names: Vec<String> = names.into_iter().filter(|name| name != "down").collect();
@@ -209,7 +211,8 @@ fn spare_down(error: &mut Error) {
     }
 }
 
-/// Returns the intended command: by an alternative word, or a similar one where the parser suggests none.
+/// Returns the command that an unknown word probably means: the command with this alternative name, or with a
+/// similar name if the parser suggests none.
 fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String> {
     let first = given.next();
     let is_top = first.as_deref() == Some(word) || first.as_deref() == Some("help");
@@ -225,7 +228,7 @@ fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String
     same().or_else(other).or_else(near).map(str::to_owned)
 }
 
-/// Returns the command line with a word and a value exchanged, if the value is at another position.
+/// Returns the command line with a wrong word and a valid value exchanged, if the value is at another position.
 fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -> Option<String> {
     let mut words: Vec<String> = given.collect();
     if words.iter().any(|word| word.contains('=')) {
@@ -266,7 +269,7 @@ fn value(word: &str, valid: &[String]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Returns the message for a command line, without the hint on help.
+    /// Returns the error message for a command line, without its last line, which refers to `--help`.
     fn said(line: &str) -> String {
         let words = || line.split(' ').map(str::to_owned);
         let mut error = Cli::try_parse_from(["windlass".to_owned()].into_iter().chain(words())).unwrap_err();
@@ -397,7 +400,7 @@ mod tests {
         }
     }
 
-    /// Includes nested commands: their users expect examples, too.
+    /// The examples of all commands, including nested commands, can be parsed.
     #[test]
     fn each_command_has_an_example_that_is_right() {
         let mut open = vec![(vec!["windlass".to_owned()], Cli::command())];
@@ -433,7 +436,7 @@ mod tests {
         words
     }
 
-    /// Alternative words never hide a command of windlass.
+    /// No alternative word is the name of a command of windlass.
     #[test]
     fn other_words_are_no_commands() {
         let all = Cli::command();

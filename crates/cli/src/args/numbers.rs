@@ -18,7 +18,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30)];
     let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
     let (number, shift) = unit.unwrap_or((text, 0));
-    // Positions in a text have 32 bits.
+    // A size must fit 32 bits, like all positions in a text.
     let bytes = number.trim().parse::<u32>().ok().and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes @ 1..) => Ok(bytes as usize),
@@ -26,7 +26,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a duration that may have several units, also days: `90m`, `1h30m`, `7d`.
+/// Parses a duration with one or several units, including days: `90m`, `1h30m`, `7d`.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     windlass::model::clock::duration(text)
         .ok_or_else(|| "expected a time such as 30s, 90m, 1h30m or 1d".to_owned())

@@ -30,8 +30,8 @@ pub(crate) enum ScriptCommand {
 
 /// Run one script by hand, and print its result.
 ///
-/// The result is the checked update that windlass would apply, as YAML. Messages of the script go to standard error. If
-/// the script belongs to a package, the other files of the package and its driver properties come along.
+/// The result is the checked update that windlass would apply, as YAML. Messages of the script go to standard error. If the
+/// script belongs to a package, it runs with the package's other files and its driver properties.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Kinds: launch, destroy, health-check, reconfigure, discover, command, or a transition such as Start.
@@ -61,7 +61,7 @@ pub(crate) struct ScriptRunArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 
-    /// Run the script in this style [default: that of its package, else full]
+    /// Run the script in this style [default: the style of its package, else full]
     #[arg(long, value_enum, value_name = "STYLE")]
     pub(crate) style: Option<Style>,
 

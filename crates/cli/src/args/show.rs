@@ -63,9 +63,9 @@ pub(crate) struct HistoryArgs {
 
 /// Remove old processes and versions from the state.
 ///
-/// Removes ended processes that are older than the age and not among the newest N of their assembly, with their steps,
-/// calls, jobs, logs and events. Old versions are removed too; `rollback` to them is then impossible. Open processes,
-/// undecided calls and the versions in use are kept. `windlass run` prunes once a day.
+/// An ended process is removed if it is older than the age, and not among the newest N processes of its assembly. Its steps,
+/// calls, jobs, logs and events are removed too. Old versions are removed by the same rule; a `rollback` to them is then
+/// impossible. Open processes, undecided calls and the versions in use are kept. `windlass run` prunes once a day.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 `retention:` in `windlass.yaml` sets both limits:
@@ -117,7 +117,7 @@ pub(crate) struct DiffArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// An assembly as a process was asked to make it: `h_bta@p12`.
+/// A version of an assembly, named by the process that created it: `h_bta@p12`.
 #[derive(Debug, Clone)]
 pub(crate) struct VersionName {
     pub(crate) name: AssemblyName,
@@ -142,8 +142,8 @@ impl std::str::FromStr for VersionName {
 /// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. Such a line counts outputs
 /// that differ; --all, or the name of a component, lists them.
 ///
-/// Launched applications are listed by environment and factory, and similar ones share a line. For one
-/// application, its natural id, configuration and references follow.
+/// Launched applications are listed by environment and factory, and similar applications share a line. The status of one
+/// application also shows its natural id, configuration and references.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -219,10 +219,10 @@ impl From<Level> for Severity {
 
 /// Show the steps, jobs and activity log of an assembly.
 ///
-/// Entries are in the order of time. Lines with `|` below a job are its stderr, and lines with `>` its stdout. With --follow,
-/// events are printed as they happen, and the stderr of running jobs as they write it, until Ctrl-C. Following begins with
-/// the steps that run now, or with the entries since --since. It shows the jobs of all processes on this machine; for other
-/// jobs it names the machine.
+/// Entries are in the order of time. Below a job, lines with `|` are its stderr, and lines with `>` its stdout. With
+/// --follow, new events and the stderr of running jobs are printed immediately, until Ctrl-C. The output then begins with
+/// the steps that run now, or with the entries since --since. The stderr of a job on another machine is not shown; the
+/// machine is named instead.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -233,7 +233,7 @@ Examples:
   windlass log -f h_bta B__1
   windlass log h_bta B__1 --format json")]
 pub(crate) struct LogArgs {
-    /// The assembly, which may be removed already; all assemblies with --follow and no name
+    /// The assembly, which may be removed already; --follow without a name shows all assemblies
     #[arg(required_unless_present = "follow")]
     pub(crate) name: Option<AssemblyName>,
 
@@ -252,7 +252,7 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "AGE")]
     pub(crate) since: Option<Age>,
 
-    /// Show only entries of at least this severity; a failed step is an error, a skipped one a warning
+    /// Show only entries of at least this severity; a failed step is an error, and a skipped step a warning
     #[arg(long, value_enum)]
     pub(crate) level: Option<Level>,
 

@@ -11,10 +11,10 @@ use super::numbers::{span, whole};
 
 /// Simulate a day of applications: launches, health checks, discoveries and commands.
 ///
-/// The clock is virtual, so a day takes seconds. It waits for scripts, which run for real with --scripts. A file of
-/// answers stands in for scripts, and has the actions of operators. A script without either succeeds. The schedule and
-/// the checks are those of `windlass run`. Nothing is recorded, but scripts act on the outside world. A script takes the
-/// time that it really takes, in whole seconds.
+/// The clock is virtual, so a day takes seconds. With --scripts, real scripts run, and the virtual clock advances by the
+/// time that each script takes, in whole seconds. A file of answers replaces scripts, and may contain actions of operators.
+/// A script that is neither run nor answered succeeds. Discoveries and health checks have the same schedule as in
+/// `windlass run`. Nothing is recorded, but real scripts act on the outside world.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file of answers is YAML. The first answer that fits a script counts:
@@ -78,7 +78,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "LOCATION")]
     pub(crate) location: Option<String>,
 
-    /// Make other ids of instances. The same seed makes the same ids
+    /// Generate the ids of instances from this seed; the same seed generates the same ids
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: u32,
 

@@ -8,8 +8,9 @@ use super::flags::PrintArgs;
 
 /// Apply, combine and compare updates, as the scripts of components print them.
 ///
-/// An update is a map: plain fields replace, `$set` and `$unset` change paths, `$pushAll` appends to lists. Documents and
-/// updates are files in YAML or JSON; `-` is standard input. Nothing is stored. To update an assembly, use `windlass up`.
+/// An update is a map: plain fields replace fields of the document, `$set` and `$unset` change paths, and `$pushAll` appends
+/// to lists. Documents and updates are files in YAML or JSON; `-` is standard input. Nothing is stored. To update an
+/// assembly, use `windlass up`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -107,7 +108,7 @@ pub(crate) struct UpdateDiffArgs {
 
 /// Print the update that undoes another one.
 ///
-/// The document is that before the update. An update that appends can't be undone.
+/// DOC is the document before the update. An update that appends can't be undone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

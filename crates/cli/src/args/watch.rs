@@ -8,9 +8,9 @@ use super::numbers::whole;
 /// Run the daemon: execute queued requests, check health, apply policies.
 ///
 /// Policies read metrics and start processes that scale and heal. Metrics come from health checks, from the signals of the
-/// interface `metrics`, and by `POST /metrics` on the socket .windlass/metrics.sock of the same user. The daemon executes
-/// queued requests in order: those of --queue, and those for an assembly in use. Other commands work beside it. After a
-/// restart it resumes interrupted processes. SIGTERM and Ctrl-C end it with exit code 0.
+/// interface `metrics`, and by `POST /metrics` on the socket .windlass/metrics.sock of the same user. Commands queue a
+/// request with --queue, or if the daemon uses the assembly; the daemon executes the requests in order. Other commands work
+/// at the same time. After a restart the daemon resumes interrupted processes. SIGTERM and Ctrl-C end it with exit code 0.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,8 +28,8 @@ pub(crate) struct WatchArgs {
 
 /// Send a metric to `windlass run`.
 ///
-/// `windlass run` has to be running in the same project. It accepts a metric that no policy reads, and its answer lists
-/// those that policies read.
+/// `windlass run` must be running in the same project. It also accepts a metric that no policy reads; its answer then lists
+/// the metrics that policies read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

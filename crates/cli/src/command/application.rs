@@ -102,8 +102,8 @@ async fn show(args: AppShowArgs) -> Result<ExitCode, Error> {
     Ok(exit::DONE)
 }
 
-/// Returns the notes shown after a pin: that it is secret, that it is not exposed, or its exposed ids that
-/// differ from its own id.
+/// Returns the notes that are shown after a pin. They tell that the pin is secret or not exposed, or list the
+/// exposed ids that differ from the pin's own id.
 fn notes(pin: &PinView) -> String {
     let mut notes = Vec::new();
     if pin.sensitive {

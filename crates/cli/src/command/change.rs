@@ -1,4 +1,5 @@
-//! The commands that change an existing assembly: down, retry, set-state, scale, heal, call, rollback, cancel.
+//! The commands that change an existing assembly: down, retry, set-state, scale, heal, call, rollback,
+//! cancel.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +27,7 @@ use crate::{codes, diagnostics, exit, signals};
 /// A change of an assembly, and its options.
 struct Change<'a> {
     name: &'a AssemblyName,
-    /// The command, as shown to other processes that request the same assembly.
+    /// The command line for display in other processes, while this process holds the assembly.
     command: String,
     how: &'a HowArgs,
     force: bool,
@@ -153,7 +154,8 @@ async fn parts_of(
     Ok(found)
 }
 
-/// Reports that an assembly has already been removed. Returns `None` if it has not.
+/// Reports that an assembly has already been removed, and returns the exit code. Returns `None` if the
+/// assembly still exists.
 async fn already_removed(
     windlass: &Windlass,
     name: &AssemblyName,
@@ -162,7 +164,7 @@ async fn already_removed(
     if !windlass.is_removed(name).await? {
         return Ok(None);
     }
-    // Closing the project removes what a killed `down` has left.
+    // Closing the project removes files that a killed `down` has left behind.
     windlass.close().await?;
     Ok(Some(match format {
         Format::Json => print_json(&RemovedView { version: 1, assembly: name.clone(), done: true }),
@@ -259,7 +261,8 @@ async fn scale(args: ScaleArgs) -> ExitCode {
     }
 }
 
-/// Reads `CLUSTER NODES` or `CLUSTER=NODES`. Returns `None` if no number is given, or two.
+/// Reads `CLUSTER NODES` or `CLUSTER=NODES`. Returns `None` if there is no number of nodes, or if there are
+/// two.
 fn wanted_size(component: &str, nodes: Option<u32>) -> Option<(&str, u32)> {
     match (component.split_once('='), nodes) {
         (None, Some(nodes)) => Some((component, nodes)),

@@ -73,7 +73,7 @@ fn check(args: &CheckArgs, scripts: Option<&ScriptFiles>) -> ExitCode {
     report(args, &view)
 }
 
-/// Checks standard input, which can't be repaired because it is not a file.
+/// Checks standard input. `--fix` is refused, because standard input can't be rewritten.
 fn from_stdin(args: &CheckArgs, scripts: Option<&ScriptFiles>) -> ExitCode {
     if args.paths.len() > 1 || args.fix {
         fault!(

@@ -1,5 +1,4 @@
-//! Questions on the terminal, for example before a plan that removes or replaces parts which are recorded as
-//! healthy.
+//! Questions on the terminal, for example before a plan that removes or replaces healthy parts.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 use std::process::ExitCode;
@@ -12,7 +11,7 @@ use crate::args::Format;
 use crate::exit;
 use crate::output::{STRONG, print_prompt, styled, tell};
 
-/// Asks on the terminal whether to run a plan. Refuses the plan if there is no terminal to ask on.
+/// Asks on the terminal whether to run a plan. Without a terminal, refuses the plan.
 pub(crate) async fn ask(
     destructive: Box<DestructivePlan>,
     format: Format,
@@ -27,12 +26,12 @@ pub(crate) async fn ask(
     Ok(Consent::Plan(destructive.fingerprint))
 }
 
-/// Tells whether a question can be asked: the format is for people, and input and output are terminals.
+/// Tells whether the user can be asked: the output format is text, and input and output are terminals.
 pub(crate) fn can_ask(format: Format) -> bool {
     format == Format::Human && stdin().is_terminal() && stdout().is_terminal()
 }
 
-/// Asks a question on the terminal. Any answer other than yes is an error that contains the exit code.
+/// Asks a question on the terminal. If the answer is not yes, returns the exit code as the error.
 pub(crate) async fn confirm(question: &str, stop: &Stop) -> Result<(), ExitCode> {
     print_prompt(&format!("{question} [y/N] "));
     let answer = tokio::task::spawn_blocking(|| {

@@ -99,7 +99,8 @@ fn service(args: &ServiceArgs) -> ServiceName {
     }
 }
 
-/// Reads the name and the value of a property, or prints the problem.
+/// Reads the name and the value of a property from the arguments. On an error, prints it and returns the exit
+/// code.
 fn given(args: &EnvPropertySetArgs) -> Result<(Name, Sensitive<String>), ExitCode> {
     let parameters = collected("", std::slice::from_ref(&args.property), &[], &[])?;
     let (name, value) = parameters.values.into_iter().next().expect("one was given");

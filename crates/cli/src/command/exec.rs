@@ -22,10 +22,10 @@ use crate::failure::fault;
 use crate::output::{VisibleStream, tell};
 use crate::signals;
 
-/// Maximum size of standard input in bytes. A job receives its input as a whole.
+/// Maximum size of standard input in bytes. All of it is read before the job starts.
 const INPUT_LIMIT: u64 = 256 << 20;
 
-/// Time that an interrupted job has to end by itself.
+/// The time that an interrupted job has to end, before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(args: ExecArgs) -> ExitCode {
@@ -81,7 +81,7 @@ pub(super) fn fitted(
     }
 }
 
-/// Describes a mismatch in terms of the command's options.
+/// Describes a mismatch of runtime and settings in terms of the command's options.
 fn words(misfit: Misfit) -> String {
     match misfit {
         Misfit::Key { key, runtime, others } if others.is_empty() => {
@@ -126,7 +126,7 @@ fn job(args: &ExecArgs) -> Result<Job, String> {
     Ok(job)
 }
 
-/// Reads piped standard input. Does not wait for input from a terminal.
+/// Reads standard input, which is empty if it is a terminal.
 fn input() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let stdin = io::stdin().lock();
@@ -162,7 +162,7 @@ async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<
     Ok(outcome)
 }
 
-/// Cancels the job when a stop is requested: first it is asked to end, then it is killed.
+/// Cancels the job when a stop is requested: the job is first asked to end, and later killed.
 async fn cancel_when_stopped(runtime: Arc<dyn Runtime>, id: JobId, stop: Stop) -> Result<(), RuntimeError> {
     stop.soon.cancelled().await;
     runtime.cancel(&id, GRACE).await?;
@@ -192,7 +192,7 @@ async fn follow(mut events: Events) -> io::Result<()> {
 /// One stream of the job, and its destination.
 struct Printer<W> {
     out: W,
-    /// The escaping for a terminal.
+    /// The escaping for a terminal; `None` for a pipe or file.
     visible: Option<VisibleStream>,
 }
 

@@ -58,8 +58,8 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     }
 }
 
-/// Returns the name of the stored assembly to draw, or `None` if the argument is a descriptor. With
-/// `--stored` the argument is a name. Otherwise it is a name if it is valid as one and no file has that path.
+/// Returns the name of the stored assembly to draw; `None` if the argument is a descriptor. With `--stored`
+/// the argument is always a name. Otherwise it is a name if it is a valid name and no file has this path.
 fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let given = &args.assembly;
     let name = given.file.to_string_lossy().parse::<AssemblyName>();
@@ -83,7 +83,8 @@ fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     Ok(Some(name))
 }
 
-/// Notes that a file was used although an assembly has the same name, and how to draw that assembly.
+/// Prints a note if a file was drawn although an assembly has the same name. The note tells how to draw that
+/// assembly.
 async fn note_assembly_of_name(file: &Path) {
     let Some(name) = file.to_str().and_then(|file| file.parse::<AssemblyName>().ok()) else { return };
     let Ok(windlass) = open(None, None, "graph") else { return };

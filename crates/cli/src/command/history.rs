@@ -50,10 +50,10 @@ fn print(view: &HistoryView) -> ExitCode {
     exit::DONE
 }
 
-/// A process, and the version that it created.
+/// An entry of the history: a process, and the version that it created.
 #[derive(Default)]
 struct Entry<'v> {
-    /// `None` for a process that has been removed.
+    /// The end of the process; `None` if its record has been pruned.
     process: Option<&'v ProcessEndView>,
     version: Option<&'v VersionView>,
 }
@@ -85,7 +85,7 @@ impl Entry<'_> {
             say!("  {name}: {}", super::process::text(value).trim_end().replace('\n', "\n    "));
         }
         if !version.changes.is_empty() {
-            // A failed process has not made all of its changes, so a rollback after it need not undo all.
+            // A failed process made only some of its changes, so a rollback has fewer changes to undo.
             let is_rollback = self.process.is_some_and(|process| process.intent.starts_with("rollback"));
             let kept =
                 if has_failed && is_rollback { "; parts that had not changed stay as they are" } else { "" };

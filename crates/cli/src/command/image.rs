@@ -38,7 +38,7 @@ fn act(images: &Images, command: ImageCommand) -> Result<ExitCode, ImagesError> 
             let contents = args.folder.map_or(Contents::Busybox, Contents::Folder);
             let view = images.build(&contents, &args.name, args.output.as_deref())?;
             if args.output.as_deref().is_some_and(is_stdout) {
-                // Standard output contains the image.
+                // The image itself is written to standard output, so the text goes to standard error.
                 view.images.iter().for_each(|image| tell!("{}", line(image)));
                 return Ok(exit::DONE);
             }
@@ -88,11 +88,11 @@ fn size(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / MIB)
 }
 
-/// Prints an error of images, and returns its exit code.
+/// Prints an error of the image store, and returns its exit code.
 pub(super) fn refuse(error: &ImagesError) -> ExitCode {
     super::complain(error, Some(error.code()));
     match error {
-        // The host is the problem, not the input.
+        // These errors are problems of the host, not of the input.
         ImagesError::Write { .. } | ImagesError::NoBusybox => exit::FAILED,
         _ => exit::wrong_input(),
     }

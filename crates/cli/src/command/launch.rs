@@ -116,7 +116,8 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     worst
 }
 
-/// Refuses names of assemblies that are not applications, before anything is changed.
+/// Checks that all names are applications, before anything is changed. Otherwise prints an error and returns
+/// the exit code.
 async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
     let checked = async {
         let windlass = open_against(None, None, "app", false)?;
@@ -293,7 +294,7 @@ async fn commands(args: CommandsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Returns the line of a command: `control.resize(string size) => int cpus  Resize it`.
+/// Describes a command in one line: `control.resize(string size) => int cpus  Resize it`.
 fn described(command: &CommandView) -> String {
     let fields = |fields: &std::collections::BTreeMap<String, String>| {
         let fields: Vec<String> = fields.iter().map(|(name, kind)| format!("{kind} {name}")).collect();
@@ -419,7 +420,7 @@ async fn forget(args: AppForgetArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Closes the project after a command.
+/// Closes the project after a command, and returns the first error of both.
 async fn closed<T>(windlass: &Windlass, result: Result<T, windlass::Error>) -> Result<T, windlass::Error> {
     let closed = windlass.close().await;
     let value = result?;

@@ -148,7 +148,8 @@ fn print_step(step: &StepLog) {
     say!("  {} {}{pairs}{took}", styled(style, &step.state), step.title);
     if let Some(failure) = &step.failure {
         say!("    {failure}");
-        // Shows only the protocol errors here. The script's other output is shown below its job.
+        // Only details of a protocol error are shown here, because the output of a script is shown below its
+        // job.
         let detail = failure.detail.as_deref().filter(|_| failure.kind == FailureKind::Protocol);
         if let Some(detail) = detail {
             let detail = detail.split("\nstderr:\n").next().unwrap_or_default();

@@ -109,7 +109,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// Runs an asynchronous command on a Tokio runtime. Synchronous commands need none, so they start faster.
+/// Runs an asynchronous command on a Tokio runtime. Synchronous commands start faster without this runtime.
 fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -145,15 +145,15 @@ fn fail(error: &Error) -> ExitCode {
     if error.is_input() { exit::wrong_input() } else { exit::FAILED }
 }
 
-/// If a process id was given as an assembly name, explains how to show a process.
+/// Prints how to show a process, if the name of an assembly has the form of a process id.
 fn note_process(name: &AssemblyName) {
     if let Ok(process) = name.as_str().parse::<ProcessId>() {
         tell!("note: `windlass ps show {process}` shows a process");
     }
 }
 
-/// Prints an error about a descriptor file. If the argument is also the name of an assembly, adds a note that
-/// says so.
+/// Prints an error about a descriptor file. If the argument is also the name of an assembly, adds a note
+/// about that assembly.
 async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
     let code = fail(error);
     let Some(name) = file.to_str().filter(|_| !file.exists()) else { return code };
@@ -182,7 +182,7 @@ fn complain(error: &dyn std::error::Error, code: Option<Code>) {
     failure::report(&without_numbers(&text), code);
 }
 
-/// Removes the system's error numbers, because the words before them say the same.
+/// Removes the system's error numbers from an error message, because its words have the same meaning.
 fn without_numbers(text: &str) -> String {
     let mut words = String::new();
     let mut rest = text;
@@ -220,11 +220,11 @@ fn print_json(view: &impl Serialize) -> ExitCode {
     }
 }
 
-/// Time between the request to end and the kill of a job. Before that request, the job has had the time of
-/// `--grace`, or the user has interrupted twice.
+/// The time between the request to end and the kill of a job. The request comes after the time of `--grace`,
+/// or after a second interrupt.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The address of the state, the same for all commands. Set once, before any of them runs.
+/// The address of the state: the value of `--state`. It is set once, before a command runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
 
 /// Returns the overlay for reading files.
@@ -232,7 +232,7 @@ fn disk() -> Overlay {
     Overlay::default().with_limit(max_size())
 }
 
-/// Reads an environment variable. An empty one counts as not set.
+/// Reads an environment variable. An empty variable counts as not set.
 #[expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
@@ -244,14 +244,13 @@ fn environment_all() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Opens the project of a file, or of the working folder if no file is given. `command` is shown to other
-/// processes while this process holds an assembly. `command` contains no parameters, because their values may
-/// be secrets.
+/// Opens the project of a file, or of the working folder if no file is given. Other processes show `command`
+/// while this process holds an assembly. So `command` contains no parameters, whose values may be secrets.
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
     open_against(start, run, command, false)
 }
 
-/// Opens a project as [`open`] does, for a command with `--force`.
+/// Opens a project as [`open`] does, for a command that may have `--force`.
 fn open_against(
     start: Option<&Path>,
     run: Option<&RunArgs>,
@@ -294,7 +293,7 @@ fn grace(run: &RunArgs) -> Duration {
     Duration::from_secs(run.grace.into())
 }
 
-/// Collects parameters, or prints their problems.
+/// Collects parameters from the arguments. On an error, prints it and returns the exit code.
 fn collected(
     flag: &str,
     given: &[String],
@@ -310,7 +309,7 @@ fn collected(
     })
 }
 
-/// Creates an input from arguments, or prints their problems.
+/// Creates the input of a plan from the arguments. On an error, prints it and returns the exit code.
 fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     let input = AssemblyInput::new(&args.file).name(args.name.clone()).catalog(args.catalog.iter().cloned());
     let mut files = beside(&args.file);
@@ -325,7 +324,7 @@ fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     with_parameters(input, &args.parameters, &files, &args.inventory)
 }
 
-/// Reports a part that is both a target of the plan and excluded from it, and tells whether there is one.
+/// Tells whether a part is both a target of the plan and excluded from it, and reports such a part.
 fn contradict(target: &[String], except: &[String]) -> bool {
     let Some(both) = target.iter().find(|part| except.contains(part)) else { return false };
     let message = "contradict each other; remove one of them";

@@ -1,9 +1,9 @@
 //! The hidden command `windlass complete-names WORD…`, which completes names from the store.
 //!
-//! The scripts of `windlass completions` know commands and options. For names of assemblies, parts and
-//! processes they call this command with the words so far; the last word is the one being typed. It prints
-//! one candidate per line and changes nothing. It prints no errors, because the user is typing a command
-//! line.
+//! The scripts of `windlass completions` complete commands and options themselves. To complete names of
+//! assemblies, parts and processes, they call this hidden command with the words of the command line. The
+//! last word is incomplete. The command prints one candidate per line and changes nothing. It prints no
+//! errors, because they would appear in the line that the user is typing.
 
 mod place;
 
@@ -19,11 +19,11 @@ use super::{STATE, disk, environment, open, wait_for};
 use crate::exit;
 use crate::output::say;
 
-/// Maximum time that a user waits after pressing a key. A remote database may be unreachable.
+/// Maximum time for a completion. It matters if a remote database is unreachable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Prints candidates. Exits with 0 if no other candidates are possible, and with 1 if the shell should add
-/// its own.
+/// Prints candidates. Returns exit code 0 if no other candidates are possible, and 1 if the shell should also
+/// offer its own candidates.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     let words: Vec<String> = words.collect();
     let Some(Place { wanted, state, typed }) = Place::of(&words) else { return exit::FAILED };

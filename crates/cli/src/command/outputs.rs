@@ -34,7 +34,7 @@ pub(crate) async fn run(args: OutputArgs) -> ExitCode {
     }
     match (how.format, key) {
         (Format::Json, _) => return print_json(&view),
-        // JSON is YAML, too.
+        // The value is printed as JSON, which is valid YAML.
         (Format::Human, Some(_)) => view.outputs.values().for_each(|value| say!("{value}")),
         (Format::Human, None) => view.outputs.iter().for_each(|(name, value)| say!("{name}: {value}")),
     }

@@ -59,7 +59,7 @@ pub(crate) fn tell_saved(file: Option<&Path>) {
     }
 }
 
-/// Plans, and saves the plan.
+/// Makes a plan, and saves it to a file.
 pub(crate) async fn save(
     windlass: &Windlass,
     input: &AssemblyInput,
@@ -82,7 +82,7 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
-/// Maximum number of lines of a listing that the user did not request. A longer listing is cut to
+/// Maximum number of changes or steps that a command lists before it runs. A longer list is cut to
 /// `FEW_LISTED` lines.
 pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
@@ -109,7 +109,7 @@ fn print_protection(plan: &PlanView) {
     }
 }
 
-/// Prints the changes that remove or replace something, the parts that no longer exist, and the counts of all
+/// Prints the changes that remove or replace parts, the parts that no longer exist, and the counts of all
 /// changes.
 pub(crate) fn print_destructive(changes: &Diff) {
     let is_shown = |change: &&ElementChange| {
@@ -130,7 +130,7 @@ fn print_changes(plan: &PlanView) {
     print_counts(plan.counts);
 }
 
-/// Maximum number of changed files of a package that are listed; the rest is counted.
+/// Maximum number of a package's changed files that are listed. Of further files only the number is shown.
 const FILES: usize = 20;
 
 /// Prints the changed files of packages, and the parts that keep an outdated package.
@@ -236,7 +236,7 @@ pub(crate) fn print_found(plan: &PlanView, whole: bool) {
     }
 }
 
-/// Prints the number of checked parts, unless all are well.
+/// Prints the number of checked parts, unless all are healthy.
 fn print_checked(drift: &[DriftView]) {
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
     if well < drift.len() {
@@ -298,7 +298,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
         let change = if silent == 1 { "changes" } else { "change" };
         say!("and {} that only {change} a state", plural(silent, "step"));
     }
-    // Steps that are not listed are not named.
+    // The chain contains only steps that were listed.
     let listed: BTreeSet<StepId> = calling.iter().map(|step| step.id).collect();
     let path: Vec<_> = plan.critical_path.iter().copied().filter(|step| listed.contains(step)).collect();
     say!("longest chain: {}", chain(&path, whole));
@@ -306,7 +306,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
     exit::DONE
 }
 
-/// Number of steps shown at each end of a long chain.
+/// Number of steps that are shown at each end of a long chain of dependencies.
 const ENDS: usize = 10;
 
 fn chain(steps: &[StepId], whole: bool) -> String {

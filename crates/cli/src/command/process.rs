@@ -47,7 +47,7 @@ struct EndedView {
     rolled_back: Option<ProcessId>,
 }
 
-/// A request that was left to the daemon, as JSON.
+/// A queued request, which the daemon will execute, as JSON.
 #[derive(Serialize)]
 struct QueuedView {
     version: u32,
@@ -58,17 +58,17 @@ struct QueuedView {
 
 /// The execution of an intent.
 pub(crate) struct Execution {
-    /// Whether the intent is only submitted, as a request.
+    /// Whether the intent is only queued as a request for the daemon.
     pub(crate) queue: bool,
-    /// The plans that may remove or replace parts which are recorded as healthy.
+    /// The user's consent: which plans may remove or replace parts that are recorded as healthy.
     pub(crate) consent: Consent,
     pub(crate) format: Format,
 }
 
 impl Execution {
-    /// Prepares an intent with `own`, and executes it in this process. If a daemon holds the assembly,
-    /// submits a request with `theirs` instead, and prints the daemon's process as if it ran here. If the
-    /// plan needs consent, asks for it on a terminal.
+    /// Executes an intent. The function `own` prepares it for execution in this process. If a daemon holds
+    /// the assembly, the function `theirs` submits a request to the daemon instead, and the daemon's process
+    /// is printed as if it ran here. If the plan needs consent, the user is asked on a terminal.
     pub(crate) async fn carry_out<'w>(
         self,
         windlass: &'w Windlass,
@@ -132,7 +132,7 @@ impl Execution {
     }
 }
 
-/// The output at the end of a process, as JSON.
+/// Whether the end of a process is printed as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonEnd {
     /// The end of the process is printed.
@@ -141,15 +141,15 @@ pub(crate) enum JsonEnd {
     Silent,
 }
 
-/// An intent that has begun.
+/// An intent that was started or queued.
 enum Begun<'w> {
-    /// A process of this program or of the daemon.
+    /// A process, which runs in this program or in the daemon.
     Started(Box<Started>),
-    /// A request.
+    /// A request in the daemon's queue.
     Queued(Box<Pending<'w>>),
 }
 
-/// Submits a request to the daemon, and waits until it begins.
+/// Submits a request to the daemon, and waits until the daemon begins to execute it.
 async fn hand_over<'w>(
     holder: &Holder,
     ask: impl AsyncFnOnce() -> Result<Pending<'w>, windlass::Error>,
@@ -179,14 +179,14 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     exit::DONE
 }
 
-/// The reason why a process is not continued.
+/// The reason why no further process follows a process.
 enum Halt {
     Failed(windlass::Error),
     /// The plan of the next process needs a consent that was not given.
     NotAgreed(Box<Ended>),
 }
 
-/// Runs an intent, and the processes that continue it.
+/// Runs an intent: its process, and the further processes that complete it.
 async fn run(
     windlass: &Windlass,
     started: Started,
@@ -195,7 +195,7 @@ async fn run(
     end: JsonEnd,
 ) -> Result<ExitCode, ExitCode> {
     let undone = started.plan_view().undone;
-    // The results of the nodes after the last process that did not complete.
+    // The results for each node of a rolling change, from the last process that did not complete.
     let rolling = &RefCell::new(Vec::new());
     let next = |before: Ended, request: Request| async move {
         match &before.failed_group {
@@ -249,8 +249,8 @@ async fn run(
     Ok(close(windlass, if is_agreed { code } else { exit::FAILED }).await)
 }
 
-/// Prepares a process that continues another one. Returns `None` if its plan needs a consent that was not
-/// given.
+/// Prepares a process that continues an ended process. Returns `None` if its plan needs a consent that the
+/// user has not given.
 async fn resume(
     windlass: &Windlass,
     before: &Ended,
@@ -297,7 +297,8 @@ async fn run_one(
     let mut following = started.follow();
     let plan = started.plan_view();
     if human {
-        // Preparing this process may have ended calls that an interrupted run had left open.
+        // The preparation may have ended calls that an interrupted process had left open. Their events are
+        // printed first.
         if started.runs_here() {
             print_new(&mut following, &[], None, &mut Batches::new(started.process().id, &plan)).await;
         }
@@ -306,7 +307,7 @@ async fn run_one(
     }
     super::plan::warn_unknown(&plan);
     let silent: Vec<StepId> = plan.steps.iter().filter(|step| !step.calls).map(|step| step.id).collect();
-    // Steps that end without an event, because their driver has nothing to do.
+    // The steps that end without an event, because nothing is called for them.
     let mut quiet: BTreeSet<StepId> =
         plan.steps.iter().filter(|step| step.calls).map(|step| step.id).collect();
     let progress = human.then(|| Progress::of(plan.steps.len() - silent.len()));
@@ -363,8 +364,8 @@ async fn run_one(
     ended
 }
 
-/// Reports a store that does not answer while a process is followed. If the process fails because of the
-/// store, the process itself reports that.
+/// The report of a store that does not answer while the events of a process are printed. If the process
+/// itself fails because of the store, its own error is printed too.
 struct Trouble {
     store: &'static str,
     is_reported: bool,
@@ -375,8 +376,8 @@ impl Trouble {
     async fn next(&mut self, following: &mut Following) -> Vec<EventRecord> {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {
-            // After a failure, `ready` returns at once, so that recovery is reported without waiting for an
-            // event.
+            // `next` would wait for the next event. After a failure, `ready` is called instead: it returns at
+            // once, so that recovery is reported at once.
             let events = if self.is_reported { following.ready().await } else { following.next().await };
             match events {
                 Ok(events) => {
@@ -398,7 +399,7 @@ impl Trouble {
     }
 }
 
-/// Waits until a process is prepared. After one second it prints the reason for the wait.
+/// Waits until a process is prepared. If that takes more than a second, prints the reason for the wait.
 async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
     tokio::pin!(preparing);
     tokio::select! {
@@ -419,7 +420,7 @@ async fn print_new(
     Some(print_events(&events, silent, progress, batches))
 }
 
-/// Prints the end of steps that have no event, because nothing was called for them.
+/// Prints the ended steps that have no event, because nothing was called for them.
 fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     let steps = plan.steps.iter().filter(|step| quiet.contains(&step.id));
     let key = |step: &&StepView| {
@@ -432,8 +433,8 @@ fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     }
 }
 
-/// Prints events, except skipped steps that only change a state, because the printed plan does not list them.
-/// Returns the steps that have ended.
+/// Prints events, and returns the steps that have ended. Skipped steps that only change a state are not
+/// printed, because the plan does not list such steps either.
 fn print_events(
     events: &[EventRecord],
     silent: &[StepId],
@@ -464,7 +465,7 @@ fn print_events(
     reported
 }
 
-/// Prints why nothing was started.
+/// Prints the error because of which no process was started, and returns the exit code.
 async fn give_up(windlass: &Windlass, error: &windlass::Error) -> ExitCode {
     close(windlass, fail(error)).await
 }
@@ -548,10 +549,10 @@ fn hint(ended: &Ended) -> String {
     }
     let is_app = std::env::args_os().nth(1).is_some_and(|first| first == "app");
     let next = match process.intent {
-        // If an `up` began the rollback, the same command would begin a new attempt.
+        // If an `up` began the rollback, repeating the `up` would try the new version again.
         Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),
         ref intent if intent.repeats() => "the same command calls it again".to_owned(),
-        // Another `app launch` launches another application.
+        // Repeating `app launch` would launch another application.
         _ if is_app => format!("`windlass retry {name}` resumes the process"),
         _ => "the same command resumes the process".to_owned(),
     };
@@ -574,7 +575,7 @@ fn hint(ended: &Ended) -> String {
     advice
 }
 
-/// Tells whether the command runs the current scripts, according to its arguments.
+/// Tells whether the arguments of the program contain `--current-packages`.
 fn uses_current_packages(arguments: impl Iterator<Item = OsString>) -> bool {
     let mut arguments = arguments.take_while(|word| word != "--");
     arguments.any(|word| word.to_string_lossy().starts_with("--current-packages"))

@@ -1,4 +1,4 @@
-//! The batches of a rolling change, in the output of its process.
+//! Output about the batches of a rolling change.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,7 +12,7 @@ use windlass::view::rolling::RollingView;
 use crate::alike;
 use crate::output::{BAD, DIM, GOOD, STRONG, say, styled};
 
-/// Announces the batches of a process and the pauses between them, each once.
+/// Prints a line for each batch of a process, and for each pause between batches.
 pub(super) struct Batches<'p> {
     process: ProcessId,
     plan: &'p PlanView,
@@ -46,8 +46,8 @@ impl<'p> Batches<'p> {
         }
     }
 
-    /// Returns the nodes of a batch according to its steps. Used for a process of another orchestrator,
-    /// because its changes are unknown here.
+    /// Returns the nodes of a batch, computed from the steps of the plan. This is needed for the process of
+    /// another engine, whose changes are unknown here.
     fn nodes(&self, batch: &Batch) -> Vec<ElementName> {
         let inside = format!("{}__", batch.group);
         let node = |name: &ElementName| {
@@ -59,8 +59,8 @@ impl<'p> Batches<'p> {
         nodes.into_iter().collect()
     }
 
-    /// Tells whether an event is the normal end of a pause. Such an end is not printed, because the next
-    /// batch is announced.
+    /// Tells whether an event is the normal end of a pause. This end is not printed, because the line of the
+    /// next batch follows.
     pub(super) fn ends_pause(&self, event: &EventRecord) -> bool {
         let Event::StepEnded { step, end: StepEnd::Succeeded, .. } = &event.draft.body else { return false };
         let own = event.draft.process == Some(self.process);
@@ -68,12 +68,12 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Prints which nodes have changed and which have not, each with its version, values or package.
+/// Prints for each node whether it has changed, and its version, values or package.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [
             (changed, styled(GOOD, "changed  "), Some(Age::New)),
-            // The version of a failed node may be the old or the new one.
+            // No version is shown for a failed node, because it may be the old or the new version.
             (failed, styled(BAD, "failed   "), None),
             (unchanged, styled(DIM, "unchanged"), Some(Age::Old)),
         ];
@@ -86,8 +86,7 @@ pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     }
 }
 
-/// Returns the change of a node. If the node itself does not change, returns the first change of a part in
-/// it.
+/// Returns the change of a node; if the node itself does not change, the first change of a part in the node.
 fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementChange> {
     let within = |change: &&ElementChange| {
         let rest = change.element.as_str().strip_prefix(node.as_str());
@@ -103,7 +102,8 @@ enum Age {
     New,
 }
 
-/// Describes a part before or after its change; `None` if it changes neither its version, values nor package.
+/// Describes a part before or after its change. Returns `None` if its version, values and package do not
+/// change.
 fn described(change: &ElementChange, age: Age) -> Option<String> {
     let word = match age {
         Age::Old => "old",

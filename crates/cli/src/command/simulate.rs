@@ -46,7 +46,7 @@ pub(crate) async fn run(args: SimulateArgs) -> ExitCode {
     }
 }
 
-/// Creates the input of a simulation, or prints the problems of the arguments.
+/// Creates the input of a simulation from the arguments. On an error, prints it and returns the exit code.
 fn input(args: &SimulateArgs) -> Result<SimulationInput, ExitCode> {
     let given = collected("-p ", &args.parameters, &args.params, &[])?;
     let mut input = SimulationInput::new(args.manifests.clone());

@@ -53,7 +53,7 @@ async fn read(windlass: &Windlass, args: &StatusArgs) -> Result<StatusView, wind
 }
 
 fn show(windlass: &Windlass, args: &StatusArgs, view: &StatusView) -> ExitCode {
-    // A request for one component shows all of it.
+    // The status of a single component lists all its nodes.
     let tree = Tree { now: windlass.now(), whole: args.all || args.component.is_some() };
     match args.print.format {
         Format::Json => print_json(view),
@@ -109,7 +109,7 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let going = match &assembly.process {
         _ if assembly.goal != State::Absent => "",
         Some(_) => " (going down)",
-        // Either a `down` of only some parts has ended, or a `down` has failed.
+        // The last process is a `down` that was limited to some parts, or that has failed.
         None => " (partly removed)",
     };
     let protected = if assembly.protected { ", protected" } else { "" };

@@ -65,7 +65,7 @@ pub(crate) async fn import(args: ImportArgs) -> ExitCode {
     }
 }
 
-/// Prints the result of a move, or of its dry run.
+/// Prints the result of an export or import, or of its dry run.
 fn tell(name: AssemblyName, file: PathBuf, said: &str, dry: &DryRunArgs, print: PrintArgs) -> ExitCode {
     let code = match print.format {
         Format::Human => {

@@ -32,7 +32,7 @@ pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
         .await
 }
 
-/// The creation or change of an assembly by its descriptor.
+/// A command that creates or changes an assembly according to a descriptor, with its options.
 struct BringUp<'a> {
     verb: &'a str,
     assembly: &'a AssemblyArgs,

@@ -111,7 +111,7 @@ fn conflicts(args: &UpdateConflictsArgs) -> Result<ExitCode, ExitCode> {
     Ok(exit::DONE)
 }
 
-/// Returns the rules that the arguments select.
+/// Returns the shape of documents that the arguments select, by which updates are checked.
 fn shape(rules: RulesArgs) -> Shape {
     match rules {
         RulesArgs { untyped: true, .. } => Shape::untyped(),
@@ -120,7 +120,7 @@ fn shape(rules: RulesArgs) -> Shape {
     }
 }
 
-/// Prints a document or an update: as YAML, or with a version as JSON.
+/// Prints a document or an update: as YAML, or as JSON with the version of the format.
 fn print(name: &str, value: &Value, print: PrintArgs) -> ExitCode {
     if print.format == Format::Json {
         return print_json(&json!({"version": 1, name: value}));
@@ -135,14 +135,14 @@ fn wrong(path: &Path, error: &dyn std::error::Error) -> ExitCode {
     exit::wrong_input()
 }
 
-/// The files of a command, of which one may be standard input.
+/// A reader of a command's files. Only one of the files may be standard input.
 #[derive(Default)]
 struct Files {
     has_read_stdin: bool,
 }
 
 impl Files {
-    /// Reads a document, and checks it.
+    /// Reads and checks a document.
     fn document(&mut self, path: &Path, shape: &Shape) -> Result<Value, ExitCode> {
         let file = self.read(path)?;
         let document = match file.value() {
@@ -157,7 +157,7 @@ impl Files {
         Ok(document)
     }
 
-    /// Reads an update, and checks it.
+    /// Reads and checks an update.
     fn update(&mut self, path: &Path, shape: &Shape) -> Result<Update, ExitCode> {
         let file = self.read(path)?;
         let parsed = Update::parse(&file.value(), shape).map_err(|errors| file.refuse(&errors))?;
@@ -218,7 +218,8 @@ impl File {
         exit::wrong_input()
     }
 
-    /// Returns the place of a key, or of the value of a list.
+    /// Returns the place in the file for a place in the document: the key of a value, or the value itself if
+    /// it is in a list.
     fn place(&self, at: &Place) -> windlass::source::Place {
         let span = self.root.as_ref().map_or(windlass::source::Span::empty(0), |root| {
             let found = root.locate(&at.to_string());

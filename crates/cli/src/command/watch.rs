@@ -16,7 +16,7 @@ use crate::failure::fault;
 use crate::output::{BAD, DIM, GOOD, ODD, say, styled, tell};
 use crate::{codes, exit, signals};
 
-/// Maximum number of readings that wait for the daemon.
+/// Maximum number of received readings of metrics that the daemon has not processed yet.
 const QUEUE: usize = 1024;
 
 pub(crate) async fn run(args: WatchArgs) -> ExitCode {
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
         broken = socket.serve(sender) => broken,
     };
     let code = match ended {
-        // The daemon was asked to stop; it does not end otherwise.
+        // Without an error, the daemon ends only if it was asked to stop.
         Ok(()) => exit::DONE,
         Err(error) => fail(&error),
     };
@@ -156,7 +156,7 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
     }
 }
 
-/// Names the first metrics, and counts the rest.
+/// Lists the first metrics, and the number of the remaining metrics.
 fn some_of(metrics: &[String]) -> String {
     const SHOWN: usize = 3;
     let names = metrics.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

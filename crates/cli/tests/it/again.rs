@@ -1,4 +1,4 @@
-//! Repairs after failures of scripts: what `up` does again, and with which scripts.
+//! Repairs after failures of scripts: the calls that `up` repeats, and the scripts that it uses.
 
 use crate::env::TestEnv;
 
@@ -33,7 +33,7 @@ default-driver: {{script: {{selector: {{infrastructure-type: ['*']}}, properties
     env
 }
 
-/// A Reconfigure that failed may have changed something: the old values are applied again.
+/// A Reconfigure that failed may have changed the instance, so `up` applies the old values again.
 #[test]
 fn a_failed_reconfigure_is_called_again_with_the_old_values() {
     let env = part(
@@ -72,7 +72,8 @@ fn corrected_scripts_clean_up_after_a_broken_install() {
     assert_eq!(env.trace(), ["Uninstall", "Install"]);
 }
 
-/// A part that exists is removed with its old scripts. The message names the option for the current ones.
+/// A part that exists is removed with its old scripts. If these fail, the message names the option that uses
+/// the current scripts.
 #[test]
 fn current_packages_replace_a_part_whose_old_scripts_fail() {
     let env = part("properties: {size: {}}\n", &[("Install", ""), ("Uninstall", "exit 8")]);
@@ -89,7 +90,8 @@ fn current_packages_replace_a_part_whose_old_scripts_fail() {
     assert_eq!(env.ok(&["plan", "shop.yaml", "-p", "size=2"]).out(), "shop: nothing to do\n");
 }
 
-/// `history` shows each process with its steps, and the changes that were only requested as such.
+/// `history` shows each process with its result and steps. The changes of a version are called changes to the
+/// desired assembly, because the process may have failed.
 #[test]
 fn history_shows_each_process_with_its_end() {
     let env = part("properties: {size: {}}\n", &[("Install", "exit 7"), ("Uninstall", "")]);

@@ -1,4 +1,4 @@
-//! Applications are published, and environments have services, markers and properties.
+//! Publishing of applications, and environments with services, markers and properties.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn publish(env: &TestEnv) {
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
 }
 
-/// A changed text or script makes a revision, everything else none.
+/// Only a changed text or script creates a new revision.
 #[test]
 fn a_published_manifest_has_numbered_revisions() {
     let env = project();
@@ -68,7 +68,7 @@ fn a_published_manifest_has_numbered_revisions() {
         "{gone}"
     );
     assert_eq!(env.json(&["app", "ls"])["applications"].as_array().unwrap().len(), 1);
-    // Records of instances have the numbers, so none is used again.
+    // A revision number is never used again, because records of instances may contain it.
     assert_eq!(env.json(&again)["revision"], 4);
     assert_eq!(env.json(&["app", "show", "VM"])["revisions"].as_array().unwrap().len(), 1);
 }
@@ -118,7 +118,7 @@ fn show_prints_the_services_that_a_factory_needs() {
     assert_eq!((&needed["component"], &needed["required"]), (&"vm-factory".into(), &false.into()));
 }
 
-/// Nothing is stored of what is refused.
+/// A manifest that is refused leaves nothing in the store.
 #[test]
 fn wrong_manifests_are_not_published() {
     let env = project();
@@ -196,7 +196,7 @@ fn an_environment_has_services_markers_and_properties() {
     assert_eq!(shown["properties"].as_array().unwrap().len(), 2);
 }
 
-/// A secret of an environment is sealed: neither an output nor a file has it.
+/// A secret of an environment is sealed: no output and no file contains it.
 #[test]
 fn a_secret_property_is_nowhere_to_be_read() {
     let env = project();
@@ -221,7 +221,7 @@ fn a_secret_property_is_nowhere_to_be_read() {
 #[test]
 fn wrong_environments_are_refused() {
     let env = project();
-    // A project without a state.
+    // The project has no state.
     let missing = env.refuses(&["env", "rm", "staging"]);
     assert!(
         missing.contains("error[WL0652]: there is no environment `staging`; there are `default`"),

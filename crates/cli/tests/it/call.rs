@@ -49,14 +49,14 @@ fn a_command_reaches_its_script_with_its_arguments() {
     let trace = env.trace_file();
     let input = std::fs::read_to_string(trace.with_file_name("input")).unwrap();
     assert!(input.contains("target: \"s3://nightly\"") && input.contains("keep: \"3\""), "{input}");
-    // The command is a process of its own, and changes nothing that `up` would have to put right.
+    // The command is a process, and `up` has nothing to do after it.
     assert!(env.ok(&["ps", "small"]).stdout.contains("call box backup"));
     assert!(env.ok(&["log", "small"]).stdout.contains("box backup"));
     assert!(env.ok(&["up", "small"]).stdout.contains("nothing to call"));
     env.ok(&["down", "small"]);
 }
 
-/// Arguments from files are secrets: sealed, masked, and dropped with the process.
+/// Arguments from files are secrets: they are sealed, masked, and deleted when the process ends.
 #[test]
 fn arguments_from_files_are_secrets() {
     let env = small("effect: repeatable");
@@ -94,7 +94,7 @@ fn an_impossible_call_is_refused() {
     env.ok(&["down", "small"]);
 }
 
-/// A command that may have run is not called again: the operator is asked.
+/// A command that may have run is not called again. The operator is asked instead.
 #[test]
 fn a_command_that_was_killed_is_not_repeated() {
     let env = small("effect: once");

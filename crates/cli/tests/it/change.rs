@@ -1,4 +1,4 @@
-//! Changes of an existing assembly: upgrade, scale, heal, set-state, rollback, adopt, cancel; and their
+//! Changes of an existing assembly: upgrade, scale, heal, set-state, rollback, adopt and cancel, with their
 //! output.
 
 use insta::assert_snapshot;
@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 use crate::env::{TestEnv, until};
 use crate::small;
 
-/// A changed value of an active part: the parts that read it or are related to it are stopped before and
-/// started after.
+/// When a value of an active part changes, the parts that read the value or are related to the part are
+/// stopped before and started after.
 #[test]
 fn another_value_makes_parts_anew() {
     let env = TestEnv::up();
@@ -72,14 +72,14 @@ fn a_part_is_replaced_or_left_alone_on_demand() {
     let trace = env.trace();
     assert!(trace.iter().any(|line| line.starts_with("Install h_bta__B__1")), "{trace:?}");
     assert!(!trace.iter().any(|line| line.starts_with("Install h_bta__A")), "{trace:?}");
-    // If the rest does not exist, the whole is not reported as Active.
+    // Only a part of the assembly exists, so the output does not report the assembly as Active.
     let part = env.ok(&["up", "h_bta", "--name", "other", "--target", "A"]);
     assert!(part.stdout.contains("; other as a whole is Absent"), "{part}");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--replace", "xenial-image"]), @"error[WL0555]: `xenial-image` is a reference, which this assembly does not create; name a component instead");
     assert_snapshot!(env.refuses(&["up", "h_bta", "--target", "C"]), @"error[WL0554]: `h_bta` has no part `C`; there are `internal-network`, `public-network`, `xenial-image`, `A`, `B`, `B__1`");
 }
 
-/// Differences that remain because of a target are listed before and after.
+/// Differences that remain because of `--target` are listed both before and after the process.
 #[test]
 fn a_target_lists_what_stays_undone() {
     let env = TestEnv::with("h_bta");
@@ -108,7 +108,7 @@ fn a_target_lists_what_stays_undone() {
     assert_eq!(json["undone"]["elements"].as_array().map(Vec::len), Some(2), "{json:#}");
 }
 
-/// Destructive changes come first, and no change is omitted.
+/// A plan lists all changes, destructive changes first.
 #[test]
 fn a_plan_tells_of_all_changes_those_that_destroy_first() {
     let env = TestEnv::with("h_bta");
@@ -249,7 +249,7 @@ fn all_parts_go_to_a_state() {
         env.ok(&["status"]).stdout.starts_with("h_bta Installed"),
         "a retry goes for what was asked last"
     );
-    // Other intents report the actual state, not the goal.
+    // After other intents than `up`, the output reports the actual state, not the desired state.
     for intent in [&["retry", "h_bta"][..], &["heal", "h_bta", "A"], &["scale", "out", "h_bta", "B"]] {
         let run = env.ok(intent);
         assert!(run.stdout.contains("done: h_bta is Installed"), "{run}");
@@ -302,7 +302,7 @@ fn rollback_and_history() {
     ");
     let again = env.run(&["up", "h_bta", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(again.code(), Some(0), "it is what it was: {again}");
-    // Versions from before a teardown are not versions of the new assembly.
+    // Versions from before a `down` are not versions of the new assembly.
     env.ok(&["down", "h_bta"]);
     env.ok(&["up", "h_bta"]);
     assert_snapshot!(env.refuses(&["rollback", "h_bta"]), @"error[WL0512]: `h_bta` has no earlier version to roll back to; `windlass history h_bta` lists its versions");
@@ -313,7 +313,7 @@ fn rollback_and_history() {
     assert_snapshot!(env.refuses(&["diff", "h_bta@p1", "other@p3"]), @"error[WL0800]: `h_bta` and `other` are two assemblies; a diff compares versions of one assembly");
 }
 
-/// A state set for all parts is rolled back, too.
+/// A rollback also undoes a `set-state` of all parts.
 #[test]
 fn a_state_is_gone_back_from() {
     let env = TestEnv::up();
@@ -347,7 +347,7 @@ fn a_state_is_gone_back_from() {
 
 const SCRIPTS: [(&str, &str); 4] = [("Install", "answer"), ("Start", ""), ("Stop", ""), ("Uninstall", "")];
 
-/// Returns a project in which `small` is up, and then the comment of a script has changed.
+/// Returns a project in which `small` is up, and afterwards a comment in a script has changed.
 fn repackaged(scripts: &[(&str, &str)]) -> TestEnv {
     let env = TestEnv::small("effect: repeatable", scripts);
     env.ok(&["up", "small"]);
@@ -403,7 +403,7 @@ fn a_changed_package_without_reconfigure_is_used_from_then_on() {
     assert_eq!(env.trace(), ["Stop", "Another"]);
 }
 
-/// The resource declares that a changed package replaces its instances, or calls nothing.
+/// A resource declares the effect of a changed package: its instances are replaced, or nothing is called.
 #[test]
 fn a_resource_declares_the_effect_of_a_changed_package() {
     let env = repackaged(&[&SCRIPTS[..], &[("Reconfigure", "")]].concat());
@@ -444,7 +444,7 @@ fn a_resource_declares_the_effect_of_a_changed_package() {
     ");
 }
 
-/// No driver keeps the instances of another driver.
+/// A driver does not take over the instances of another driver.
 #[test]
 fn a_package_for_another_driver_is_used_after_a_replacement() {
     let env = repackaged(&SCRIPTS);
@@ -467,8 +467,8 @@ fn a_package_for_another_driver_is_used_after_a_replacement() {
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
 }
 
-/// The packages of a version are dropped with the assembly. A later assembly does not need them, even if its
-/// parts have two versions.
+/// The packages of a version are deleted with the assembly. A later assembly of the same name does not need
+/// them, even if its parts have two versions.
 #[test]
 fn a_new_up_needs_no_version_from_before_a_down() {
     let env = TestEnv::up();
@@ -485,8 +485,8 @@ fn a_new_up_needs_no_version_from_before_a_down() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// The difference to the previous version is computed without outputs, which versions do not record. A value
-/// is still recognized as unchanged, even if the index of its part has changed.
+/// `history` lists only real changes. Versions record no outputs, but a value that reads an output still
+/// counts as unchanged, even if the index of its part has changed.
 #[test]
 fn history_tells_of_nothing_that_has_stayed() {
     let env = TestEnv::new();
@@ -532,7 +532,7 @@ composition:
     ");
 }
 
-/// Plans show removals, changes and restarts also where nothing else changes.
+/// A plan shows a removal, a change or a restart even if it is the only change.
 #[test]
 fn a_plan_of_one_kind_of_change_shows_it() {
     let env = TestEnv::with("h_bta");
@@ -550,7 +550,7 @@ fn a_plan_of_one_kind_of_change_shows_it() {
     assert_eq!(kinds(&["heal", "h_bta", "A", "--dry-run"]), [("h_bta__A".into(), "restarted".into())]);
 }
 
-/// A process of another orchestrator is asked to stop, and can be resumed.
+/// `cancel` asks the process of another command to stop. The process can be resumed.
 #[test]
 fn a_process_is_cancelled() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -661,7 +661,8 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     env.ok(&["down", "small"]);
 }
 
-/// One health check serves all instances of a type. One that makes it fail is found by checks of halves.
+/// One run of a health check covers all instances of a type. An instance that makes the check fail is found
+/// by checking halves.
 #[test]
 fn one_health_check_serves_many_instances() {
     let health = r#"if [ "${input#*"$(cat "$WINDLASS_VOLUME_STATE/bad" 2>/dev/null || echo none)"}" != "$input" ]; then exit 1; fi

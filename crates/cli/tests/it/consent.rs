@@ -1,4 +1,4 @@
-//! Consent to plans that remove or replace parts which are well: by `--yes`, or on a terminal.
+//! Consent to plans that remove or replace healthy parts: by `--yes`, or on a terminal.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::env::{TestEnv, until};
 use crate::run::Run;
 
-/// Returns a project in which `h_bta` with two nodes is up, after it had one.
+/// Returns a project in which `h_bta` is up with two nodes. An earlier version had one node.
 fn up() -> TestEnv {
     let env = TestEnv::with("h_bta");
     env.ok(&["up", "h_bta"]);
@@ -19,7 +19,7 @@ fn up() -> TestEnv {
     env
 }
 
-/// Returns a command of `windlass` on a terminal, which a shell starts with some words before it.
+/// Returns a command that runs `windlass` on a terminal. `before` is a shell prefix of the command.
 fn on_a_terminal(env: &TestEnv, command: &str, before: &str) -> Command {
     let mut script = Command::new("script");
     env.settle(&mut script);
@@ -28,7 +28,7 @@ fn on_a_terminal(env: &TestEnv, command: &str, before: &str) -> Command {
     script
 }
 
-/// Runs a command of `windlass` on a terminal on which a person types an answer.
+/// Runs a command of `windlass` on a terminal, and types an answer.
 fn answered(env: &TestEnv, command: &str, answer: &str) -> Run {
     let mut script = on_a_terminal(env, command, "");
     env.write("answer", answer);
@@ -73,7 +73,7 @@ fn a_plan_that_destroys_needs_a_yes(#[case] command: &[&str], #[case] counts: &s
     assert_ne!(env.changes(), [""; 0]);
 }
 
-/// A saved plan is agreed to, because a person has reviewed it.
+/// `apply` does not ask, because the user has reviewed the saved plan.
 #[test]
 fn a_saved_plan_needs_no_yes() {
     let env = up();
@@ -98,7 +98,7 @@ fn a_plan_that_destroys_nothing_needs_no_yes() {
     }
 }
 
-/// A failed part is re-created without a question, also when it is no longer wanted.
+/// A failed part is re-created without a question.
 #[test]
 fn a_repair_needs_no_yes() {
     let env = TestEnv::with("h_bta");
@@ -129,7 +129,7 @@ fn a_terminal_is_asked() {
     let agreed = answered(&env, "scale in h_bta B", "y\n");
     assert!(agreed.code() == Some(0) && agreed.stdout.contains("done: h_bta is Active"), "{agreed}");
     assert_ne!(env.trace(), [""; 0]);
-    // Nothing is asked with `--yes`, nor when the output is for programs.
+    // No question is asked with `--yes`, or if the output is JSON.
     let sure = answered(&env, "up h_bta --replace A --yes", "");
     assert!(sure.code() == Some(0) && !sure.stdout.contains("[y/N]"), "{sure}");
     let json = answered(&env, "up h_bta --replace A --format json", "y\n");
@@ -138,7 +138,7 @@ fn a_terminal_is_asked() {
     assert!(piped.stdout.contains("agree to it with `--yes`"), "{piped}");
 }
 
-/// Without an answer, a signal ends the command. It does not wait for the terminal.
+/// A signal ends a command that waits for an answer.
 #[test]
 fn a_question_can_be_interrupted() {
     let env = up();
@@ -165,11 +165,11 @@ fn a_queued_request_carries_its_consent() {
     keeper.end();
 }
 
-/// A further process for outdated inputs has the consent of the command only if that was `--yes`.
+/// `--yes` also covers a further process for outdated inputs. A confirmation on the terminal does not.
 #[test]
 fn a_reader_of_a_new_value_is_not_replaced_by_surprise() {
     let env = crate::outdated::row("volatile: true, ", "", "Install, Reconfigure, Stop, Start, Uninstall");
-    // The second part can't be reconfigured.
+    // The second part can't be reconfigured, so it must be replaced.
     let (part, fixed) = ("row/Contains/part", "row/Contains/fixed");
     let resource = env.read(&format!("{part}/resource.yaml"));
     let resource = resource.replace("resource::part", "resource::fixed").replace("volatile: true, ", "");

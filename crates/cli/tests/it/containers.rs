@@ -1,7 +1,7 @@
-//! Assemblies whose scripts run in containers of an engine, jobs run by hand, and the output of doctor.
+//! Assemblies whose scripts run in containers of a container engine, jobs run by hand, and the output of
+//! `doctor`.
 //!
-//! If no engine answers, these tests print `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` requires
-//! one.
+//! If no engine answers, these tests print `SKIPPED` and pass. With `WINDLASS_REQUIRE_DOCKER=1` they fail.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn up_and_down_in_sandboxes(#[case] assembly: &str) {
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "/work\n"), "{run}");
 }
 
-/// An engine is asked only if jobs of the project may be left there.
+/// A command contacts a container engine only if jobs of the project may still run there.
 #[test]
 fn a_command_asks_no_engine_on_which_nothing_is_left() {
     if !engine("a_command_asks_no_engine_on_which_nothing_is_left") {
@@ -116,7 +116,7 @@ fn a_command_asks_no_engine_on_which_nothing_is_left() {
     env.ok(&["down", "demo"]);
 }
 
-/// An engine that can't be reached may still run jobs of a killed command.
+/// A container engine that can't be reached is an error, if it may still run jobs of a killed command.
 #[test]
 fn an_engine_that_may_run_jobs_and_does_not_answer_is_an_error() {
     let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
@@ -185,7 +185,7 @@ fn kills(usual: u32) -> u32 {
     given.map_or(usual, |given| given.parse().expect("a number of kills"))
 }
 
-/// A life of `h_bta`: up, scale out, scale in, down.
+/// The commands of the life of `h_bta`: up, scale out, scale in, down.
 const LIFE: [Act; 4] = [
     Act { args: &["up", "h_bta", "-p", "pause=0.1", "--no-refresh"], kills: 3 },
     Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
@@ -193,8 +193,7 @@ const LIFE: [Act; 4] = [
     Act { args: &["down", "h_bta"], kills: 2 },
 ];
 
-/// Configures a location whose scripts write their trace into the volume, the only place that they can write
-/// to.
+/// Configures a location whose scripts write their trace into a volume, the only place where they can write.
 fn traced(env: &TestEnv, runtime: &str) {
     let trace = format!("  trace: /state/{}", trace_of(env));
     env.runtime(&[&format!("runtime: {runtime}"), &format!("image: {IMAGE}"), "properties:", &trace]);
@@ -207,7 +206,7 @@ fn trace_of(env: &TestEnv) -> String {
     format!("trace-{}", folder.trim_start_matches('.'))
 }
 
-/// Repeats the life until enough kills happened, and prints their number.
+/// Repeats the commands of [`LIFE`] until enough of them were killed, and prints the number of kills.
 fn killed(what: &str, env: TestEnv, checks: Checks, usual: u32) {
     let seed = seed();
     say(&format!("kill {what}: seed {seed} (again with WINDLASS_TEST_SEED={seed})"));
@@ -223,8 +222,8 @@ fn on_volume(env: &TestEnv, command: &[&str]) -> Vec<String> {
     said.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// The command is killed while its jobs run in containers. The next one adopts them by their ids, and no job
-/// runs twice.
+/// The command is killed while its jobs run in containers. The next command finds the jobs by their ids, and
+/// no job runs twice.
 #[test]
 fn killed_it_takes_its_containers_over() {
     if !engine("killed_it_takes_its_containers_over") {
@@ -245,7 +244,7 @@ fn killed_it_takes_its_containers_over() {
     killed("containers", env, Checks { trace, up, down }, 6);
 }
 
-/// The same with sandboxes.
+/// The command is killed while its jobs run in sandboxes. No job runs twice.
 #[test]
 fn killed_it_takes_its_sandboxes_over() {
     let Some(env) = sandboxed("h_bta") else { return };
@@ -262,7 +261,7 @@ fn killed_it_takes_its_sandboxes_over() {
         assert_eq!(folders.collect::<BTreeSet<_>>(), with_trace.collect(), "one folder an instance");
     };
     let down = |env: &TestEnv| {
-        // Includes the note about the location of the control groups, which is removed after them.
+        // The folder contains a note about the control groups of the jobs, which is removed last.
         until("nothing is left of the jobs", || !env.path(".windlass/rooms").exists());
         until("no process is left", || processes(&env.path(".windlass")).is_empty());
     };
@@ -417,7 +416,7 @@ fn doctor_says_what_is_here() {
     }
 }
 
-/// An image of an engine is looked into, and no container is made of it.
+/// `check --image` reads the files of a container engine's image without creating a container.
 #[test]
 fn scripts_of_a_manifest_are_files_of_an_image_of_an_engine() {
     if !engine("scripts_of_a_manifest_are_files_of_an_image_of_an_engine") {

@@ -1,4 +1,4 @@
-//! Several daemons on one store, as on several machines: one of them does each duty.
+//! Several daemons on one store, as on several machines: each task is done by only one of them.
 
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ fn count(trace: &[String], word: &str) -> usize {
     trace.iter().filter(|line| line.split(' ').next() == Some(word)).count()
 }
 
-/// Of two daemons, one discovers at each time of a factory, and one checks its applications in each period. They adopt
-/// each found machine once. If one daemon is killed, the other does its work.
+/// Of two daemons, only one runs each scheduled discovery of a factory, and only one checks its applications
+/// in each period. Each found machine is adopted once. If one daemon is killed, the other does its work.
 #[test]
 fn two_daemons_share_the_duties_of_a_factory() {
     let Some(server) = Server::own() else {
@@ -43,7 +43,7 @@ fn two_daemons_share_the_duties_of_a_factory() {
     let (duties, elapsed) = (since(), begun.elapsed());
     for duty in ["discover", "check"] {
         let times = u32::try_from(count(&duties, duty)).unwrap();
-        // One is at once, one may have just begun, and a period may be a tenth shorter.
+        // The first run is at once, the last may have just begun, and a period may be 10 % shorter.
         let least = Duration::from_millis(1800) * times.saturating_sub(2);
         assert!(least < elapsed, "{duty}: {times} times in {elapsed:?}: {duties:?}");
     }

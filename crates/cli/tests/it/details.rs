@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::env::TestEnv;
 use crate::small::RESOURCE;
 
-/// Returns an assembly whose component has no driver actions.
+/// Returns a project with an assembly whose component declares no actions.
 fn still() -> TestEnv {
     let env = TestEnv::new();
     env.write(

@@ -1,4 +1,4 @@
-//! After `down` only the store remains.
+//! `down` removes an assembly, so that only the store remains.
 
 use insta::assert_snapshot;
 
@@ -78,7 +78,8 @@ fn down_runs_the_scripts_that_up_pinned() {
     assert!(!env.files().iter().any(|file| file.starts_with(".windlass/volumes/state/")));
 }
 
-/// A script that can't take its part down is repaired on disk, and the repaired one runs on request.
+/// A script that fails to remove its part is corrected on disk. With `--current-packages`, the corrected
+/// script runs.
 #[test]
 fn current_packages_run_on_demand() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "exit 7")]);
@@ -106,7 +107,7 @@ fn an_assembly_comes_up_again_after_down() {
     assert_eq!(sorted[0], sorted[1]);
 }
 
-/// A script that runs `down` twice has nothing to handle; an unknown name is a mistake.
+/// A second `down` succeeds, so that a shell script need not handle it. An unknown name is an error.
 #[test]
 fn a_second_down_has_nothing_to_do() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
@@ -124,7 +125,7 @@ fn a_second_down_has_nothing_to_do() {
     ");
     assert_eq!(env.json(&["down", "small"])["done"], true);
     assert_eq!(env.trace(), [""; 0]);
-    // A `down` that is killed at its end leaves empty folders.
+    // A `down` that was killed at its end has left empty folders.
     std::fs::create_dir_all(env.path(".windlass/jobs/.staging/1-1-0/18/tmp")).unwrap();
     env.ok(&["down", "small"]);
     assert!(!env.path(".windlass/jobs").exists(), "{:?}", env.files());

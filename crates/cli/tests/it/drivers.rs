@@ -23,7 +23,8 @@ fn a_project_sets_the_timeout_of_its_scripts() {
     env.ok(&["down", "small"]);
 }
 
-/// The health check takes longer than the project grants, and less than its descriptor does.
+/// The timeout of a descriptor takes precedence over the timeout of the project: the health check takes
+/// longer than the project's, and less than the descriptor's.
 #[test]
 fn a_descriptor_precedes_the_settings_of_a_project() {
     let scripts = [("Install", "answer"), ("Start", ""), ("Integrity", "sleep 2"), ("Uninstall", "")];
@@ -163,7 +164,8 @@ fn the_schemas_have_the_settings_and_the_driver_properties() {
     assert!(!properties(json!({"limits": {"disk": "1G"}})));
 }
 
-/// An entry may carry JSON data. It is shown compactly to people, and whole to programs; secrets are masked.
+/// A log entry may contain JSON data. Text output shows it in compact form, and JSON output shows all of it.
+/// Secrets are masked.
 #[test]
 fn entries_of_the_log_have_data() {
     let install = r"answer

@@ -25,7 +25,8 @@ use windlass::{AssemblyInput, RuntimeRegistry, Settings, Windlass, drivers};
 
 use crate::env::TestEnv;
 
-/// The kind `marked`: processes of this host with a variable `MARK`, which the setting `mark` has.
+/// The runtime kind `marked`: jobs are processes of this host with the variable `MARK`, whose value is the
+/// setting `mark`.
 struct Marked;
 
 impl RuntimeKind for Marked {
@@ -129,7 +130,7 @@ impl Runtime for WithMark {
     }
 }
 
-/// Writes the project, whose only location has the kind and a mark.
+/// Returns a project whose only location has the runtime `marked` and this mark.
 fn project(mark: &str) -> TestEnv {
     let env = TestEnv::small("", &[("Install", "echo \"$MARK\" >>\"$trace\"; answer")]);
     let trace = env.path("trace");
@@ -190,7 +191,7 @@ async fn a_runtime_kind_of_an_embedding_program_serves_a_location() {
     windlass.close().await.unwrap();
 }
 
-/// The driver `talker`: its jobs say the words of its setting `words`, and their stdout is text for people.
+/// The driver `talker`: its jobs print the words of its setting `words`, and their stdout is text for people.
 #[derive(Default)]
 struct Talker {
     words: String,
@@ -286,7 +287,7 @@ async fn a_driver_of_an_embedding_program_has_settings_and_shows_its_stdout() {
     let shown: Vec<_> = jobs.map(|job| job.stdout.as_deref()).collect();
     assert_eq!(shown, [Some("Install says hello, ***"), None]);
     windlass.close().await.unwrap();
-    // The driver is not one of the program that prints.
+    // The program that prints does not know the driver `talker`.
     env.edit("windlass.yaml", "drivers: {talker: {words: says hello}}\n", "");
     let printed = env.ok(&["log", "talk"]).stdout;
     assert!(printed.contains("      > Install says hello, ***\n"), "{printed}");

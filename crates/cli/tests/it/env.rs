@@ -1,4 +1,5 @@
-//! A folder for one test: a project with copies of fixtures, its own home, and the trace of its scripts.
+//! The environment of one test: a project folder with copies of fixtures, a home folder, and the trace of the
+//! project's scripts.
 
 use std::{
     cell::Cell,
@@ -26,11 +27,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The root of the repository.
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A project in its own folder. When it is dropped, no process of it may still run.
+/// A project in a temporary folder. When it is dropped, none of its processes may still run.
 pub(crate) struct TestEnv {
     root: TempDir,
     runs: Cell<usize>,
-    /// Environment variables of all commands, beside the usual ones.
+    /// Additional environment variables of all commands.
     variables: Vec<(&'static str, OsString)>,
 }
 
@@ -57,7 +58,7 @@ impl TestEnv {
         env
     }
 
-    /// Returns a project in which `h_bta` is up, without the trace of that.
+    /// Returns a project in which `h_bta` is up, with an empty trace.
     pub(crate) fn up() -> Self {
         let env = Self::with("h_bta");
         env.ok(&["up", "h_bta"]);
@@ -65,15 +66,15 @@ impl TestEnv {
         env
     }
 
-    /// Creates a project with a copy of an assembly of the fixtures.
+    /// Creates a project with a copy of an assembly from the fixtures.
     pub(crate) fn with(assembly: &str) -> Self {
         let env = Self::new();
         copy(&Path::new(REPOSITORY).join("fixtures/assemblies").join(assembly), &env.path(assembly));
         env
     }
 
-    /// Writes the project's `windlass.yaml`: that of the repository, with additional properties of the
-    /// location, one per line.
+    /// Writes the project's `windlass.yaml`: a copy of the repository's file, with additional properties of
+    /// the location, one per line.
     pub(crate) fn location(&self, properties: &str) {
         let file = fs::read_to_string(Path::new(REPOSITORY).join("windlass.yaml")).unwrap();
         let (head, tail) = file.split_once("    runtime: process\n").unwrap();
@@ -86,8 +87,8 @@ impl TestEnv {
         self.write("windlass.yaml", text + tail);
     }
 
-    /// Writes the project's `windlass.yaml`: that of the repository, with `runtime: process` replaced by
-    /// other lines.
+    /// Writes the project's `windlass.yaml`: a copy of the repository's file, with other lines instead of
+    /// `runtime: process`.
     pub(crate) fn runtime(&self, lines: &[&str]) {
         let file = fs::read_to_string(Path::new(REPOSITORY).join("windlass.yaml")).unwrap();
         let (head, tail) = file.split_once("    runtime: process\n").unwrap();
@@ -152,7 +153,7 @@ impl TestEnv {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Returns the lines of the trace without health checks, which change nothing.
+    /// Returns the lines of the trace, except the lines of health checks.
     pub(crate) fn changes(&self) -> Vec<String> {
         self.trace().into_iter().filter(|line| !line.starts_with("Integrity")).collect()
     }
@@ -196,13 +197,13 @@ impl TestEnv {
         self.ok(&args).json()
     }
 
-    /// Runs `windlass`, which must refuse: exit code 2, empty standard output, no file created or removed.
-    /// Returns its message.
+    /// Runs `windlass`, which must refuse the arguments: exit code 2, empty standard output, no file created
+    /// or removed. Returns the message.
     pub(crate) fn refuses(&self, args: &[&str]) -> String {
         self.refused(self.command(args))
     }
 
-    /// As [`refuses`](Self::refuses), for a prepared command.
+    /// Runs a command that must be refused, as [`refuses`](Self::refuses) does. Returns the message.
     pub(crate) fn refused(&self, command: Command) -> String {
         let before = self.files();
         let run = self.start(command).end();
@@ -252,8 +253,8 @@ impl TestEnv {
         proc::below(self.root.path())
     }
 
-    /// Runs a command until these scripts have started, and kills everything: the command, the supervisor, the
-    /// script.
+    /// Runs a command until these scripts have started. Then kills the command, the supervisor and the
+    /// scripts.
     pub(crate) fn cut_when(&self, args: &[&str], begun: &[&str]) {
         let command = self.spawn(args);
         until("the script has begun", || self.trace() == begun);

@@ -1,5 +1,5 @@
-//! The example applications with their Python scripts, from publishing to removal: on processes of this machine, and in
-//! containers with the cloud in a volume.
+//! The example applications with their Python scripts, from publishing to removal. The scripts run as
+//! processes of this machine, or in containers. Their simulated cloud is a folder, or a volume.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,11 +13,11 @@ use crate::env::{TestEnv, copy, say, until};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/applications");
 
-/// The image of the scripts: Python of this machine with its library, and the programs with which the tests look at
-/// the cloud.
+/// The image of the scripts. It contains this machine's Python with its library, and the programs that the
+/// tests use to inspect the cloud.
 const IMAGE: &str = "windlass-test/cli-python:1";
 
-/// The place of the cloud.
+/// The place of the simulated cloud.
 #[derive(Clone, Copy)]
 enum Cloud {
     /// The folder `cloud` of the project.
@@ -60,7 +60,7 @@ impl Cloud {
         }
     }
 
-    /// Makes a machine that windlass does not know.
+    /// Creates a machine that windlass does not know.
     fn make(self, env: &TestEnv, id: &str) {
         let machine = json!({"ip": "203.0.113.1", "size": "m1.small"});
         self.sh(env, &format!("mkdir -p vms; echo '{machine}' >{id}.new; mv {id}.new vms/{id}.json"));
@@ -87,7 +87,8 @@ fn volume(env: &TestEnv) -> String {
     format!("windlass-volume-{}-cloud", made_store(env).unwrap())
 }
 
-/// Ensures that the engine has the image. Returns `false` without an engine, or a Python on this machine.
+/// Ensures that the container engine has the image. Returns `false` if this machine has no engine or no
+/// Python.
 fn image(test: &str) -> bool {
     static LOADED: Once = Once::new();
     if !engine(test) {
@@ -128,7 +129,7 @@ fn python() -> Option<(PathBuf, PathBuf)> {
     Some((python, PathBuf::from(String::from_utf8(asked.stdout).ok()?.trim())))
 }
 
-/// Lists the modules of a library that scripts may need: those written in Python, without tests and tools.
+/// Lists the modules of a Python library that scripts may need: files in Python, without tests and tools.
 fn modules(folder: &Path) -> Vec<PathBuf> {
     const LEFT_OUT: [&str; 7] = ["test", "tests", "idlelib", "lib2to3", "ensurepip", "distutils", "tkinter"];
     let mut found = Vec::new();
@@ -178,7 +179,8 @@ fn natural(env: &TestEnv, name: &str) -> String {
     status(env, name)["application"]["natural_id"].as_str().unwrap().to_owned()
 }
 
-/// Returns the natural ids of the machines that are applications, sorted. Each is there as often as it is one.
+/// Returns the natural ids of all applications that are machines, sorted. An id occurs twice if two
+/// applications have it.
 fn adopted(env: &TestEnv) -> Vec<String> {
     let output = env.json(&["status"]);
     let of_factory = output["assemblies"].as_array().unwrap().iter().map(|assembly| &assembly["application"]);
@@ -190,11 +192,12 @@ fn adopted(env: &TestEnv) -> Vec<String> {
     ids
 }
 
-/// Discoveries run while an application is launched. The machine of the launch becomes one application.
+/// Runs discoveries while an application is launched, and checks that its machine becomes one application
+/// only.
 fn race(env: &TestEnv) {
     let mut launch = env.spawn(&["app", "launch", "VM", "--name", "racer"]);
     while !launch.has_ended() {
-        // It reports what it can't change, because the launch holds it.
+        // The discovery may fail, because the launch holds an assembly that the discovery would change.
         env.run(&["app", "discover", "vms"]);
     }
     let launched = launch.end();

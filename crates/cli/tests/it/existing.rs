@@ -1,11 +1,11 @@
-//! Operations on existing instances: those that the project lists with a package, and those that a driver
-//! finds.
+//! Operations on existing instances, which the project lists with a package or a driver finds.
 
 use insta::assert_snapshot;
 
 use crate::env::TestEnv;
 
-/// Head of each script: it records its name, the instance of its operation, and an argument.
+/// The head of each script. It records the name of the script, the instance of the operation, and an
+/// argument.
 const SCRIPT: &str = r#"#!/bin/sh
 set -eu
 input=$(cat)
@@ -64,7 +64,7 @@ default-driver: {{script: {{properties: {{effect: repeatable}}}}}}
     env
 }
 
-/// Adds the network to the instances that the project lists.
+/// Adds the network VIDEO to the instances that the project lists.
 fn list(env: &TestEnv, package: &str) {
     let listed = format!(
         "existing:

@@ -1,5 +1,5 @@
-//! A secret in the configuration of a factory. All scripts of its applications get it, and print it wherever they can. It
-//! shows in no output, record, argument or environment.
+//! A secret in the configuration of a factory. All scripts of its applications receive the secret, and print
+//! it wherever they can. No output, record, argument or environment contains it.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::env::{TestEnv, until};
 use crate::run::Run;
 
-/// It has characters that JSON and YAML quote.
+/// The secret. It contains characters that JSON and YAML escape.
 const SECRET: &str = r#"Tr0ub4dor&3"\hunter2"#;
 
 const VM: &str = r#"
@@ -51,7 +51,8 @@ application:
           token: {type: configuration(string), sensitive: true}
 "#;
 
-/// The script of all actions, which acts by its name. The file `mode` says how it fails.
+/// The script of all actions, which distinguishes them by its file name. The file `mode` selects how it
+/// fails.
 const SCRIPT: &str = r#"#!/usr/bin/env python3
 import json, os, sys
 given = json.load(sys.stdin)
@@ -101,7 +102,7 @@ if action == "discover":
 print(json.dumps({"instances": answers}))
 "#;
 
-/// Returns a project with a factory that has the secret, as a service.
+/// Returns a project with a service: a factory that has the secret.
 fn vault() -> TestEnv {
     let env = TestEnv::bare();
     env.write("windlass.yaml", "version: 1\nlocations:\n  here: {runtime: process, input: json}\n");
@@ -126,7 +127,7 @@ fn mode(env: &TestEnv, mode: &str) {
     fs::write(env.home().join("mode"), mode).unwrap();
 }
 
-/// Returns the forms in which the secret could show: itself, in JSON, and its readable part.
+/// Returns the forms in which the secret could appear: unchanged, as JSON, and its part without quotes.
 fn forms() -> [String; 3] {
     let json = Value::from(SECRET).to_string();
     [SECRET.to_owned(), json.trim_matches('"').to_owned(), "hunter2".to_owned()]
@@ -136,7 +137,7 @@ fn has_secret(bytes: &[u8]) -> bool {
     forms().iter().any(|form| bytes.windows(form.len()).any(|window| window == form.as_bytes()))
 }
 
-/// Runs a command whose output has no secret.
+/// Runs a command, and checks that its output does not contain the secret.
 fn quiet(env: &TestEnv, args: &[&str]) -> Run {
     let run = env.run(args);
     assert!(!has_secret(run.stdout.as_bytes()), "windlass {}\n{run}", args.join(" "));
@@ -144,7 +145,7 @@ fn quiet(env: &TestEnv, args: &[&str]) -> Run {
     run
 }
 
-/// Runs all commands that show something of the factory and its applications, for people and for programs.
+/// Runs all commands that show the factory or its applications, with text and with JSON output.
 fn shown(env: &TestEnv, names: &[&str]) {
     let mut commands: Vec<Vec<String>> = vec![vec!["status".to_owned()], vec!["ps".to_owned()]];
     for name in names {
@@ -166,7 +167,7 @@ fn shown(env: &TestEnv, names: &[&str]) {
     }
 }
 
-/// Checks that no file of the project, no argument and no environment has the secret.
+/// Checks that no file of the project, and no argument or environment of a process, contains the secret.
 fn is_nowhere(env: &TestEnv) {
     let files = env.files().into_iter().filter(|file| env.path(file).is_file());
     let leaks: Vec<String> = files.filter(|file| has_secret(&fs::read(env.path(file)).unwrap())).collect();
@@ -174,7 +175,7 @@ fn is_nowhere(env: &TestEnv) {
     assert!(!has_secret(&fs::read(env.home().join("processes")).unwrap()), "a process shows it");
 }
 
-/// Checks that the scripts of these actions have got the secret.
+/// Checks that the scripts of these actions have received the secret.
 fn were_given(env: &TestEnv, actions: &[&str]) {
     let seen = fs::read_to_string(env.home().join("seen")).unwrap();
     for action in actions {
@@ -182,7 +183,7 @@ fn were_given(env: &TestEnv, actions: &[&str]) {
     }
 }
 
-/// The scripts go well, and print the secret wherever the protocol lets them.
+/// The scripts succeed, and print the secret wherever the protocol allows it.
 #[test]
 fn the_secret_of_a_factory_shows_nowhere() {
     let env = vault();
@@ -214,7 +215,7 @@ fn the_secret_of_a_factory_shows_nowhere() {
     is_nowhere(&env);
 }
 
-/// The scripts fail in several ways, and their failures have the secret.
+/// The scripts fail in several ways, and their error output contains the secret.
 #[test]
 fn a_failure_does_not_show_the_secret_of_a_factory() {
     let env = vault();

@@ -1,4 +1,4 @@
-//! A component fails: independent parts continue, and the next `up` repairs only the rest.
+//! Failures of a component: independent parts continue, and the next `up` makes only the missing calls.
 
 use insta::assert_snapshot;
 
@@ -230,7 +230,7 @@ fn an_operation_that_fails_is_undone_and_made_again() {
     ");
 }
 
-/// A relationship of which one operation was undone and the other was not is shown, in text and JSON.
+/// A relationship that was ceased at only one of its ends is shown, in text and JSON.
 #[test]
 fn a_half_ceased_relationship_is_shown_and_ceased_by_the_next_down() {
     let env = TestEnv::with("h_bta");
@@ -250,7 +250,8 @@ fn a_half_ceased_relationship_is_shown_and_ceased_by_the_next_down() {
     assert_eq!(ceased, 1, "the operation that had succeeded is not called again: {:?}", env.trace());
 }
 
-/// Both ends are ready, and the relationship that the descriptor has since then is not created.
+/// A relationship that was added to the descriptor and is not created yet is shown, although both ends are
+/// ready.
 #[test]
 fn a_missing_relationship_is_shown() {
     let env = TestEnv::with("h_bta");
@@ -318,8 +319,8 @@ fn a_down_that_fails_goes_on_from_there() {
     assert_snapshot!(env.trace().join("\n"), @"Uninstall h_bta__A");
 }
 
-/// A value that a part did not receive is not forgotten, whether a script failed or `--target` excluded the
-/// part.
+/// A new value that a part has not received is applied by the next `up`. The part may have missed it because
+/// a script failed, or because `--target` excluded the part.
 #[test]
 fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     let env = TestEnv::with("h_bta");
@@ -354,7 +355,7 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     ");
 }
 
-/// A message of a script may have several lines, and none of them looks like a line of windlass.
+/// A message of a script with several lines is indented, so that no line looks like a message of windlass.
 #[test]
 fn a_message_of_several_lines_stays_together() {
     let install = r#"answer; printf '    $pushAll: {activityLog: [{severity: WARNING, message: "one\\ndone: two"}]}\n'"#;
@@ -365,8 +366,7 @@ fn a_message_of_several_lines_stays_together() {
     assert!(log.stdout.contains("WARNING box one\n      | done: two\n"), "{log}");
 }
 
-/// A script with much output before its failure does not fill the screen; the log has everything that is
-/// stored.
+/// Only the end of a failed script's output is printed. `windlass log` shows all of the stored output.
 #[test]
 fn only_the_end_of_what_a_script_wrote_is_shown() {
     let fails = "i=0; while [ $i -lt 60 ]; do i=$((i + 1)); echo line $i >&2; done; exit 1";
@@ -400,7 +400,7 @@ printf 'instances:\n  "%s":\n    $set: {status.flags.failed: true, status.messag
     assert_eq!(env.trace(), ["Install", "Uninstall"]);
 }
 
-/// The things that a failed Install has made are removed, regardless of how it failed.
+/// The leftovers of a failed Install are removed by Uninstall, regardless of how Install failed.
 #[test]
 fn an_install_that_failed_in_any_way_is_uninstalled() {
     let make = r#"touch "${trace%/*}/thing"; "#;
@@ -440,7 +440,7 @@ fn fragile() -> TestEnv {
 }
 
 impl TestEnv {
-    /// Makes the scripts of a transition fail, or succeed again.
+    /// Lets the scripts of a transition fail, or succeed again.
     fn fails(&self, transition: &str, fails: bool) {
         let mark = self.trace_file().with_file_name(format!("fails-{transition}"));
         if fails { std::fs::write(mark, "").unwrap() } else { std::fs::remove_file(mark).unwrap() }
@@ -493,7 +493,7 @@ fn a_part_half_removed_by_a_crash_is_replaced() {
     assert_eq!(env.trace(), ["Uninstall", "Install", "Start"], "{}", up.out());
 }
 
-/// The option that the hint names is already given.
+/// A hint does not suggest an option that the user has already given.
 #[test]
 fn a_hint_names_no_option_that_was_used() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "exit 3")]);
@@ -528,7 +528,8 @@ fn the_history_names_the_process_that_a_retry_resumes() {
     ");
 }
 
-/// The element of the operation is Active throughout, so no transition replaces its failure.
+/// The status no longer shows the failure of an operation after the operation was repaired, although the part
+/// was Active all the time.
 #[test]
 fn the_status_forgets_the_failure_of_an_operation_that_was_repaired() {
     let env = TestEnv::with("h_bta");

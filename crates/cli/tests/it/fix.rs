@@ -1,4 +1,4 @@
-//! `check --fix`: certain fixes are applied, and the rest of a file stays unchanged.
+//! `check --fix`: safe fixes are applied, and the rest of a file stays unchanged.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -51,7 +51,8 @@ fn safe_fixes_are_applied(#[case] before: String, #[case] after: String, #[case]
     assert_eq!(env.read("a.yaml"), after, "a second time changes nothing");
 }
 
-/// Several fixes at once, one of which hides others, with Windows line breaks and no line break at the end.
+/// A file with several problems, one of which hides others, has Windows line breaks and no line break at its
+/// end.
 #[test]
 fn all_in_one_go() {
     let env = TestEnv::bare();

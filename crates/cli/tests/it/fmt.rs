@@ -1,4 +1,4 @@
-//! The layout of files is formatted, and their data and comments stay.
+//! `windlass fmt` changes the layout of files, but neither their data nor their comments.
 
 use insta::assert_snapshot;
 
@@ -45,7 +45,7 @@ fn files_are_formatted_once() {
     assert_eq!(env.read(".hidden/shop.yaml"), AFTER);
 }
 
-/// A shell script may be one text of YAML, which has a layout.
+/// A file that is not YAML is refused. A shell script could be read as a single YAML text.
 #[test]
 fn a_file_that_is_no_yaml_is_refused() {
     let env = TestEnv::bare();

@@ -1,4 +1,4 @@
-//! `windlass log`: following it, and its filters.
+//! `windlass log --follow`, and the filters of `windlass log`.
 
 use rustix::process::Signal;
 use windlass_store::testing::server::Server;
@@ -8,7 +8,8 @@ use crate::small::RESOURCE;
 
 const SECRET: &str = "hunter2-Tr0ub4dor";
 
-/// Returns an assembly whose script prints a line with its password, waits for the file `go`, and prints another.
+/// Returns an assembly whose script prints a line with its password, waits for the file `go`, and prints
+/// another line.
 fn talkative(properties: &str) -> TestEnv {
     let talk = r#"
 password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
@@ -34,7 +35,7 @@ echo 'second' >&2
 
 const UP: [&str; 4] = ["up", "small", "-p", "password=hunter2-Tr0ub4dor"];
 
-/// The lines of a job of another process appear while it runs, masked and each once, and end with the command.
+/// Lines of a running job of another process appear immediately, masked, and each once.
 #[test]
 fn a_running_job_is_followed_from_another_process() {
     let env = talkative("");
@@ -70,7 +71,8 @@ fn a_running_job_is_followed_from_another_process() {
     }
 }
 
-/// A script that publishes a secret may print it before it is known. So its output is shown at its end, masked.
+/// A script may print a secret before it publishes it. So the output of such a script is shown only at its
+/// end, masked.
 #[test]
 fn output_that_may_contain_a_new_secret_is_shown_at_the_end() {
     let env = talkative("  token:\n    type: password\n    read-only: true\n");
@@ -119,7 +121,7 @@ fn a_job_of_another_machine_is_named_with_its_place() {
     assert_eq!(log.end().code(), Some(130));
 }
 
-/// Following ends when nobody reads it.
+/// The command ends when the reader closes its output.
 #[test]
 fn following_ends_with_its_reader() {
     let env = TestEnv::with("h_bta");

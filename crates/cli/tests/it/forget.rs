@@ -1,4 +1,4 @@
-//! Records are removed without a call.
+//! `windlass forget`: records are removed without a call.
 
 use crate::env::TestEnv;
 
@@ -18,7 +18,7 @@ fn a_forgotten_assembly_is_history() {
     assert!(env.refuses(&["status", "h_bta"]).contains("there is no assembly `h_bta`"));
     let log = env.ok(&["log", "h_bta"]);
     assert!(log.stdout.contains("p1 up completed") && log.stdout.contains("forgot h_bta"), "{log}");
-    // Its name is free again.
+    // The name of the forgotten assembly can be used again.
     env.ok(&["up", "h_bta"]);
 }
 
@@ -36,7 +36,7 @@ fn a_forgotten_part_is_created_anew() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// The jobs of an interrupted process may still run.
+/// An assembly with an interrupted process is forgotten only with `--force`, because its jobs may still run.
 #[test]
 fn an_interrupted_assembly_is_forgotten_by_force() {
     let env = TestEnv::small("effect: once", &[("Install", "exec sleep 5")]);

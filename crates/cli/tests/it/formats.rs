@@ -1,12 +1,12 @@
-//! `check --format`: the same findings for users, programs and code hosts.
+//! `check --format`: the same diagnostics for people, programs and code hosts.
 
 use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::env::TestEnv;
 
-/// A file with an error with related places, a warning with a fix, and a character of two UTF-16 units before
-/// both.
+/// A file with an error with related places, and a warning with a fix. Before them is a character of two
+/// UTF-16 units, because SARIF counts columns in such units.
 const TEXT: &str = "\
 name: resource::web::1.0
 properties:
@@ -116,7 +116,7 @@ fn sarif_has_rules_places_and_fixes() {
     assert_eq!(cycle["relatedLocations"].as_array().unwrap().len(), 1);
 }
 
-/// A check without findings is a valid log, and so is one with findings without a place.
+/// The SARIF log is valid if there are no diagnostics, or if a diagnostic has no place.
 #[test]
 fn sarif_of_nothing_and_of_no_place() {
     let env = TestEnv::bare();
@@ -205,7 +205,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// SARIF allows no other keys in any object.
+/// Checks that an object has only the keys that SARIF allows.
 fn has_only(object: &Value, keys: &[&str]) {
     for key in object.as_object().unwrap().keys() {
         assert!(keys.contains(&key.as_str()), "{key} in {object}");

@@ -5,7 +5,8 @@ use rstest::rstest;
 
 use crate::env::TestEnv;
 
-/// Each view has each format, for a descriptor and for an existing assembly, with the same parts.
+/// Each view can be drawn in each format. The drawings of a descriptor and of the existing assembly have the
+/// same parts.
 #[rstest]
 #[case::dot("dot", "digraph ")]
 #[case::mermaid("mermaid", "flowchart ")]
@@ -26,12 +27,12 @@ fn each_view_has_each_form(#[case] format: &str, #[case] begins: &str) {
     draws("h_bta/assembly.yaml");
     assert!(!env.path(".windlass").exists(), "to look makes no store");
     env.ok(&["up", "h_bta"]);
-    // By name, the plan is that of the last process, which has ended.
+    // For a name, the plan of the last process is drawn, even if the process has ended.
     std::fs::rename(env.path("h_bta"), env.path("gone")).unwrap();
     draws("h_bta");
 }
 
-/// Returns an assembly with a nested one, and a cluster of nested ones.
+/// Returns an assembly that contains a nested assembly, and a cluster of nested assemblies.
 fn nested() -> TestEnv {
     let env = TestEnv::bare();
     env.write(
@@ -94,8 +95,8 @@ fn nested_assemblies_are_framed() {
     "#);
 }
 
-/// The drawing of an existing assembly has the states of its parts. Edges have the names of relationships, and of the
-/// properties that steps wait for.
+/// The drawing of an existing assembly shows the states of its parts. Edges are labelled with relationships,
+/// or with the properties that steps wait for.
 #[test]
 fn an_existing_assembly_is_drawn_with_its_states() {
     let env = TestEnv::with("h_bta");
@@ -159,7 +160,7 @@ fn a_name_of_both_a_folder_and_an_assembly_is_explained() {
     assert!(!has_two(&folder.stdout) && has_two(&stored.stdout), "{folder}{stored}");
     let explicit = graph(&["./h_bta"]);
     assert_eq!((&explicit.stdout, explicit.stderr.as_str()), (&folder.stdout, ""));
-    // By name alone, if there is no such folder.
+    // Without such a folder, the name alone selects the assembly.
     std::fs::rename(env.path("h_bta"), env.path("moved")).unwrap();
     assert_eq!(graph(&["h_bta"]).stdout, stored.stdout);
     assert_eq!(graph(&["moved"]).stderr, "");

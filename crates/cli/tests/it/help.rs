@@ -303,7 +303,7 @@ fn its_version() {
     assert_eq!(env.ok(&["--version"]).stdout, format!("windlass {}\n", env!("CARGO_PKG_VERSION")));
 }
 
-/// The reader of the output may close its pipe.
+/// A command whose reader closes the pipe ends without a panic.
 #[rstest]
 fn a_closed_pipe_is_no_panic(
     #[values("--help", "status", "plan h_bta", "up h_bta", "log h_bta")] command: &str,

@@ -80,7 +80,7 @@ fn removing_one_host_from_the_middle_removes_its_node() {
     env.clear_trace();
     let same = env.ok(&UP);
     assert!(same.stdout.contains("nothing to do") || env.changes().is_empty(), "{same}");
-    // The version before has the list before.
+    // The earlier version contains the earlier list of hosts.
     env.ok(&["rollback", "h_bta", "--yes"]);
     let status = env.ok(&["status", "h_bta"]).stdout;
     assert!(status.contains("rack1 Active") && !status.contains("a9"), "{status}");
@@ -130,7 +130,7 @@ fn a_plan_of_one_host_touches_that_host() {
     let up = env.ok(&[&UP[..], &["--target", "B__rack1", "--yes"]].concat());
     assert!(up.stdout.contains("B__rack3"), "the rest is listed: {up}");
     assert!(!calls(&env).iter().any(|call| call.ends_with("B__rack3")), "{:?}", calls(&env));
-    // Batches are of nodes with keys, too.
+    // Nodes that are declared by a list are changed in batches, too.
     let plan = env.ok(&[&["plan"], &UP[1..], &["--replace", "B"]].concat());
     assert!(plan.stdout.contains("B changes in 3 batches of at most 1 node"), "{plan}");
 }
@@ -224,7 +224,7 @@ fn hosts_come_from_an_inventory() {
     assert_snapshot!(env.refuses(&["up", "h_bta", "--inventory", "inventory.ini"]), @"error[WL0800]: `--inventory inventory.ini` is not of the form `--inventory PARAM=FILE[:GROUP]`");
 }
 
-/// The list is part of the recorded assembly: `retry` needs no file.
+/// The record of the assembly contains the list of hosts, so `retry` does not read the file.
 #[test]
 fn a_killed_installation_goes_on_without_the_list() {
     let env = project();

@@ -29,7 +29,7 @@ fn an_image_of_a_folder_is_made_listed_and_removed() {
     let names = &env.json(&["image", "ls"])["images"][0]["names"];
     assert_eq!(names, &serde_json::json!(["demo:1", "other:latest"]));
 
-    // If a name moves to another image, the first one keeps its remaining names.
+    // If a name moves to another image, the first image keeps its other names.
     env.write("rootfs/etc/demo.conf", "a=22\n");
     env.ok(&["image", "build", "rootfs", "-t", "demo:1"]);
     env.ok(&["image", "build", "rootfs", "-t", "other"]);
@@ -39,7 +39,7 @@ fn an_image_of_a_folder_is_made_listed_and_removed() {
     assert_eq!(env.ok(&["image", "ls"]).stdout, "");
 }
 
-/// The image is imported from the build itself: a pipe can't be read again.
+/// `image build -o` can write to a pipe. The image is stored directly, because a pipe can't be read again.
 #[test]
 fn an_image_is_written_to_a_pipe() {
     let env = env();

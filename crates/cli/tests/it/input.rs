@@ -1,4 +1,4 @@
-//! Invalid input: one clear error with its place and a remedy, exit code 2, and nothing is changed.
+//! Invalid input: it causes one error with its place and a remedy, exit code 2, and no change.
 
 use insta::assert_snapshot;
 
@@ -18,7 +18,7 @@ fn up_of(text: impl AsRef<[u8]>) -> String {
     env.refuses(&["up", "small"])
 }
 
-/// A file that is not a descriptor causes one error, not one per line.
+/// A file that is not a descriptor causes a single error, not an error for each line.
 #[test]
 fn a_file_of_another_sort() {
     let env = TestEnv::with("h_bta");
@@ -321,7 +321,8 @@ fn references_to_nowhere_and_in_circles() {
     ");
 }
 
-/// Two components that must each be Active before the other becomes Inactive.
+/// Relationships in a circle are refused: each of two components must be Active before the other becomes
+/// Inactive.
 #[test]
 fn relationships_in_a_circle() {
     let env = small();
@@ -684,7 +685,7 @@ fn an_assembly_is_not_called_like_a_root_of_references() {
     ");
 }
 
-/// Endless or unreadable files are refused wherever a file is named, and no command blocks on them.
+/// Devices and pipes are refused wherever an argument names a file, and no command waits for them.
 #[test]
 fn devices_and_pipes_are_refused_without_waiting() {
     let env = small();
@@ -746,14 +747,14 @@ fn a_key_and_a_store_that_are_no_files_are_errors() {
         let run = env.run(&["up", "small"]);
         assert_ne!(run.code(), Some(0), "{name} {make}\n{run}");
         if name != "key" {
-            // It is unknown whether an assembly exists, so the command must not report success.
+            // The store can't be read, so the command must not report that no assembly exists.
             let status = env.run(&["status"]);
             assert_ne!(status.code(), Some(0), "{name} {make}\n{status}");
         }
     }
 }
 
-/// A descriptor inside a package that is a named pipe or a dangling link is reported, not waited for.
+/// A descriptor in a package may be a named pipe or a dangling link. This is reported without waiting.
 #[test]
 fn a_package_whose_descriptor_is_no_file_is_reported() {
     for (make, why) in [("pipe", "a named pipe"), ("link", "which is not there")] {
@@ -776,7 +777,7 @@ fn a_package_whose_descriptor_is_no_file_is_reported() {
     }
 }
 
-/// For a thousand errors the first hundred are printed, and a count.
+/// Of a thousand errors, the first hundred are printed, and the number of all errors.
 #[test]
 fn messages_end_after_a_hundred() {
     let env = small();

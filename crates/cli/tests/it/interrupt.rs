@@ -1,4 +1,4 @@
-//! Ctrl-C: running scripts may finish, no new one starts, and the same command resumes the process.
+//! Ctrl-C: running scripts may finish, no new script starts, and the same command resumes the process.
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -28,7 +28,7 @@ fn a_stop_lets_running_scripts_end_and_starts_no_other() {
         let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
         let mut command = std::process::Command::new("env");
         env.settle(&mut command);
-        // The tests may run under `nohup`.
+        // The tests may run under `nohup`, which ignores SIGHUP.
         command.args([
             "--default-signal=HUP",
             env!("CARGO_BIN_EXE_windlass"),
@@ -75,14 +75,14 @@ fn a_stop_lets_running_scripts_end_and_starts_no_other() {
     }
 }
 
-/// `exec` ends its job and exits, also when its terminal is closed.
+/// `exec` ends its job and exits when it is interrupted, or when its terminal is closed.
 #[test]
 fn a_stop_ends_the_job_of_exec() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let env = TestEnv::bare();
         let mut command = std::process::Command::new("env");
         env.settle(&mut command);
-        // The tests may run under `nohup`.
+        // The tests may run under `nohup`, which ignores SIGHUP.
         command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_windlass"), "exec", "--"]);
         command.args(["sh", "-c", "echo begun; sleep 600"]);
         let exec = env.start(command);
@@ -141,7 +141,7 @@ fn a_job_that_outlasts_the_grace_is_stopped() {
     assert_eq!(env.trace(), ["Install", "Install", "Start"]);
 }
 
-/// A wrapper may signal the process and its group.
+/// Signals at the same time count as one, because a wrapper may signal both the process and its group.
 #[test]
 fn signals_at_the_same_time_are_one() {
     let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
@@ -239,7 +239,7 @@ fn down_can_be_interrupted_too() {
     assert_eq!(env.trace(), ["Install", "Stop", "Uninstall"]);
 }
 
-/// A partly created instance may exist, so it is removed whatever command comes next.
+/// An interrupted Install may have created an instance partly, so the next command removes the instance.
 #[test]
 fn an_interrupted_install_is_cleared_away() {
     for (next, then) in
@@ -300,7 +300,7 @@ fn a_start_that_succeeded_before_the_stop_is_not_repeated() {
     assert_eq!(env.trace(), ["Integrity"]);
 }
 
-/// Four relationships queue for one server: the waiting ones end with the stop, and so does the command.
+/// Steps of four relationships wait for one server. A stop ends the waiting steps, and then the command.
 #[test]
 fn steps_that_wait_for_an_element_end_with_a_stop() {
     let nodes = ["-p", "numOfServers=4", "-p", "pause=0.1"];
@@ -342,12 +342,12 @@ fn steps_that_wait_for_an_element_end_with_a_stop() {
     }
 }
 
-/// A command whose steps wait for an element.
+/// A test case: a command whose steps wait for an element.
 struct ParkedCase<'a> {
-    /// The commands before it.
+    /// The commands to run before.
     before: &'a [&'a [&'a str]],
     command: &'a [&'a str],
-    /// The operation that it calls first.
+    /// The operation that the command calls first.
     operation: &'static str,
 }
 
@@ -358,7 +358,7 @@ enum Stop {
     Cancel,
 }
 
-/// Regardless of the time of the stop, started scripts finish and no other one starts.
+/// After a stop at any time, started scripts finish, and no further script starts.
 #[test]
 fn a_stop_at_any_time_ends_soon_and_the_same_command_goes_on() {
     for millis in [0, 20, 60, 120, 250, 500] {
@@ -368,14 +368,14 @@ fn a_stop_at_any_time_ends_soon_and_the_same_command_goes_on() {
         until("its time has come", || began.elapsed().as_millis() >= millis);
         up.signal(Signal::INT);
         let run = up.end();
-        // If the signal arrives before windlass listens, it kills the process.
+        // A signal that arrives before windlass listens for it kills the process.
         assert!(matches!(run.code(), None | Some(0 | 130)), "{run}");
         if let Some((_, after)) = run.stderr.split_once("stopping") {
             assert!(!after.contains("error["), "{run}");
         }
         env.is_quiet();
         env.ok(&["up", "small"]);
-        // Started scripts were allowed to finish: each one has run once.
+        // Started scripts were allowed to finish, so each script has run exactly once.
         assert_eq!(env.trace(), ["Install", "Start"]);
     }
 }

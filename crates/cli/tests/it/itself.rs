@@ -30,7 +30,7 @@ fn bash_completes_commands() {
     assert_eq!((run.code(), run.stdout.as_str()), (Some(0), "status\n"), "{run}");
 }
 
-/// Types these lines into a shell, with a tab for each `→`. Returns the arguments that the command receives.
+/// Types lines into a shell, with a tab for each `→`. Returns the arguments that `windlass` receives.
 fn typed(env: &TestEnv, shell: &str, lines: &[&str]) -> Vec<String> {
     let line = |line: &&str| format!("probe {}", line.replace('→', "\t"));
     let keys: Vec<String> = lines.iter().map(line).chain(["exit\n".to_owned()]).collect();
@@ -179,7 +179,7 @@ fn each_command_has_a_manual_page() {
     let up = env.read("pages/man1/windlass-up.1");
     assert!(up.contains(".TH windlass-up 1") && up.contains(".SH SYNOPSIS"), "{up}");
     assert!(up.contains("\\-\\-parallelism"), "{up}");
-    // Run again over existing pages.
+    // A second run replaces existing pages.
     env.ok(&["man", "pages/man1"]);
     assert_eq!(env.files(), pages);
 }

@@ -378,7 +378,7 @@ fn error_of(run: &Run) -> serde_json::Value {
     printed["error"].clone()
 }
 
-/// A command line of each command that fails. The options of the test follow the words of the command.
+/// A failing command line for each command. The test inserts its options after the words of the command.
 const FAILING: &[&str] = &[
     "up|gone.yaml",
     "apply|gone.plan",
@@ -469,7 +469,7 @@ const FAILING: &[&str] = &[
     "man|file/man1",
 ];
 
-/// Returns the words of all commands that have no commands of their own.
+/// Returns the words of all commands that have no subcommands.
 fn commands(env: &TestEnv) -> Vec<String> {
     let (mut open, mut found) = (vec![String::new()], Vec::new());
     while let Some(command) = open.pop() {
@@ -492,7 +492,7 @@ fn commands(env: &TestEnv) -> Vec<String> {
 fn failing() -> TestEnv {
     let env = TestEnv::bare();
     env.write("file", "");
-    // The folder of images can't be created.
+    // The folder of images can't be created, because a file has the path of its parent folder.
     std::fs::write(env.home().join(".cache"), "").unwrap();
     env
 }
@@ -540,7 +540,7 @@ fn errors_as_json_have_codes_that_are_explained() {
     let wrong = error_of(&env.run(&["status", "--format=json", "--colour"]));
     assert_eq!(wrong["code"], "WL0800");
     assert!(wrong["message"].as_str().unwrap().contains("--colour"), "{wrong}");
-    // Problems of a document have codes of their own.
+    // Each problem of a document has its own code.
     env.write("wrong.yaml", "name: assembly::wrong::1.0\ncompositon: {}\n");
     let problems = error_of(&env.run(&["up", "wrong.yaml", "--format", "json"]));
     assert!(problems["diagnostics"][0]["code"].as_str().unwrap().starts_with("WL01"), "{problems}");

@@ -39,7 +39,7 @@ pub(crate) fn with_a_secret() -> TestEnv {
     env
 }
 
-/// Returns such an assembly, up, beside one without secrets, `open`.
+/// Returns a project in which two assemblies are up: one with secrets, and `open` without secrets.
 fn up() -> TestEnv {
     let env = with_a_secret();
     env.ok(&["up", "small", "-p", "password=@password"]);
@@ -168,7 +168,7 @@ fn the_doctor_tells_that_the_key_is_missing() {
     assert!(said.contains("  but: the key `") && said.contains("is missing"), "{said}");
 }
 
-/// A call may report a secret, which could not be recorded.
+/// Without the key nothing is created, because a call may report a secret, which could not be recorded.
 #[test]
 fn nothing_is_created_without_the_key() {
     let env = up();

@@ -1,4 +1,4 @@
-//! Launched applications: virtual machines of a cloud that is a folder, by Python scripts.
+//! Launched applications. Python scripts manage virtual machines of a simulated cloud, which is a folder.
 
 use insta::assert_snapshot;
 
@@ -48,8 +48,9 @@ application:
           token: {type: configuration(string), sensitive: true}
 "#;
 
-/// The shared part of the scripts. Each machine is a file of the folder `configuration.cloud`, and each run a line of `trace`
-/// there. JSON is YAML, so no library is needed.
+/// The shared part of the scripts. The folder `configuration.cloud` has a file for each machine, and a file
+/// `trace` with a line for each run of a script. The scripts print JSON, which is valid YAML, so they need no
+/// library.
 const CLOUD: &str = r#"
 import json, os, sys, time
 given = json.load(sys.stdin)
@@ -115,7 +116,7 @@ for id in given["instances"]:
 answer({id: state(None) for id in given["instances"]})
 "#;
 
-/// The result of a backup that has ended is in the file `backup`, and is reported once.
+/// The health check. It reports the result of an ended backup, which is in the file `backup`, once.
 const CHECK: &str = r#"
 trace("check " + " ".join(sorted(given["instances"])))
 if os.path.exists(path("hang")):
@@ -132,7 +133,7 @@ if os.path.exists(path("extra")):
 answer(answers)
 "#;
 
-/// A backup ends after its script.
+/// The script of the command `backup`. The backup ends later than the script.
 const BACKUP: &str = r#"
 answers = {}
 for id, request in given["instances"].items():
@@ -173,17 +174,17 @@ trace("discovered")
 answer({id: dict(state(read(id)), name="machine " + id) for id in found})
 "#;
 
-/// Returns a project with a cloud in which the applications are published and their factory is a service.
+/// Returns a project with a cloud. Its applications are published, and their factory is a service.
 fn cloud() -> TestEnv {
     cloud_discovered("0 0/5 * * * ? *")
 }
 
-/// Returns such a project whose factory discovers at the times of a Quartz expression.
+/// Returns a project with a [`cloud`], whose factory runs discoveries at the times of a Quartz expression.
 fn cloud_discovered(schedule: &str) -> TestEnv {
     cloud_in(TestEnv::bare(), schedule)
 }
 
-/// Makes a project one with a cloud.
+/// Adds a cloud to a project, as for [`cloud_discovered`].
 pub(crate) fn cloud_in(env: TestEnv, schedule: &str) -> TestEnv {
     env.write("windlass.yaml", "version: 1\nlocations:\n  here: {runtime: process, input: json}\n");
     env.write("vm.yaml", VM);
@@ -267,8 +268,8 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     env.is_quiet();
 }
 
-/// Applications of one factory are checked by one run. Missing applications are removed, and unchanged ones are not
-/// written.
+/// One run of the health check covers all applications of a factory. Applications that no longer exist are
+/// removed, and records of unchanged applications are not written.
 #[test]
 fn a_check_covers_all_applications_of_a_factory() {
     let env = cloud();
@@ -290,7 +291,7 @@ fn a_check_covers_all_applications_of_a_factory() {
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
 }
 
-/// The changes that a check has found are in the log, and it writes nothing without one.
+/// The log contains the changes that a check has found. A check without changes writes nothing.
 #[test]
 fn what_a_check_has_found_is_logged() {
     let env = cloud();
@@ -307,7 +308,7 @@ fn what_a_check_has_found_is_logged() {
     let expected = ["INFO `compute.ip` is 203.0.113.9, and was 203.0.113.1"];
     assert_eq!(found(moved), expected);
     assert_eq!(found(moved), expected, "no change, no entry");
-    // The last event of the store stays.
+    // `prune` keeps the last event of the store, so another event is added first.
     env.ok(&["app", "launch", "VM"]);
     env.ok(&["prune", "vm"]);
     assert_eq!(found(moved), expected, "it is young");
@@ -315,7 +316,7 @@ fn what_a_check_has_found_is_logged() {
     assert_eq!(found(moved), [""; 0]);
 }
 
-/// A command whose script says that the application is destroyed ends it.
+/// An application is removed if the script of a command reports that it is destroyed.
 #[test]
 fn a_command_can_destroy() {
     let env = cloud();
@@ -325,7 +326,7 @@ fn a_command_can_destroy() {
     assert_eq!(trace(&env).last().map(|line| line.starts_with("destroy i-")), Some(true));
 }
 
-/// A machine whose backup has begun, with the ids of the machine and of the command.
+/// Launches a machine and begins a backup of it. Returns the ids of the machine and of the command.
 fn backup(env: &TestEnv, key: &str) -> (String, String) {
     env.ok(&["app", "launch", "VM"]);
     env.write("key", key);
@@ -336,13 +337,13 @@ fn backup(env: &TestEnv, key: &str) -> (String, String) {
     (id, command)
 }
 
-/// Ends a backup: the next check reports its results.
+/// Ends a backup, so that the next check reports its results.
 fn end_backup(env: &TestEnv, (id, command): &(String, String), results: &str) {
     env.write("cloud/backup", format!(r#"{{"id": "{id}", "command": "{command}", "results": {results}}}"#));
 }
 
-/// The final result of a command may come from a health check after its process has ended. It is an event and a record,
-/// and its arguments stay sealed until then.
+/// The final result of a command may come from a health check after the process of the command has ended. The
+/// result is recorded, and the arguments of the command stay sealed until then.
 #[test]
 fn a_result_may_arrive_after_the_process_has_ended() {
     let env = cloud();
@@ -376,7 +377,7 @@ fn a_result_may_arrive_after_the_process_has_ended() {
     env.is_quiet();
 }
 
-/// A command waits for its result, and so does `--wait`. A stop ends only the waiting.
+/// `app command` waits for the result, and `app command --wait` does so later. A stop ends only the waiting.
 #[test]
 fn a_command_is_awaited() {
     let env = cloud();
@@ -405,7 +406,7 @@ fn a_command_is_awaited() {
     assert_eq!((&view["state"], &view["command"]), (&"completed".into(), &"control.backup".into()), "{view}");
 }
 
-/// A command without a result expires, and one of an unknown id is refused.
+/// A command without a result expires. Waiting for a command with an unknown id is refused.
 #[test]
 fn a_command_expires() {
     let env = cloud();
@@ -420,7 +421,7 @@ fn a_command_expires() {
     assert_snapshot!(env.refuses(&["app", "command", "--wait", "nothing"]), @"error[WL0759]: there is no command `nothing`; the last 20 commands of each application are kept");
 }
 
-/// Returns the sizes of the groups that the next check asks about, largest first.
+/// Runs a check, and returns the sizes of the groups that it checks together, largest first.
 fn groups(env: &TestEnv) -> Vec<usize> {
     let before = trace(env).len();
     env.run(&["app", "check"]);
@@ -430,7 +431,8 @@ fn groups(env: &TestEnv) -> Vec<usize> {
     sizes
 }
 
-/// A batch that fails is halved until the bad one is alone. It stays alone until it is well.
+/// A batch that fails is halved until the failing instance is alone. It is checked alone until its check
+/// succeeds.
 #[test]
 fn a_bad_one_is_checked_alone_until_it_is_well() {
     let env = cloud();
@@ -445,7 +447,7 @@ fn a_bad_one_is_checked_alone_until_it_is_well() {
     assert_eq!(groups(&env), [4]);
 }
 
-/// An answer about an instance that was not asked for counts for nobody, and is one warning.
+/// An answer about an instance that was not asked for is ignored, with one warning.
 #[test]
 fn an_answer_that_was_not_asked_for_is_a_warning() {
     let env = cloud();
@@ -459,7 +461,7 @@ fn an_answer_that_was_not_asked_for_is_a_warning() {
     assert_eq!(logs.matches("the instance `i-extra` was not requested").count(), 1, "{logs}");
 }
 
-/// Warnings and errors on the stderr of a check that went well are in the log of the factory.
+/// The log of the factory contains the warnings and errors that a successful check wrote to stderr.
 #[test]
 fn stderr_of_checks_is_logged_by_level() {
     let env = cloud();
@@ -471,7 +473,7 @@ fn stderr_of_checks_is_logged_by_level() {
     assert!(!log.contains("all is well") && !log.contains("no level"), "{log}");
 }
 
-/// The input and output of calls are kept sealed. A replay reads the output again, and changes nothing.
+/// The input and output of calls are kept sealed. `job replay` reads the output again, and changes nothing.
 #[test]
 fn jobs_are_kept_and_replayed() {
     let env = cloud();
@@ -508,7 +510,7 @@ fn jobs_are_kept_and_replayed() {
     assert_eq!(env.run(&["job", "show", jobs["jobs"][2]["id"].as_str().unwrap()]).code(), Some(2));
 }
 
-/// The processes of an application are named for what they do.
+/// The processes of an application have the names of their intents: launch and reconfigure.
 #[test]
 fn processes_are_launches_and_reconfigurations() {
     let env = cloud();
@@ -524,7 +526,7 @@ fn processes_are_launches_and_reconfigurations() {
     assert_eq!(intents, ["launch", "reconfigure"], "{history}");
 }
 
-/// A stop ends a check that hangs, like every other command.
+/// A stop ends a health check that hangs.
 #[test]
 fn a_stop_ends_a_check() {
     let env = cloud();
@@ -570,7 +572,7 @@ fn a_launch_that_fails_is_recorded() {
     assert_eq!(env.json(&["app", "check", "c"])["applications"][0]["status"], "active");
 }
 
-/// A factory with applications is not removed, and its secret is nowhere.
+/// A factory with applications can't be removed, and no output or file contains its secret.
 #[test]
 fn a_factory_stays_as_long_as_its_applications() {
     let env = cloud();
@@ -588,7 +590,8 @@ fn a_factory_stays_as_long_as_its_applications() {
     env.ok(&["app", "destroy", "vm", "factory"]);
 }
 
-/// Its applications, the environment and the secret configuration follow a renamed factory.
+/// After a factory was renamed, its applications, the environment and the secret configuration use the new
+/// name.
 #[test]
 fn a_factory_gets_another_name() {
     let env = cloud();
@@ -613,7 +616,8 @@ fn a_factory_gets_another_name() {
     env.ok(&["app", "destroy", "b", "c", "vm-1", "machines"]);
 }
 
-/// The second of two queued launches finds an assembly of its name, which it does not change.
+/// Two launches with the same name are queued. The second launch is refused, and does not change the assembly
+/// of the first.
 #[test]
 fn a_queued_launch_changes_no_assembly() {
     let env = cloud();
@@ -671,7 +675,7 @@ fn wrong_input_changes_nothing() {
     ");
 }
 
-/// A change that no script makes is refused; the application is not launched again for it.
+/// A change is refused if the application has no script for changes. It is not launched again.
 #[test]
 fn a_value_that_no_script_changes_is_refused() {
     let env = cloud();
@@ -690,7 +694,8 @@ fn a_value_that_no_script_changes_is_refused() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
-/// An instance that was made outside becomes an application. One that the script no longer finds stays.
+/// A discovered instance that was created outside of windlass becomes an application. An application whose
+/// instance is no longer found stays.
 #[test]
 fn what_a_factory_finds_is_adopted() {
     let env = cloud();
@@ -726,7 +731,7 @@ fn what_a_factory_finds_is_adopted() {
     env.is_quiet();
 }
 
-/// A killed launch is resumed: its script runs to its end, and not a second time.
+/// A killed launch is resumed: its script runs to its end, and does not run a second time.
 #[test]
 fn a_killed_launch_is_resumed() {
     let env = cloud();
@@ -753,7 +758,7 @@ fn a_wrong_name_destroys_nothing() {
     assert_eq!(machines(&env), 1);
 }
 
-/// A leftover of a failed launch is not adopted by a second application.
+/// A machine that a failed launch has left behind is not adopted as a second application.
 #[test]
 fn what_a_failed_launch_has_made_is_not_adopted() {
     let env = cloud();
@@ -826,7 +831,8 @@ fn the_daemon_checks_and_discovers() {
     assert_eq!(run.code(), Some(0), "{run}");
 }
 
-/// The daemon holds the factory while it discovers. A change of the factory becomes its request, and follows.
+/// The daemon holds the factory during a discovery. So a change of the factory becomes a request, which the
+/// daemon executes afterwards.
 #[test]
 fn a_factory_that_discovers_is_changed_afterwards() {
     let env = cloud_discovered("0/2 * * * * ? *");

@@ -1,4 +1,4 @@
-//! Secrets of many forms, with every input and every failure: none of them is visible afterwards.
+//! Secrets of many forms, with every kind of input and of failure: no secret is visible afterwards.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::kill::life::given;
 use crate::proc::plainly;
 use crate::small::{RESOURCE, SCRIPTS};
 
-/// The input of a secret.
+/// The way by which a secret reaches the component.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     File,
@@ -26,7 +26,7 @@ enum Way {
     Published,
 }
 
-/// The outcome of the script.
+/// The outcome of the script that has the secret.
 #[derive(Debug, Clone, Copy)]
 enum Failure {
     /// Success: the script writes the secret to stderr, its log, its message and an output.
@@ -95,7 +95,7 @@ fn vault(secret: &str, way: Way, failure: Failure) -> TestEnv {
     }
     let script = format!("{SCRIPTS}/Install.sh");
     let text = env.read(&script);
-    // The head of the small script ends before the line that reads its input.
+    // This script reads its input itself, so only the part of the usual head before that line is used.
     let head = text.split_once("input=").map_or(text.as_str(), |(head, _)| head);
     let body = body(env.home().as_path(), way, failure);
     env.script(&script, format!("{head}{body}"));
@@ -138,8 +138,8 @@ j=$(cat {home}/secret.json)
         Failure::Protocol => answer("$id", "    status: {flags: \"so $j is\"}\n"),
         Failure::NaturalId => answer("id of $j", ""),
         Failure::Name => answer("$id", "    name: \"called $j\"\n"),
-        // The first and the last 128 KiB are stored; 8 KiB of them are shown, and 4 KiB are the detail of the
-        // failure.
+        // Of the output, the first and the last 128 KiB are stored. 8 KiB are shown, and 4 KiB are the detail
+        // of the failure.
         Failure::Flood => format!(
             r#"flood() {{ yes 0123456789abcdef | tr -d '\n' | head -c "$1"; printf '%s' "$s"; }}
 n=$(wc -c <{home}/secret)
@@ -170,7 +170,7 @@ fn forms(secret: &str) -> Vec<Vec<u8>> {
         url,
     ];
     forms.extend(secret.lines().filter(|line| line.trim().len() >= 8).map(|line| line.trim().to_owned()));
-    // Half of a secret, left by a cut, is also a leak.
+    // Output may be cut in the middle of a secret, so half of a secret also counts as a leak.
     let half = secret.chars().count().div_ceil(2).max(8);
     forms.push(secret.chars().take(half).collect());
     forms.push(secret.chars().rev().take(half).collect::<Vec<_>>().into_iter().rev().collect());
@@ -281,7 +281,7 @@ fn tried(cases: u32, seed: u64) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// `WINDLASS_TEST_CASES` and `WINDLASS_TEST_SEED` select more and other cases.
+/// Tests random secrets. `WINDLASS_TEST_CASES` sets their number, and `WINDLASS_TEST_SEED` the seed.
 #[test]
 fn no_secret_is_visible_in_any_form_way_or_failure() {
     let cases = given("WINDLASS_TEST_CASES").and_then(|cases| cases.try_into().ok());
@@ -298,7 +298,8 @@ fn no_way_in_and_no_failure_shows_a_secret() {
     }
 }
 
-/// Any user of the engine can inspect a container.
+/// No container contains a secret in its configuration, because any user of the container engine can inspect
+/// it.
 #[test]
 fn no_container_shows_a_secret() {
     if !engine("no_container_shows_a_secret") {

@@ -1,4 +1,4 @@
-//! Plans that are limited to some parts: `--target`, `--except`, and their resumption.
+//! Plans that are limited to some parts by `--target` or `--except`, and their resumption.
 
 use insta::assert_snapshot;
 
@@ -13,7 +13,7 @@ fn up() -> TestEnv {
     env
 }
 
-/// Returns the nodes that transitions were called on, sorted.
+/// Returns the nodes for which transitions were called, sorted.
 fn touched(env: &TestEnv) -> Vec<String> {
     let node = |line: &String| {
         let (transition, rest) = line.split_once(' ')?;
@@ -47,17 +47,17 @@ fn excepted_parts_stay_as_they_are_and_are_listed() {
     assert!(undone.contains("B__2") && !undone.contains("B__1"), "{undone}");
     env.ok(&[&UP[..], &OTHER, &["--except", "A", "--except", "B__2"]].concat());
     assert_eq!(touched(&env), ["B__1", "B__3"]);
-    // A target without one of its nodes.
+    // The plan is limited to a target, except one of its nodes.
     env.clear_trace();
     env.ok(&[&UP[..], &["-p", "data=third", "--yes", "--target", "B", "--except", "B__1"]].concat());
     assert_eq!(touched(&env), ["B__2", "B__3"]);
-    // The rest follows without the options.
+    // Without the options, `up` changes the remaining parts.
     env.clear_trace();
     env.ok(&[&UP[..], &["-p", "data=third", "--yes"]].concat());
     assert_eq!(touched(&env), ["A", "B__1"]);
 }
 
-/// A node that the descriptor no longer has can be left out again, be removed alone, and is not healed.
+/// A node that the descriptor no longer contains can be excluded again, or removed alone. It is not healed.
 #[test]
 fn a_node_that_has_left_can_be_named() {
     let env = up();
@@ -102,7 +102,7 @@ fn down_leaves_what_it_excepts() {
     let status = env.run(&["status", "h_bta"]).stdout;
     assert!(status.starts_with("h_bta Absent (partly removed)") && status.contains("─ A Active"), "{status}");
     env.clear_trace();
-    // `up` creates the rest again.
+    // `up` creates the removed parts again.
     env.ok(&UP);
     assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
     env.clear_trace();
@@ -114,7 +114,7 @@ fn down_leaves_what_it_excepts() {
     assert!(env.ok(&["down", "h_bta"]).stderr.contains("removed already"));
 }
 
-/// A part that depends on a removed one would not work.
+/// `down` refuses to remove a part if a remaining part depends on it.
 #[test]
 fn down_removes_no_part_that_another_depends_on() {
     let env = TestEnv::with("h_bta");
@@ -130,7 +130,7 @@ fn down_removes_no_part_that_another_depends_on() {
     env.ok(&["down", "h_bta", "--target", "A", "--target", "B"]);
 }
 
-/// A retry of an interrupted `down` removes no more than it.
+/// A retry of an interrupted process keeps the limits of its command.
 #[test]
 fn a_retry_keeps_the_limits_of_down_and_up() {
     let env = up();
@@ -156,7 +156,7 @@ fn a_retry_keeps_the_limits_of_down_and_up() {
     assert!(!touched(&env).iter().any(|node| ["A", "B__2"].contains(&node.as_str())), "{:?}", touched(&env));
 }
 
-/// A protected part can be left while the others go.
+/// `down --except` can leave a protected part and remove all other parts.
 #[test]
 fn the_others_of_a_protected_part_go() {
     let env = TestEnv::with("h_bta");
@@ -177,7 +177,7 @@ fn a_part_is_not_both_the_target_and_left_out() {
     assert_snapshot!(said[0], @"error[WL0800]: `--target B` and `--except B` contradict each other; remove one of them");
 }
 
-/// Nothing removes the rest of an assembly after a limited `down` has ended.
+/// After a limited `down`, the status reports that the assembly is partly removed.
 #[test]
 fn the_status_after_a_limited_down_is_that_of_its_end() {
     let env = TestEnv::up();

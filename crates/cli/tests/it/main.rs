@@ -1,4 +1,4 @@
-//! The command as users run it: each test has its own folder, and runs the real program in it.
+//! Tests of the program `windlass`: each test runs the real program in its own folder.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 

@@ -84,7 +84,7 @@ fn a_manifest_is_no_assembly() {
     ");
 }
 
-/// A folder with a manifest and its scripts, two of them with a mistake.
+/// Returns a project with a manifest and its scripts, of which two have a mistake.
 fn with_scripts() -> TestEnv {
     let env = TestEnv::bare();
     env.write(
@@ -145,7 +145,8 @@ fn scripts_are_files_of_a_folder() {
     ");
 }
 
-/// An image in a file is neither run nor imported, and an image of the store is looked up by its name.
+/// `check --image` reads an image from a file, without running or importing it, or an image of the store by
+/// its name.
 #[test]
 fn scripts_are_files_of_an_image() {
     let env = with_scripts();

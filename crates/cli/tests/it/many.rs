@@ -7,9 +7,9 @@ use insta::assert_snapshot;
 use crate::env::TestEnv;
 use crate::small::RESOURCE;
 
-/// Returns a project with the assembly `small` as a cluster of thirty nodes, each of which publishes its
-/// name. The nodes listed in `fail` can't be installed; the fifth prints more, and the seventh is nearly
-/// full.
+/// Returns a project with the assembly `small` as a cluster of thirty nodes. Each node publishes its name.
+/// The nodes in `fail` can't be installed. The fifth node prints more text, and the seventh reports that it
+/// is nearly full.
 fn thirty() -> TestEnv {
     let install = r#"field() { printf '%s\n' "$input" | sed -n "s/^ *properties.$1: \"\(.*\)\"$/\1/p"; }
 me=$(field me)
@@ -231,7 +231,8 @@ fn a_long_plan_is_abridged() {
     );
     let out = env.ok(&["up", "farm"]).stdout;
     let (plan, _) = out.split_once("\n\n").unwrap();
-    // Twenty changes, their total, twenty steps, and twice the number of omitted lines.
+    // The output has twenty changes, their total and twenty steps. After both lists is the number of omitted
+    // lines.
     assert!(plan.starts_with("  + node1 added (resource::node::1.0)\n"), "{out}");
     assert!(plan.contains("  … and 90 more\n110 to add\nfarm: 110 steps"), "{out}");
     assert_eq!(plan.lines().count(), 20 + 1 + 1 + 1 + 20 + 1, "{out}");

@@ -21,7 +21,7 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[a-z2-9]{8}-(p\d+-s\d+-)", "STORE-$1"),
         // A message that appears only on a slow machine.
         (r"(?m)^checking the health of parts, and looking for jobs of earlier processes\n", ""),
-        // This machine.
+        // The process and the host that run the test.
         (r"process \d+ on [^ )]+", "process PID on HOST"),
     ]
     .into_iter()

@@ -6,7 +6,8 @@ use crate::env::TestEnv;
 
 const INSTALL: &str = r#"touch "$WINDLASS_VOLUME_STATE/part-$id"; answer"#;
 
-/// Tells which parts have lost their file, or fails.
+/// The Integrity script, which reports the parts that have lost their file. If the file `fail` exists, it
+/// fails.
 const INTEGRITY: &str = r#"[ ! -e "$WINDLASS_VOLUME_STATE/fail" ] || { echo "no answer" >&2; exit 1; }
 echo instances:
 for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/\1/p'); do
@@ -58,7 +59,7 @@ fn a_total_outage_of_six_parts_ends_active_by_one_up() {
     assert_eq!(env.ok(&["plan", "small"]).out(), "small: nothing to do\n");
 }
 
-/// The saved plan contains the observation, and is refused after another one.
+/// A saved plan contains the results of the health checks, and is refused if they have changed.
 #[test]
 fn a_saved_plan_is_refused_after_another_observation() {
     let env = six();
@@ -78,7 +79,7 @@ fn a_saved_plan_is_refused_after_another_observation() {
     assert_eq!(env.trace().iter().filter(|line| *line == "Install").count(), 1);
 }
 
-/// A check that fails tells nothing. One line warns of all parts.
+/// A health check that fails heals no part. One line warns of all parts without an answer.
 #[test]
 fn a_check_that_fails_heals_nothing() {
     let env = six();
@@ -112,7 +113,7 @@ fn a_heal_of_all_or_of_a_cluster_repairs_what_is_gone() {
     assert!(env.ok(&["ps", "small"]).stdout.contains("heal --all"));
 }
 
-/// A part that a step finds gone is created by the next command, also if it was not Active.
+/// A part may turn out to be gone during a step. The next command creates it, even if it was not Active.
 #[test]
 fn an_inactive_part_that_is_gone_is_created_again() {
     let env = six();
@@ -127,7 +128,8 @@ fn an_inactive_part_that_is_gone_is_created_again() {
     assert_eq!(installed, 2, "{:?}", env.trace());
 }
 
-/// A part that could not be started lost its relationships, and the part at their other end is well.
+/// A heal of a cluster also restores relationships of a node that could not be started, with healthy parts at
+/// their other end.
 #[test]
 fn a_heal_of_a_cluster_restores_relationships_with_others() {
     let env = TestEnv::with("h_bta");

@@ -1,4 +1,4 @@
-//! The outputs of a part change while it stays: the parts that read them receive the new values.
+//! Changed outputs of a part that is not re-created: the parts that read them receive the new values.
 
 use insta::assert_snapshot;
 
@@ -110,7 +110,7 @@ fn one_up_updates_all_readers_of_a_value() {
     assert_eq!(outputs(&env), ["huge", "the huge", "the huge"]);
 }
 
-/// Other intents do not change other parts, and report the remaining work.
+/// `heal` does not change parts that read a changed output, but reports them.
 #[test]
 fn a_healed_part_with_changed_outputs_is_reported() {
     let env = row("volatile: true, ", "", ALL);
@@ -139,7 +139,7 @@ fn a_healed_part_with_changed_outputs_is_reported() {
        s1 b Reconfigure
     longest chain: s1
     ");
-    // Values that are back to the applied ones are not reported.
+    // If the outputs change back to the applied values, nothing is reported.
     env.write(".windlass/volumes/state/start", "small");
     assert!(!env.ok(&["heal", "row", "a"]).stdout.contains("has changed"));
     assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
@@ -166,7 +166,7 @@ fn a_part_that_cannot_be_reconfigured_is_replaced() {
     assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
 }
 
-/// A changed secret is noticed, and neither the old nor the new one is stored in clear.
+/// A changed secret is detected and passed on, and neither the old nor the new secret is stored unencrypted.
 #[test]
 fn a_secret_that_is_another_is_given_on_unseen() {
     let env = row("volatile: true, ", "type: password", ALL);
@@ -182,8 +182,8 @@ fn a_secret_that_is_another_is_given_on_unseen() {
     assert!(!bytes.windows(6).any(|window| window == b"hunter"), "nothing lies open in the store");
 }
 
-/// A part that failed to apply a value keeps the old one on record, and gets the new one from the next
-/// command.
+/// If a part fails to apply a new value, the record keeps the old value, and the next command applies the new
+/// value.
 #[test]
 fn a_failed_reader_is_resumed() {
     let env = row("volatile: true, ", "", ALL);

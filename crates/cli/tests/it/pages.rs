@@ -47,8 +47,8 @@ fn tests() -> String {
     texts
 }
 
-/// Each table is followed by a line that names tests, and each list item names some. Items that the page
-/// marks as not promised are exempt.
+/// In the page about security, a line after each table names tests, and each list item names tests. Items
+/// that the page marks as not promised are exempt.
 #[test]
 fn each_claim_about_security_names_its_tests() {
     let page = include_str!("../../../../docs/security.md");
@@ -108,7 +108,8 @@ fn the_example_of_the_page_of_scripts_works() {
     assert!(!std::path::Path::new(file.trim()).exists());
 }
 
-/// Each file of the page is read without a warning, and the page has each key of the schema.
+/// Each example file of the page about `windlass.yaml` is read without a warning, and the page mentions each
+/// key of the schema.
 #[test]
 fn the_examples_of_the_page_of_windlass_yaml_work() {
     let env = TestEnv::bare();

@@ -94,7 +94,7 @@ fn other_values_are_warned_of_at_their_places() {
     ");
 }
 
-/// The values of a parameter file may be secrets.
+/// Messages do not show the values of a parameter file, because they may be secrets.
 #[test]
 fn values_are_not_shown() {
     let env = env();
@@ -132,7 +132,7 @@ fn only_the_schema_of_parameters_has_a_file() {
     assert_snapshot!(env.refuses(&["schema", "project", "shop.yaml"]), @"error[WL0800]: `shop.yaml` has no use here: only `windlass schema parameters` takes a file");
 }
 
-/// A type that contains itself, and types whose names need escapes in a JSON pointer.
+/// A schema exists for a type that contains itself, and for types whose names need escapes in a JSON pointer.
 #[test]
 fn unusual_types_have_a_schema() {
     let env = TestEnv::bare();
@@ -182,7 +182,7 @@ fn files_beside_the_descriptor_are_read() {
     assert_eq!(shown, ["`params.yaml`", "`a.auto.params.yaml`", "`b.auto.params.yaml`"]);
     let (text, shown) = out(&["shop.yaml", "--params", "other.yaml", "-p", "ratio=0.9"]);
     assert!(text.contains("other 3 0.9") && shown.len() == 3, "{text}");
-    // A file that is named takes precedence as the others that are.
+    // A file that is named by `--params` takes precedence over files that are read automatically.
     let (text, shown) = out(&["shop.yaml", "--params", "params.yaml"]);
     assert!(text.contains("main 2 0.2"), "{text}");
     assert_eq!(shown, ["`a.auto.params.yaml`", "`b.auto.params.yaml`"]);

@@ -72,7 +72,7 @@ const UNINSTALL: &str = r#"rm "$WINDLASS_VOLUME_STATE/$(cat "$WINDLASS_ID_FILE")
 
 const LIFE: [(&str, &str); 3] = [("Install", INSTALL), ("Integrity", INTEGRITY), ("Uninstall", UNINSTALL)];
 
-/// A whole life on each runtime: files come in and go out, a health check tells, and nothing is left.
+/// Plain scripts work on each runtime, from `up` to `down`: they read and write files, and nothing is left.
 #[rstest]
 #[case::process("runtime: process")]
 #[case::sandbox("runtime: sandbox, image: 'IMAGE'")]
@@ -106,7 +106,7 @@ fn plain_scripts_on_each_runtime(#[case] runtime: &str) {
     assert!(!env.path(".windlass/jobs").exists(), "no file of a job is left");
 }
 
-/// Start is not there yet until the health check agrees.
+/// After Start, the part converges until its health check succeeds.
 #[test]
 fn a_plain_script_converges() {
     let start = r#"echo "waiting for the disk" >&2; exit 75"#;
@@ -159,8 +159,8 @@ fn check_knows_the_style() {
     assert!(env.refuses(&["check", "web"]).contains("did you mean `style`?"));
 }
 
-/// Creates the package `vm`. Its scripts keep their files in a folder of the test instead of `/tmp`, which other tests
-/// use.
+/// Creates the package `vm`. Its scripts keep their files in a folder of the test instead of `/tmp`, because
+/// tests run concurrently.
 fn new_package(env: &TestEnv, options: &[&str]) -> Run {
     let made = env.ok(&[&["script", "new", "vm"], options].concat());
     std::fs::create_dir_all(state(env)).unwrap();
@@ -240,7 +240,7 @@ fn one_script_by_hand() {
     "#);
     assert_eq!(run.stderr, "hi, ***\n");
     assert!(!env.path(".windlass").exists(), "nothing is recorded");
-    // The style of a script without a package is the full one, which has no such files.
+    // A script without a package has the full style by default, which does not provide these files.
     let run = env.run(&["script", "run", "launch", "try.sh", "-i", "input.yaml"]);
     assert_eq!(run.code(), Some(1), "{run}");
     assert_snapshot!(run.stdout, @r#"
@@ -288,7 +288,8 @@ fn wrong_arguments_for_scripts() {
     }
 }
 
-/// The input may be the document that the script reads. A mistake in it has its place.
+/// The input of `script run` may be the document that the script reads. A mistake in it is reported with its
+/// place.
 #[test]
 fn a_script_is_run_with_the_document_that_it_reads() {
     let env = TestEnv::bare();

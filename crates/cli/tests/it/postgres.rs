@@ -47,8 +47,8 @@ fn two_machines_share_the_work() {
     let (here, there) = (machine(), machine());
     assert_snapshot!(here.ok(&["status"]).out(), @"there are no assemblies; `windlass up FILE` creates one");
 
-    // One lease per assembly: the second command is told about the holder. Commands on two names are
-    // independent.
+    // Each assembly has one lease: a second command for it fails, and names the holder. Commands for
+    // different assemblies are independent.
     let first = here.env.start(here.command(&["up", "small"]));
     until("the script has begun", || here.env.trace() == ["Install"]);
     assert_snapshot!(there.run(&["up", "small"]), @"
@@ -60,7 +60,7 @@ fn two_machines_share_the_work() {
     there.env.write(".windlass/volumes/state/go", "");
     there.ok(&["up", "small", "--name", "other"]);
 
-    // The first command dies. It has begun a `once` step, and the second machine can't tell whether it was
+    // The first command is killed during a `once` step. The second machine can't tell whether the step was
     // done.
     first.kill();
     assert_snapshot!(there.run(&["up", "small"]), @"
@@ -83,7 +83,7 @@ fn two_machines_share_the_work() {
     ");
     assert!(here.ok(&["status", "small"]).stdout.starts_with("small Active"));
 
-    // Its script still runs there, and the next command there waits for it.
+    // The script still runs on the first machine, and the next command on that machine waits for it.
     here.env.write(".windlass/volumes/state/go", "");
     here.ok(&["down", "other"]);
     here.ok(&["down", "small"]);
@@ -91,8 +91,8 @@ fn two_machines_share_the_work() {
     assert!(!here.env.path(".windlass/state.db").exists());
 }
 
-/// A request of one machine is executed on the other, with the packages and parameters of the first. A secret
-/// is sealed in the meantime.
+/// A request of one machine is executed on the other machine, with the packages and parameters of the first.
+/// In the store, a secret parameter is sealed.
 #[test]
 fn one_machine_does_what_another_asks() {
     let Some(server) = Server::own() else {
@@ -114,7 +114,7 @@ fn one_machine_does_what_another_asks() {
     keeper.end();
 }
 
-/// A machine without the key reads what another has made.
+/// A machine without the key can read the state that another machine has stored.
 #[test]
 fn a_machine_without_the_key_reads_the_state() {
     let Some(server) = Server::own() else {
@@ -139,8 +139,8 @@ fn a_machine_without_the_key_reads_the_state() {
     here.ok(&["down", "small"]);
 }
 
-/// A server fails while a script runs, and recovers. Both commands report it, nothing is lost, and nothing is
-/// done twice.
+/// The database server fails while a script runs, and recovers. Both commands report this, nothing is lost,
+/// and no script runs twice.
 #[test]
 fn a_server_that_is_back_is_reported() {
     let Some(server) = Server::own() else {

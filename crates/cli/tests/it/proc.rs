@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: i32,
-    /// Its arguments, separated by blanks.
+    /// The arguments of the process, separated by blanks.
     pub(crate) command: String,
 }
 
@@ -22,20 +22,20 @@ impl Process {
         }
     }
 
-    /// Tells whether its arguments or environment contain a text.
+    /// Tells whether the arguments or the environment of the process contain a text.
     pub(crate) fn shows(&self, text: &str) -> bool {
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
         self.command.contains(text) || String::from_utf8_lossy(&environment).contains(text)
     }
 
-    /// Tells whether it supervises jobs.
+    /// Tells whether the process supervises jobs.
     pub(crate) fn is_supervisor(&self) -> bool {
         self.command.split(' ').nth(1) == Some("windlass-supervise")
     }
 }
 
-/// Returns the prefix for a shell command that runs with the rights of an ordinary process of the same user,
-/// because root may read everything.
+/// Returns the prefix for a shell command that must not have the rights of root. The test may run as root,
+/// which may read everything.
 pub(crate) fn plainly() -> &'static str {
     if rustix::process::geteuid().is_root() {
         "setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all"
@@ -44,8 +44,8 @@ pub(crate) fn plainly() -> &'static str {
     }
 }
 
-/// Lists the processes that name a folder in their arguments or environment, or run in it. Includes the
-/// supervisors of its jobs, which show none of that.
+/// Lists the processes that name a folder in their arguments or environment, or run in it. Also lists the
+/// supervisors of the folder's jobs, whose arguments and environment do not name the folder.
 pub(crate) fn below(folder: &Path) -> Vec<Process> {
     let supervisors = supervisors(folder);
     let numbers =

@@ -1,4 +1,4 @@
-//! The progress display: on a terminal, and nowhere else.
+//! The progress display, which appears only on a terminal.
 
 use std::process::Command;
 
@@ -116,7 +116,7 @@ fn without_a_terminal_there_is_nothing() {
     let run = env.ok(&["up", "h_bta"]);
     assert!(!run.stdout.contains('\u{1b}') && !run.stdout.contains("/7 steps"), "{run}");
     assert_eq!(run.stderr, "");
-    // Output to a file, although standard error is a terminal.
+    // Standard output is a file, although standard error is a terminal.
     on_a_terminal(&env, "down h_bta > out.txt");
     let out = env.read("out.txt");
     assert!(!out.contains('\u{1b}') && out.ends_with(')') | out.ends_with(")\n"), "{out}");

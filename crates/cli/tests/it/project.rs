@@ -140,7 +140,7 @@ fn a_place_that_is_not_there() {
     assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` has the runtime `docker` and no `image`, which scripts need; set `image` of the location");
 }
 
-/// References are resolved at the requested location.
+/// A reference is resolved at the location that it requests.
 #[test]
 fn references_elsewhere() {
     let env = TestEnv::with("h_bta");
@@ -173,7 +173,7 @@ fn references_elsewhere() {
     ");
 }
 
-/// No more jobs than `max-jobs` run at once at a location. Without a limit, those of a cluster overlap.
+/// At most `max-jobs` jobs run at once at a location. Without a limit, the jobs of a cluster's nodes overlap.
 #[test]
 fn a_location_limits_its_concurrent_jobs() {
     let body = "mkdir \"$WINDLASS_VOLUME_STATE/job\" || echo overlap >>\"$trace\"\nsleep 0.1\nrmdir \"$WINDLASS_VOLUME_STATE/job\"\n[ \"$name\" != Install.sh ] || answer";
@@ -197,7 +197,8 @@ fn a_location_limits_its_concurrent_jobs() {
     ");
 }
 
-/// A new assembly passes the check, comes up, is observed and goes down, in each language.
+/// A new assembly of `init` works in each language and style: `check`, `up`, health checks and `down`
+/// succeed.
 #[rstest::rstest]
 fn a_new_assembly_works(#[values("sh", "python")] language: &str, #[values("plain", "full")] style: &str) {
     let env = TestEnv::bare();
@@ -243,7 +244,8 @@ fn init_changes_no_file_that_exists() {
     assert!(env.read("inside/assembly.yaml").starts_with("name: assembly::other::1.0\n"));
 }
 
-/// The jobs of a location get its variables, and those of windlass that it passes on.
+/// The jobs of a location get the variables that the location sets, and the variables of windlass that it
+/// inherits.
 #[test]
 fn a_location_has_variables_of_its_own() {
     let install = "echo \"$REGION ${PASSED-none} ${OTHER-none} ${UNSET-none}\" >>\"$trace\"\nanswer";
@@ -287,7 +289,7 @@ fn a_location_has_variables_of_its_own() {
     ");
 }
 
-/// The folder is named as its user likes, and the assembly is not.
+/// If the name of the folder is no valid assembly name, `init` names the option for another name.
 #[test]
 fn init_in_a_folder_with_another_name_tells_the_option() {
     let env = TestEnv::bare();

@@ -44,13 +44,14 @@ fn a_protected_cluster_loses_no_node(#[case] command: &[&str], #[case] lost: &st
     assert_eq!(env.changes(), [""; 0]);
     let status = env.ok(&["status", "h_bta"]);
     assert!(status.stdout.contains("─ B Active protected\n"), "{status}");
-    // Other parts, and changes that lose nothing, are not affected.
+    // Changes of other parts, and changes that remove nothing, are allowed.
     env.ok(&["heal", "h_bta", "B__1"]);
     env.ok(&["scale", "out", "h_bta", "B"]);
     env.ok(&["set-state", "h_bta", "Inactive"]);
 }
 
-/// The record decides: a descriptor without the flag does not remove the part in the same step.
+/// Only an `up` lifts a protection. The recorded flag counts: an `up` that lifts the protection can't remove
+/// the part at the same time.
 #[test]
 fn only_an_up_lifts_a_protection() {
     let env = protected("B");
@@ -59,7 +60,8 @@ fn only_an_up_lifts_a_protection() {
     env.refuses(&["down", "h_bta"]);
     env.ok(&UP);
     assert_eq!(env.changes(), [""; 0], "nothing is called to lift it");
-    // A rollback to the protected version protects again, and one to an unprotected version does not lift.
+    // A rollback to a protected version protects again. A rollback to an unprotected version keeps the
+    // protection.
     env.ok(&["rollback", "h_bta"]);
     env.refuses(&["down", "h_bta"]);
     env.ok(&["rollback", "h_bta", "--to", "p2"]);
@@ -80,7 +82,8 @@ fn an_option_protects_the_whole_assembly() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// The `up` that lifts a protection leaves out the change that needs it.
+/// A protection is lifted although a protected part has changed. The `up` that lifts it omits the part's
+/// change.
 #[test]
 fn a_protection_is_lifted_although_a_part_has_changed() {
     let env = TestEnv::with("h_bta");
@@ -108,7 +111,7 @@ fn an_assembly_protects_itself() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// Leftovers of a part that was never complete are no loss.
+/// A failed installation of a protected part is repaired, because the part was never complete.
 #[test]
 fn a_failed_installation_is_repaired_although_it_is_protected() {
     let env = TestEnv::with("h_bta");
@@ -140,7 +143,7 @@ fn a_policy_is_refused_too() {
     assert_eq!(env.ok(&["status", "h_bta", "--all"]).stdout.matches("Active").count(), 5);
 }
 
-/// No call changes a protection, and the output tells it.
+/// A changed protection is reported, although it causes no call.
 #[test]
 fn a_changed_protection_is_told() {
     let env = protected("B");

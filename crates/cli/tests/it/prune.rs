@@ -1,4 +1,4 @@
-//! Old processes and versions are removed from the state, and needed ones stay.
+//! Old processes and versions are removed from the state, and needed processes and versions stay.
 
 use rustix::process::Signal;
 
@@ -6,7 +6,7 @@ use crate::env::{TestEnv, until};
 
 const NOTHING: &str = "nothing to prune: windlass keeps the newest # and all that are younger than @\n";
 
-/// Returns an assembly of one part that was changed several times, with a process and a version each time.
+/// Returns an assembly of one part that was changed several times. Each change made a process and a version.
 fn changed(times: u32, retention: &str) -> TestEnv {
     let env = TestEnv::bare();
     env.write("windlass.yaml", format!("version: 1\n{retention}"));
@@ -49,7 +49,7 @@ fn size(env: &TestEnv) -> String {
     last["parameters"]["size"].as_str().unwrap().to_owned()
 }
 
-/// Old processes beyond the newest are removed; rollback to the remaining versions works.
+/// All but the newest processes are removed, and a rollback to the remaining versions works.
 #[test]
 fn old_records_are_pruned_and_kept_versions_can_be_rolled_back_to() {
     let env = changed(5, "");
@@ -71,7 +71,7 @@ fn old_records_are_pruned_and_kept_versions_can_be_rolled_back_to() {
     assert_ne!(refused.code(), Some(0), "{refused}");
     env.ok(&["rollback", "shop", "--yes"]);
     assert_eq!(size(&env), "v4");
-    // The version of the newest process and the current state stay, whatever the retention.
+    // The version of the newest process and the current state stay, even if the retention is zero.
     env.ok(&["prune", "--keep", "0", "--older", "0s"]);
     assert_eq!(processes(&env).len(), 1);
     env.ok(&["up", "shop", "-p", "size=v9", "--yes"]);
@@ -83,7 +83,7 @@ fn old_records_are_pruned_and_kept_versions_can_be_rolled_back_to() {
     assert_eq!(gone.code(), Some(2), "{gone}");
 }
 
-/// An unknown name, and invalid limits.
+/// An unknown name and invalid limits are refused.
 #[test]
 fn mistakes_are_told() {
     let env = changed(1, "");

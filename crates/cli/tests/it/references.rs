@@ -1,11 +1,12 @@
-//! References to other assemblies: found in the store, read, stable, and protected.
+//! References to other assemblies: they are resolved in the store, stay bound, and protect the referenced
+//! assembly.
 
 use insta::assert_snapshot;
 
 use crate::env::TestEnv;
 
 /// Returns a project with the assemblies `storage` and `app`. `storage` publishes an address and has a
-/// secret; `app` references a `storage` and publishes the values that it reads.
+/// secret. `app` references an assembly `storage`, and publishes the values that it reads.
 fn shop() -> TestEnv {
     let env = TestEnv::new();
     write_storage(&env, "1.2");
@@ -105,7 +106,7 @@ fn another_assembly_is_found_read_and_kept() {
     assert_eq!(env.json(&["status", "s1"])["assemblies"][0]["referenced_by"][0], "app");
     assert!(env.ok(&["graph", "app"]).stdout.contains("storage → s1"));
 
-    // An existing binding stays even if another candidate fits as well. A new reference with several
+    // An existing reference stays bound even if another assembly fits as well. A new reference with several
     // candidates is ambiguous.
     env.ok(&["up", "storage", "--name", "s2"]);
     let again = env.run(&["up", "app", "--dry-run", "--detailed-exitcode"]);
@@ -133,7 +134,7 @@ fn another_assembly_is_found_read_and_kept() {
     1 error; nothing was changed
     ");
 
-    // Its secret stays secret for the referencing assembly.
+    // A secret of the referenced assembly stays secret for the referencing assembly.
     let secret = env.run(&["plan", "app", "--name", "third", "-p", "region=us", "--format", "json"]);
     assert!(!secret.stdout.contains("hunter22"), "{secret}");
     let files: Vec<u8> = ["state.db", "state.db-wal"]
@@ -155,7 +156,7 @@ fn referenced_assemblies_stay() {
     assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1", "-p", "size=large"]), @"error[WL0504]: `s1` is referenced by `app` and `other`, and `disk` would be re-created; take `app` and `other` down first, or use `--force`");
     write_storage(&env, "1.3");
     assert_snapshot!(env.refuses(&["up", "storage", "--name", "s1"]), @"error[WL0504]: `s1` is referenced by `app` and `other`, and it would become a `assembly::storage::1.3`; take `app` and `other` down first, or use `--force`");
-    // Intents that take nothing away are allowed.
+    // Intents that remove nothing are allowed for a referenced assembly.
     env.ok(&["set-state", "s1", "Active"]);
     env.ok(&["down", "other"]);
     env.ok(&["up", "storage", "--name", "s1", "--force"]);
@@ -165,8 +166,8 @@ fn referenced_assemblies_stay() {
     env.ok(&["down", "s1"]);
 }
 
-/// The referring assembly finds the referenced one under its new name. Published values stay, because the instance
-/// stays.
+/// The referring assembly finds the referenced one under its new name. Published values stay, because the
+/// instance stays.
 #[test]
 fn a_renamed_reference_stays_bound() {
     let env = shop();
@@ -186,10 +187,11 @@ fn a_renamed_reference_stays_bound() {
     ");
     let again = env.run(&["up", "app", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(again.code(), Some(0), "{again}");
-    // Its secret can be opened, and it is still protected.
+    // The secret of the renamed assembly can be decrypted, and the assembly is still protected by the
+    // reference.
     env.ok(&["up", "app", "--replace", "web", "--yes"]);
     assert!(env.refuses(&["down", "store"]).contains("`store` is referenced by `app`"));
-    // The next version has the new name in its values, which is a change.
+    // The new name is a changed value in the next version.
     let plan = env.ok(&["up", "storage", "--name", "store", "--dry-run", "--force"]);
     assert!(plan.stdout.contains("given: s1__disk.example.org → store__disk.example.org"), "{plan}");
     env.ok(&["rename", "app", "web"]);
@@ -448,8 +450,8 @@ ANSWER
 }
 
 /// Returns a project with the assemblies `pool` and `user`. The part of `pool` has the operations Grant and
-/// Revoke, promoted through a nested assembly; the relationship of `user` calls them. The scripts write to
-/// the trace; `grant` is the body of Grant.
+/// Revoke, promoted through a nested assembly. The relationship of `user` calls these operations. The scripts
+/// write to the trace; `grant` is the body of the script Grant.
 fn pool(grant: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -595,8 +597,8 @@ fn operations_run_on_parts_of_the_other_assembly() {
     ");
 }
 
-/// The other assembly stays held while operations may run on its parts, and its state is recovered after a
-/// crash.
+/// While operations may run on parts of a referenced assembly, its lease stays held. After a crash its state
+/// is recovered.
 #[test]
 fn a_crash_in_an_operation_is_recovered() {
     let env = pool(r#"until [ -e "${trace%/*}/project/go" ]; do sleep 0.01; done"#);
@@ -629,7 +631,7 @@ fn a_crash_in_an_operation_is_recovered() {
     env.ok(&["down", "pool"]);
 }
 
-/// Parts that double the values of each other are stopped at a limit, with one clear error.
+/// Two parts that double each other's values cause one clear error when a limit is reached.
 #[test]
 fn values_that_double_each_other_are_bounded() {
     let env = TestEnv::new();

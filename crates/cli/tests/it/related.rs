@@ -1,5 +1,5 @@
-//! The inputs of a relationship change while both of its ends stay. The relationship is ended with the old
-//! inputs, and created with the new ones.
+//! Changed inputs of a relationship whose two ends stay. The relationship is ceased with the old inputs, and
+//! created with the new inputs.
 
 use insta::assert_snapshot;
 
@@ -7,9 +7,9 @@ use crate::env::TestEnv;
 
 const SCRIPTS: &str = "shop/Contains/part/Lifecycle/script/scripts";
 
-/// Returns an assembly with a database and an application. The database publishes its address with its port
-/// when it is installed or reconfigured, and when it is started if the file `start` exists. The application
-/// receives the address by the relationship `serves`; the relationship `knows` reads nothing that changes.
+/// Returns an assembly with a database and an application. Install and Reconfigure of the database publish
+/// its address with its port; Start also does so if the file `start` exists. The application receives the
+/// address by the relationship `serves`. The relationship `knows` reads no changing value.
 fn shop(kind: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -121,7 +121,7 @@ fn one_up_renews_a_relationship_with_published_values() {
     ");
     assert_eq!(env.trace(), ["Leave at host:1", "Join at host:2"]);
     is_settled(&env, &["-p", "port=2"]);
-    // The next change ends it with the inputs of this one.
+    // The next change ceases the relationship with the inputs of this change.
     env.ok(&["up", "shop", "-p", "port=3"]);
     assert_eq!(env.trace(), ["Leave at host:2", "Join at host:3"]);
     env.clear_trace();
@@ -131,7 +131,8 @@ fn one_up_renews_a_relationship_with_published_values() {
     assert_eq!(ended, ["Leave at host:3", "Leave shop__db"]);
 }
 
-/// Other intents leave the relationship alone and report it; a plan explains it.
+/// Intents other than `up` do not change the relationship, but report its outdated inputs. A plan explains
+/// the change.
 #[test]
 fn outdated_inputs_are_reported_by_any_intent() {
     let env = shop("");
@@ -203,7 +204,7 @@ fn outdated_inputs_are_reported_by_any_intent() {
       }
     ]
     "#);
-    // Values that are back to the applied ones are not reported.
+    // If the inputs change back to the applied values, nothing is reported.
     env.write(".windlass/volumes/state/start", "1");
     assert!(!env.ok(&["heal", "shop", "db"]).stdout.contains("has changed"));
     assert!(env.ok(&["plan", "shop"]).stdout.contains("nothing to do"));
@@ -215,7 +216,8 @@ fn outdated_inputs_are_reported_by_any_intent() {
     is_settled(&env, &[]);
 }
 
-/// A failed end is retried with the same values; a failed creation is undone first.
+/// If ceasing the relationship failed, it is retried with the same inputs. If creating it failed, the
+/// creation is undone first.
 #[test]
 fn an_up_after_a_failed_one_goes_on() {
     let env = shop("");
@@ -239,7 +241,8 @@ fn an_up_after_a_failed_one_goes_on() {
     is_settled(&env, &["-p", "port=2"]);
 }
 
-/// The relationship is ended with the secret that it was created with, which is stored sealed.
+/// The relationship is ceased with the same secret with which it was created. The store keeps the secret
+/// sealed.
 #[test]
 fn a_secret_that_it_was_made_with_is_kept_unseen() {
     let env = shop(", type: password");
@@ -255,7 +258,7 @@ fn a_secret_that_it_was_made_with_is_kept_unseen() {
     is_settled(&env, &["-p", "secret=@two"]);
 }
 
-/// A rollback is a change like any other.
+/// A rollback also ceases the relationship with its current inputs, and creates it with the earlier inputs.
 #[test]
 fn going_back_makes_it_as_it_was() {
     let env = shop("");

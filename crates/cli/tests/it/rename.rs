@@ -1,4 +1,4 @@
-//! An assembly gets another name, and nothing is called.
+//! `windlass rename`: an assembly gets another name without a call.
 
 use insta::assert_snapshot;
 
@@ -23,17 +23,17 @@ fn a_renamed_assembly_goes_on_under_its_new_name() {
     );
     let log = env.ok(&["log", "shop"]).stdout;
     assert!(log.contains("p1 up completed") && log.contains("renamed h_bta to shop"), "{log}");
-    // The intents on the stored assembly find no difference.
+    // Intents that need no descriptor work under the new name.
     env.ok(&["retry", "shop"]);
     assert_eq!(env.trace(), [""; 0], "nothing is called");
     env.ok(&["scale", "out", "shop", "B"]);
     env.ok(&["rollback", "shop", "--yes"]);
-    // The descriptor uses `${instance.name}`, so that the next `up` has other values.
+    // The descriptor uses `${instance.name}`, so the next `up` has other values.
     let refused = env.refuses(&["up", "h_bta", "--name", "shop"]);
     assert!(refused.contains("`B__1` (replaced: `server_name` changes)"), "{refused}");
     env.ok(&["up", "h_bta", "--name", "shop", "--yes"]);
     env.ok(&["down", "shop"]);
-    // The old name is free.
+    // Another assembly can use the old name.
     env.ok(&["up", "h_bta"]);
 }
 
@@ -53,7 +53,8 @@ fn a_name_in_use_is_refused() {
     env.ok(&["rename", "h_bta", "other"]);
 }
 
-/// Secrets are sealed under names that begin with the name of their assembly.
+/// Secrets can be decrypted after a renaming, although each is sealed under a name that begins with the name
+/// of its assembly.
 #[test]
 fn secrets_are_opened_under_the_new_name() {
     let env = TestEnv::small("effect: repeatable", &[]);

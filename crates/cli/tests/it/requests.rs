@@ -1,4 +1,4 @@
-//! Requests to the daemon: executed in turn, queued, withdrawn, refused, and resumed after a crash.
+//! Requests to the daemon: their order, queue, withdrawal, refusal, and resumption after a crash.
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -23,7 +23,8 @@ fn gated() -> TestEnv {
     )
 }
 
-/// Returns that assembly while the daemon heals its box, which waits for the files.
+/// Returns the assembly of [`gated`], and a daemon that heals its box. The scripts of the box wait for the
+/// files.
 fn healing() -> (TestEnv, Running) {
     let env = gated();
     env.open("start");
@@ -40,7 +41,7 @@ impl TestEnv {
     }
 }
 
-/// The volume of a job that runs is still empty.
+/// Other commands do not remove the volume of a running job, even if the volume is still empty.
 #[test]
 fn other_commands_leave_the_volumes_of_a_running_job() {
     let env = gated();
@@ -120,7 +121,7 @@ fn a_queued_request_is_executed_by_the_next_daemon() {
     assert!(shown.contains("begun as p2") && shown.contains("succeeded box Start"), "{shown}");
 }
 
-/// A refused request is reported to the requester with its usual exit code, and is in the log.
+/// A command whose request is refused exits with its usual code. The log contains the refusal.
 #[test]
 fn a_refused_request_is_reported() {
     let (env, keeper) = healing();
@@ -219,7 +220,7 @@ fn a_slow_assembly_does_not_delay_another() {
     assert_eq!(keeper.code(), Some(0), "{keeper}");
 }
 
-/// A killed daemon is started again and resumes its process; waiting commands are told.
+/// A new daemon resumes the process of a killed daemon, and waiting commands report this.
 #[test]
 fn a_killed_daemon_resumes_its_process() {
     let env = gated();

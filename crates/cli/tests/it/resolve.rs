@@ -1,4 +1,4 @@
-//! `resolve`: a descriptor with what is known filled in.
+//! `windlass resolve`: the descriptor with all known values.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -14,7 +14,7 @@ fn the_printed_text_is_a_descriptor(#[case] assembly: &str, #[case] given: &[&st
     let args: Vec<&str> = ["resolve", assembly].iter().chain(given).copied().collect();
     let resolved = env.ok(&args).stdout;
     assert_eq!(env.ok(&args).stdout, resolved);
-    // The values in it are fixed: parameters beside it would be refused.
+    // The output contains the parameters' values, so a `params.yaml` beside it would be refused.
     let _none = std::fs::remove_file(env.path(&format!("{assembly}/params.yaml")));
     env.write(&format!("{assembly}/assembly.yaml"), without_comments(&resolved));
     assert_eq!(env.ok(&["check", assembly]).stderr, "0 errors, 0 warnings\n");

@@ -40,13 +40,14 @@ fn a_related_group_changes_node_by_node() {
     assert!(!all.stdout.contains("batches"), "{all}");
     let moves = moves(&env);
     assert!(moves[..3].iter().all(|call| call.starts_with("Stop")), "{moves:?}");
-    // The descriptor's number holds without the option.
+    // Without the option, the number of the descriptor applies.
     env.edit("h_bta/assembly.yaml", "    cluster:\n", "    update: {max-unavailable: 70%}\n    cluster:\n");
     let plan = env.ok(&[&["plan"], &replace[1..]].concat());
     assert!(plan.stdout.contains("  B changes in 2 batches of at most 2 nodes\n"), "{plan}");
 }
 
-/// The nodes that have changed go back too; those after the failed one never change.
+/// If the descriptor declares a rollback, a failed batch rolls back the nodes that have changed. The nodes
+/// after the failed node never change.
 #[test]
 fn a_failed_batch_rolls_back_where_that_is_declared() {
     let env = three_nodes();
@@ -151,7 +152,7 @@ fn status_tells_the_batch_and_the_pause() {
     assert_eq!(moves(&env), ["Stop B__1", "Start B__1"]);
 }
 
-/// The batch is shown while one of its nodes changes, with the versions after a failure.
+/// The status shows the current batch. After a failure it shows the version of each node.
 #[test]
 fn a_failed_batch_tells_the_version_of_each_node() {
     let env = three_nodes();
@@ -189,7 +190,8 @@ touch "$state/started"
     assert_eq!(history.matches(line).count(), 1, "{history}");
 }
 
-/// A failed change leaves its additional node. `status` tells of it, and the next `up` that completes removes it.
+/// A failed change leaves its additional node. `status` shows it, and the next `up` that completes removes
+/// it.
 #[test]
 fn status_tells_of_an_additional_node_that_is_left() {
     let env = three_nodes();
@@ -213,7 +215,7 @@ fn status_tells_of_an_additional_node_that_is_left() {
     assert!(!env.ok(&["status", "h_bta"]).stdout.contains("additional"));
 }
 
-/// A saved plan has the additional node, and `apply` removes it afterwards.
+/// A saved plan contains an additional node, which `apply` creates and removes at the end.
 #[test]
 fn a_saved_plan_with_an_additional_node_is_carried_out() {
     let env = three_nodes();
@@ -233,7 +235,7 @@ fn a_saved_plan_with_an_additional_node_is_carried_out() {
     assert_eq!(again.code(), Some(2), "{again}");
 }
 
-/// Policies don't scale a group with an additional node, whatever its load is.
+/// Policies do not scale a group while it has an additional node, regardless of its load.
 #[test]
 fn the_daemon_does_not_scale_during_a_surge() {
     let up = ["up", "h_bta", "-p", "numOfServers=2", "-p", "scale_smoothing=1"];
@@ -265,7 +267,7 @@ fn the_daemon_does_not_scale_during_a_surge() {
     watching.end();
 }
 
-/// The additional node is there while the others change, and goes afterwards without a consent of its own.
+/// An additional node exists while the other nodes change. Its removal needs no further consent.
 #[test]
 fn an_additional_node_is_planned_created_and_removed() {
     let env = three_nodes();

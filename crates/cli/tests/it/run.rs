@@ -1,4 +1,4 @@
-//! A run of the program, during and after its execution.
+//! Executions of the program: running, and ended.
 
 use std::{
     fmt, fs,
@@ -24,7 +24,7 @@ impl Running {
         Self { child, stdout, stderr, normal }
     }
 
-    /// Waits until it exits.
+    /// Waits until the program exits.
     pub(crate) fn end(mut self) -> Run {
         let mut status = None;
         until("windlass ends", || {
@@ -39,34 +39,34 @@ impl Running {
         }
     }
 
-    /// Tells whether it has exited by itself.
+    /// Tells whether the program has exited by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Returns its standard output so far.
+    /// Returns the standard output so far.
     pub(crate) fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()
     }
 
-    /// Returns its standard error so far.
+    /// Returns the standard error so far.
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the program.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Kills it, and returns its result so far.
+    /// Kills the program, and returns its result so far.
     pub(crate) fn kill(mut self) -> Run {
         self.child.kill().unwrap();
         self.end()
     }
 }
 
-/// The result of a run. Its text form is the exit code and the output, normalized.
+/// The result of a program run. Its text form is the exit code and the normalized output.
 pub(crate) struct Run {
     status: ExitStatus,
     pub(crate) stdout: String,
@@ -75,17 +75,17 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Returns its exit code; `None` if a signal killed it.
+    /// Returns the exit code; `None` if a signal killed the program.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()
     }
 
-    /// Parses its standard output as JSON.
+    /// Parses the standard output as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
-    /// Returns its normalized standard output, for a snapshot.
+    /// Returns the normalized standard output, for a snapshot.
     pub(crate) fn out(&self) -> String {
         self.normal.text(&self.stdout)
     }

@@ -5,7 +5,7 @@ use rstest::rstest;
 
 use crate::env::TestEnv;
 
-/// Returns a project with an assembly whose part has no driver actions.
+/// Returns a project with an assembly whose part declares no actions.
 fn shop() -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -132,7 +132,8 @@ fn a_saved_plan_has_no_secrets() {
     assert_eq!(env.run(&["plan", "shop", "-p", "password=@secret", "--detailed-exitcode"]).code(), Some(0));
 }
 
-/// Secrets are given again. With another secret the plan would do something else, even with the same steps.
+/// A saved plan needs the same secrets again. With another secret it is refused, even if its steps would be
+/// the same.
 #[test]
 fn a_saved_plan_is_of_its_secrets() {
     let env = shop();
@@ -146,7 +147,8 @@ fn a_saved_plan_is_of_its_secrets() {
     env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
 }
 
-/// A value that the plan reads from another assembly may be a secret, which digests do not cover.
+/// A saved plan is refused after a change of a referenced assembly. A changed secret could not be detected by
+/// a comparison of values.
 #[test]
 fn a_saved_plan_is_of_what_is_referenced() {
     let env = shop();
@@ -170,7 +172,7 @@ composition:
     );
     env.ok(&["plan", "reader", "--catalog", "shop", "-o", "reader.plan"]);
     env.ok(&["apply", "reader.plan"]);
-    // The error names the first processes since the plan was made.
+    // The error names the first processes that ran after the plan was saved.
     env.ok(&["heal", "shop", "web__1", "--dry-run", "-o", "heal.plan"]);
     for _ in 0..5 {
         env.ok(&["heal", "shop", "web__1"]);
@@ -196,7 +198,7 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     let other = shop();
     other.write("shop.plan", &text);
     assert!(other.refuses(&["apply", "shop.plan"]).contains("the plan was made for another project"));
-    // The same if both projects have a store.
+    // The plan is also refused if both projects have a store.
     env.ok(&["up", "shop"]);
     env.ok(&["plan", "shop", "-o", "shop.plan"]);
     other.ok(&["up", "shop"]);
@@ -204,7 +206,7 @@ fn a_saved_plan_is_of_one_project_and_whole() {
     assert!(other.refuses(&["apply", "shop.plan"]).contains("the plan was made for another project"));
 }
 
-/// Changes are shown to users and as JSON, with secrets masked in both; so is a plan limited to a part.
+/// Text and JSON output show a changed secret masked, also for a plan that is limited to a part.
 #[test]
 fn a_change_of_a_secret_is_masked_in_every_form() {
     let env = shop();
@@ -230,7 +232,7 @@ fn a_change_of_a_secret_is_masked_in_every_form() {
     assert!(replaced.stdout.contains("-/+ web__1 replaced"), "{replaced}");
 }
 
-/// Every dry run can be saved, and is executed later exactly as shown, once.
+/// The plan of every dry run can be saved. It is executed later exactly as shown, and only once.
 #[rstest]
 #[case::scale_out(&["scale", "out", "shop", "web"], "web__3")]
 #[case::scale_in(&["scale", "in", "shop", "web"], "web__2")]
@@ -294,7 +296,7 @@ fn a_saved_adoption_is_carried_out() {
     assert!(applied.stdout.contains("(p1 adopt)") && applied.stdout.contains("web__1 Adopt"), "{applied}");
 }
 
-/// A path that is no regular file is written to and stays; a regular file is replaced.
+/// An output path that is no regular file is written directly and stays. A regular file is replaced.
 #[test]
 fn a_pipe_is_written_to_by_each_command_with_an_output() {
     let env = TestEnv::with("h_bta");

@@ -1,5 +1,5 @@
-//! The published schemas: they equal the program's output, accept what the check accepts, and refuse what it
-//! refuses.
+//! The published schemas: they equal the program's output, and accept and refuse the same documents as the
+//! check.
 //!
 //! The corpus is `$WINDLASS_CORPUS`, or the default folder beside the workspace.
 
@@ -19,7 +19,8 @@ use crate::env::{TestEnv, say};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Regenerate with `windlass schema assembly > schemas/assembly.schema.json`, and so on.
+/// The published schemas equal the program's output. If not, regenerate them, for example with
+/// `windlass schema assembly > schemas/assembly.schema.json`.
 #[rstest]
 #[case("assembly", Document::Assembly)]
 #[case("resource", Document::Resource)]
@@ -56,7 +57,7 @@ impl Schemas {
         Self(Document::ALL.into_iter().map(make).collect())
     }
 
-    /// Returns the schema's errors for a text, read as an editor and as windlass read it.
+    /// Returns the schema's errors for a text, which is parsed both as editors and as windlass parse it.
     fn problems(&self, document: Document, text: &str) -> Vec<String> {
         let root = load_one(&Source::new("a.yaml", text), &LoadOptions::default()).root;
         let (_, validator) = self.0.iter().find(|(kind, _)| *kind == document).unwrap();
@@ -139,7 +140,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Our own documents name the schema of their kind, and are valid.
+/// The documents of this repository name the schema of their kind, and are valid.
 #[test]
 fn examples_name_their_schema_and_are_valid() {
     let schemas = Schemas::new();
@@ -172,7 +173,7 @@ const SHOP: &str = "name: assembly::shop::1.0\n";
 const PART: &str = "name: assembly::shop::1.0\ncomposition:\n  web: ";
 const USES: &str = "name: assembly::shop::1.0\ncomposition: {a: {type: resource::a::1.0}, b: {type: resource::b::1.0}}\nrelationships:\n  uses: ";
 
-/// Each kind of mistake that a schema can express is refused by the schema and by the check.
+/// Each kind of mistake that a schema can detect is refused by the schema and by the check.
 #[rstest]
 #[case::bad_name("name: assembly::9shop::1.0\ncomposition: {}\n")]
 #[case::separator_in_a_name("name: assembly::a__b::1.0\ncomposition: {}\n")]

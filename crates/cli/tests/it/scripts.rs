@@ -134,7 +134,8 @@ fn an_interpreter_that_is_not_there() {
     assert!(log.contains("could not be started") && !log.contains("still running"), "{log}");
 }
 
-/// The timeout kills the script and its child, which holds the output stream and ignores SIGTERM.
+/// A timeout kills the script and its child process, although the child keeps the output stream open and
+/// ignores SIGTERM.
 #[test]
 fn a_script_that_never_ends() {
     let forever = "(trap '' TERM; while :; do sleep 600 || :; done) & wait";
@@ -206,7 +207,7 @@ printf '    $pushAll: {activityLog: [{severity: INFO, message: "l\\e[2J\\u009b\\
     assert!(shown >= 4, "{shown}");
 }
 
-/// An undeclared output can't be read by any part, and is probably a typing error.
+/// An undeclared output causes one warning, because no part can read it and its name is probably misspelled.
 #[test]
 fn an_output_that_is_not_declared_is_warned_of_once() {
     let publish = r#"answer

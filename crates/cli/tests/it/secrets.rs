@@ -1,4 +1,4 @@
-//! A secret reaches only the script that needs it.
+//! Protection of secrets: a secret reaches only the script that needs it.
 
 use std::fs;
 
@@ -148,7 +148,7 @@ fn a_secret_on_the_command_line_is_warned_of() {
     quiet(env.run_with(&["plan", "small", "-p", "password=-"], &format!("{SECRET}\n")));
 }
 
-/// The holder of a lease is shown to other commands, without possible secrets.
+/// The holder of a lease is shown to other commands without its parameters, which may be secrets.
 #[test]
 fn a_lease_does_not_tell_parameters() {
     let env = vault();
@@ -236,7 +236,7 @@ fn a_queued_secret_lies_sealed_and_is_wiped() {
 fn no_command_and_no_file_tells_a_secret() {
     let env = vault();
     env.write(".windlass/volumes/state/go", "");
-    // A health check that prints the secret, too, and fails.
+    // The health check also prints the secret, and fails.
     env.edit(RESOURCE, "lifecycle:\n", "lifecycle:\n  Integrity: {}\n");
     let script = env.read(&format!("{SCRIPTS}/Install.sh"));
     let head = script.split_once("password=").unwrap().0;
@@ -307,15 +307,15 @@ fn no_command_and_no_file_tells_a_secret() {
     assert_eq!(leaks(&env), [""; 0]);
 }
 
-/// A password that a script generates is masked from the start, in the script's earlier and other output. It
-/// is also masked in the stored output of an invalid answer or a failed script.
+/// A password that a script generates is masked in all output of the script, including earlier output. It is
+/// also masked if the script fails or its answer is invalid.
 #[rstest]
 #[case::well("", "")]
 #[case::failing("", "exit 3")]
 #[case::breaking_the_protocol("    extra: $password\n    activityLog: $password", "")]
 #[case::not_yaml("} $password", "")]
 fn a_secret_that_a_script_makes_is_masked_at_once(#[case] more: &str, #[case] end: &str) {
-    // The script itself is in the store, so it contains the password in two halves.
+    // The store contains the script itself, so the script has the password in two halves.
     let (first, second) = SECRET.split_at(9);
     let script = format!(
         r#"
@@ -355,7 +355,7 @@ ANSWER
     }
 }
 
-/// Tests each syntax error in a parameter file, with the secret at the place of the error.
+/// No syntax error in a parameter file shows the line with the error, which contains a secret.
 #[test]
 fn a_mistake_in_a_file_of_parameters_shows_no_line_of_it() {
     let env = vault();
@@ -432,7 +432,8 @@ fn a_misspelt_parameter_is_named_with_its_place() {
     assert!(said.contains("--> wrong.yaml:1:") && said.contains("are not shown"), "{said}");
 }
 
-/// A descriptor should not contain a secret, but a message about its line must not repeat it.
+/// A message about a line of a descriptor does not show a secret in that line, although no secret should be
+/// there.
 #[test]
 fn the_line_of_a_sensitive_property_is_masked() {
     let env = vault();
@@ -458,7 +459,7 @@ fn the_line_of_a_sensitive_property_is_masked() {
     }
 }
 
-/// The diff of a repair also contains the lines around it.
+/// The diff of a fix shows no secret in the lines around the fix.
 #[test]
 fn repairs_show_no_secret() {
     let env = vault();
@@ -513,7 +514,7 @@ fn an_empty_standard_input_is_no_secret() {
         empty.stderr.contains("`password` is a required secret, and the value that is given is empty"),
         "{empty}"
     );
-    // A mapping is not valid either.
+    // A mapping is no valid value for a secret.
     env.write("wrong.yaml", "password: {a: hunter2}\n");
     let said = env.refuses(&["plan", "small", "--params", "wrong.yaml"]);
     assert!(
@@ -522,7 +523,7 @@ fn an_empty_standard_input_is_no_secret() {
     );
 }
 
-/// A location may have a secret, in a file or a variable. It is masked like all others.
+/// A secret of a location, from a file or a variable, is masked like all other secrets.
 #[test]
 fn a_secret_of_a_location_is_masked() {
     let shout = r#"answer
@@ -563,7 +564,8 @@ printf '    interfaces: {properties: {signals: {url: "https://%s@vault"}}}\n' \
     }
 }
 
-/// A natural id that contains a secret would be visible wherever the instance is named.
+/// A call fails if its natural id contains a secret, because the id is visible wherever the instance is
+/// named.
 #[test]
 fn an_id_that_holds_a_secret_fails_the_call_and_is_kept_for_the_end() {
     let env = vault();

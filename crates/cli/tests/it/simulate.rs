@@ -17,7 +17,8 @@ fn fixtures() -> TestEnv {
     env
 }
 
-/// Returns a project with a factory and an application whose scripts are shell scripts. Machines are files of `cloud`.
+/// Returns a project with a factory and an application with shell scripts. Each machine is a file in the
+/// folder `cloud`.
 fn shell() -> TestEnv {
     let env = fixtures();
     let cloud = env.path("cloud");
@@ -95,7 +96,8 @@ fn a_day_without_scripts_and_answers_goes_well() {
     assert_eq!(env.files(), before, "nothing is recorded");
 }
 
-/// The scripts run for real, and a discovery finds an instance that exists outside.
+/// With `--scripts`, real scripts run, and a discovery finds an instance that was created outside of
+/// windlass.
 #[test]
 fn scripts_run_for_real() {
     let env = shell();
@@ -106,7 +108,7 @@ fn scripts_run_for_real() {
     let adopted: Vec<String> = told(&events).into_iter().filter(|text| text.contains(" adopted: ")).collect();
     assert_eq!(adopted, ["300 found-outside adopted: is adopted: vm-factory has found i-found"]);
     assert_eq!(env.read("cloud/.searches").lines().count(), 2);
-    // Each launch is checked alone, then all of them together.
+    // Each launched application is first checked alone, and then all applications together.
     let checks = summary["scripts"]["health-check"]["runs"].as_u64().unwrap();
     assert_eq!(env.read("cloud/.checks").lines().count() as u64, checks);
     assert_eq!((&summary["applications"]["active"], &summary["adopted"]), (&3.into(), &1.into()));
@@ -114,7 +116,8 @@ fn scripts_run_for_real() {
     env.is_quiet();
 }
 
-/// Commands with late results, failures, reconfigurations and removals happen at their times.
+/// A file of answers contains late results of commands, failures, reconfigurations and removals, each with
+/// its time.
 #[test]
 fn a_file_has_answers_and_actions() {
     let env = fixtures();
@@ -203,7 +206,8 @@ answers:
 - {script: discover, from: 11h, instances: {i-100: {status: {flags: {active: false}}}}}
 "#;
 
-/// A discovery each five minutes, and a health check each minute after the first.
+/// The schedules are the same as in the daemon: here a discovery every five minutes, and a health check every
+/// minute.
 #[test]
 fn the_schedules_are_those_of_the_daemon() {
     let env = fixtures();
@@ -217,7 +221,8 @@ fn the_schedules_are_those_of_the_daemon() {
     assert_eq!(summary["from"], "2026-01-31T08:15:00.000Z");
 }
 
-/// A discovery that takes longer than its period does not run beside itself, and the missed times count as one.
+/// A discovery that takes longer than its period never runs twice at once. All times that it misses cause one
+/// run.
 #[test]
 fn missed_times_count_as_one() {
     let env = fixtures();
@@ -226,7 +231,7 @@ fn missed_times_count_as_one() {
         "version: 1\nanswers:\n- {script: discover, until: 10m, takes: 6m}\n- {script: health-check, takes: 59s}\n",
     );
     let (_, summary) = simulated(&env, &["--for", "1h", "--answers", "answers.yaml", "--health", "0"]);
-    // The run of 5:00 ends at 11:00 and that of 10:00 begins; all later ones are in time.
+    // The run of 5:00 ends at 11:00. Then the missed run of 10:00 begins. All later runs begin in time.
     assert_eq!(summary["scripts"]["discover"]["runs"], 12);
     assert_eq!(summary["missed"], 1);
     env.edit("answers.yaml", "until: 10m, takes: 6m", "takes: 9m");
@@ -250,7 +255,7 @@ fn a_slow_script_times_out() {
     assert_eq!(summary["applications"]["active"], 3);
 }
 
-/// The same problem is an event once, however often it is found.
+/// A problem that occurs repeatedly is reported as an event only once.
 #[test]
 fn a_repeated_failure_is_one_event() {
     let env = fixtures();
@@ -357,7 +362,7 @@ fn manifests_that_do_not_fit_are_refused() {
 
     For more information, try '--help'.
     ");
-    // A title in front of a file is that of the manifest.
+    // An argument `TITLE=FILE` sets the title of the manifest.
     env.write("machine.yaml", env.read("vm.yaml"));
     env.ok(&["simulate", "VM=machine.yaml", "vm-factory.yaml", "--for", "1m"]);
 }

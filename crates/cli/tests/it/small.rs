@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::env::TestEnv;
 
-/// Head of each script: it records its name in the location's trace, and defines `answer` for a launch.
+/// The head of each script. It records the script's name in the trace, and defines the function `answer` for
+/// a launch.
 pub(crate) const HEAD: &str = r#"#!/bin/sh
 set -eu
 input=$(cat)
@@ -17,10 +18,10 @@ answer() {
 }
 "#;
 
-/// The folder of its scripts.
+/// The folder of the scripts of `small`.
 pub(crate) const SCRIPTS: &str = "small/Contains/box/Lifecycle/script/scripts";
 
-/// The descriptor of its component.
+/// The descriptor of the component of `small`.
 pub(crate) const RESOURCE: &str = "small/Contains/box/Definitions/lm/resource.yaml";
 
 impl TestEnv {

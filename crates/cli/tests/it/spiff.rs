@@ -307,7 +307,7 @@ fn addresses_are_read_from_hosts_that_are_named() {
     let (code, text) = message(&env, &["--allow", "http=example.org"]);
     assert!(code == 1 && text.contains("--allow http=127.0.0.1 is not given"), "{text}");
     assert_eq!(merged(&env, &["--allow", &format!("http=127.0.0.1:{port}")]), "a: 7\n");
-    // A host may not redirect to another one.
+    // A redirect to a host that is not granted is refused.
     let away = "HTTP/1.1 302 Found\r\nlocation: http://localhost:9/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let port = server(away.to_owned());
     let env = template(&format!("a: (( read(\"http://127.0.0.1:{port}/v.yaml\") ))\n"));
@@ -427,7 +427,7 @@ fn command_case(case: &Json) -> Result<(), String> {
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let run = env.run(&args);
-    // The original always exits with 1; windlass exits with 2 for invalid input.
+    // For any error the original exits with 1, but windlass exits with 2 for invalid input.
     let exit = case["exit"].as_i64().unwrap_or(0);
     let code = i64::from(run.code().unwrap_or(-1));
     if code != exit && !(exit == 1 && code == 2) {

@@ -1,4 +1,4 @@
-//! Unusable stores: the command gives the reason, and does nothing.
+//! Unusable stores: a command prints the reason, and changes nothing.
 
 use std::{
     fs::{self, Permissions},
@@ -155,8 +155,8 @@ fn a_key_at_another_place() {
     run(&["down", "small"]);
 }
 
-/// Two concurrent commands on one name: the second one names the holder. Commands on two names are
-/// independent.
+/// Of two concurrent commands for one assembly, the second fails and names the holder. Commands for different
+/// assemblies are independent.
 #[test]
 fn held_by_another() {
     let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -204,8 +204,8 @@ fn a_folder_that_can_not_be_written() {
     }
 }
 
-/// The process that created the store ran out of space or was killed, and left an empty file. That is not a
-/// store yet.
+/// An empty file does not count as a store. A process leaves one if it is killed or the disk is full while it
+/// creates the store.
 #[test]
 fn an_empty_file_is_no_store_yet() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
@@ -216,8 +216,8 @@ fn an_empty_file_is_no_store_yet() {
     env.ok(&["down", "small"]);
 }
 
-/// Runs a script in a mount namespace of its own, with the program as `$0`. Returns none where the kernel forbids that; the
-/// test is then reported as skipped.
+/// Runs a shell script in a new mount namespace, with the path of `windlass` as `$0`. Returns `None` and
+/// reports the test as skipped if the kernel forbids the namespace.
 fn with_own_mounts(env: &TestEnv, test: &str, script: &str) -> Option<Run> {
     let mut command = Command::new("unshare");
     env.settle(&mut command);
@@ -233,7 +233,8 @@ fn with_own_mounts(env: &TestEnv, test: &str, script: &str) -> Option<Run> {
     Some(run)
 }
 
-/// Runs on a disk that is really full: a small one in its own mount namespace.
+/// A command fails on a full disk, and continues later. The disk is a small file system in a new mount
+/// namespace.
 #[test]
 fn a_full_disk() {
     let env =
@@ -263,8 +264,8 @@ echo "exit $?"
     ");
 }
 
-/// A `once` script runs while the store's disk is full. Whether or not its answer can be recorded, it does
-/// not count as a failure of the script, and it is not run again unasked.
+/// A `once` script runs while the store's disk is full. Even if its answer can't be recorded, the script does
+/// not count as failed, and it does not run again without an answer of the user.
 #[rstest::rstest]
 #[case::short("")]
 #[case::long("seq 20000 | sed 's/^/# /'\n")]

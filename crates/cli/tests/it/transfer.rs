@@ -1,4 +1,4 @@
-//! An assembly moves from one store to another, and has one owner at any time.
+//! `windlass export` and `import`: an assembly moves from one store to another, and is never in two stores.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -32,7 +32,7 @@ fn small(install: &str) -> TestEnv {
     env
 }
 
-/// Publishes an address and a secret of its own; its natural id is `box-1`.
+/// The body of Install. It publishes an address and a secret, and chooses the natural id `box-1`.
 const INSTALL: &str = r#"password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
 printf 'instances:\n  box-1:\n    instanceId: "%s"\n    interfaces: {properties: {signals: {url: "http://%s@box"}}}\n' "$id" "$password""#;
 
@@ -54,7 +54,7 @@ fn an_exported_assembly_goes_on_elsewhere() {
         assert_eq!(std::fs::metadata(here.path(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
     }
 
-    // Imports into a store with processes of its own, in a project without the descriptor.
+    // The other project has a store with processes, and does not contain the descriptor.
     let there = small("answer");
     there.ok(&["up", "small", "--name", "other"]);
     std::fs::remove_dir_all(there.path("small")).unwrap();
@@ -106,7 +106,7 @@ fn an_exported_assembly_goes_on_elsewhere() {
     ");
     there.ok(&["heal", "small", "box"]);
     there.ok(&["down", "small"]);
-    // The state in the file is outdated.
+    // The assembly was imported already, so the state in the file is outdated.
     let again = there.refuses(&["import", "small.export", "--key", "small.key"]);
     assert!(again.contains("was imported already") && again.contains("`windlass log` shows"), "{again}");
     for told in [there.ok(&["log", "small"]).out(), there.ok(&["history", "small"]).out()] {
@@ -117,8 +117,8 @@ fn an_exported_assembly_goes_on_elsewhere() {
     assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
 }
 
-/// The history is recorded once, however often the assembly moves. A part was created by a process without a
-/// version.
+/// The history is recorded only once, even if the assembly moves several times. It is complete even though
+/// the process that created a part has no version.
 #[test]
 fn where_it_was_before_its_processes_are_known() {
     let here = TestEnv::new();
@@ -144,7 +144,7 @@ fn where_it_was_before_its_processes_are_known() {
     told_of(&here, "within one store");
     assert!(here.ok(&["log", "small"]).stdout.starts_with(&log), "what was done in each is still told");
 
-    // To another store, where a process runs, and back.
+    // The assembly moves to another store, where a process runs, and back.
     let there = TestEnv::new();
     there.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     there.ok(&["up", "small", "--name", "other"]);
@@ -178,7 +178,7 @@ fn an_assembly_moves_to_a_server_and_back() {
     env.ok(&["export", "small"]);
     let state = server.url();
     let there = |args: &[&str]| env.ok(&[&["--state", &state], args].concat());
-    // The project's key is that of both stores.
+    // Both stores use the key of this project.
     there(&["import", "small.export"]);
     let again = env.run(&["up", "small", "-p", "password=@secret", "--dry-run", "--state", &state]);
     assert!(again.stdout.contains("nothing to do"), "{again}");
@@ -258,7 +258,7 @@ fn files_in_use_stay() {
     env.ok(&["down", "small"]);
 }
 
-/// Creates `small`, and kills its export after the file got its name and before the store deleted the
+/// Creates `small`, and kills its export. At that time the file is complete, and the store still contains the
 /// assembly.
 fn killed_before_the_store_forgets() -> TestEnv {
     let env = small(INSTALL);
@@ -277,7 +277,7 @@ fn killed_before_the_store_forgets() -> TestEnv {
     env
 }
 
-/// Returns the leftovers of an export beside its file.
+/// Returns the leftovers of an export, other than its file.
 fn remains(env: &TestEnv) -> Vec<String> {
     let is_left = |file: &String| file.strip_suffix(".new").is_some() || file.contains("/exports");
     env.files().into_iter().filter(is_left).collect()
@@ -296,7 +296,7 @@ fn an_export_that_was_killed_is_finished() {
     assert_eq!(remains(&env), [""; 0]);
     assert!(env.ok(&["log", "small"]).out().contains("exported to"));
 
-    // The machine may crash again before the note is removed.
+    // A second crash may leave the note in the folder.
     env.write(".windlass/exports/small", note);
     let status = env.ok(&["status"]);
     assert!(status.stderr.contains("windlass completed"), "{status}");
@@ -307,7 +307,7 @@ fn an_export_that_was_killed_is_finished() {
     assert_eq!(env.trace(), ["Install", "Start", "Stop", "Uninstall"]);
 }
 
-/// Each state after a kill or a manual change: only the draft, no file, another file.
+/// An export without its file is undone: only the draft, no file, or another file exists.
 #[test]
 fn an_export_without_its_file_is_taken_back() {
     for state in ["draft", "none", "other"] {
@@ -329,7 +329,7 @@ fn an_export_without_its_file_is_taken_back() {
     }
 }
 
-/// An assembly that changed after the killed export no longer matches the file.
+/// A killed export is undone if the assembly has changed since, because the file is then outdated.
 #[test]
 fn an_export_of_what_has_changed_since_is_taken_back() {
     let env = killed_before_the_store_forgets();

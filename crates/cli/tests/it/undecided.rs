@@ -1,4 +1,4 @@
-//! A `once` script is killed in the middle: only the user can tell whether it was done.
+//! Undecided calls: a `once` script was killed in the middle, and only the user can tell whether it was done.
 
 use insta::assert_snapshot;
 
@@ -7,13 +7,13 @@ use crate::{
     small::RESOURCE,
 };
 
-/// Runs `up` until the first script has started, and kills it. Later scripts may continue.
+/// Runs `up` until the first script has started, and kills it. Scripts of later commands do not wait.
 fn cut_in_the_middle(env: &TestEnv) {
     env.cut_when(&["up", "small"], &["Install"]);
     env.write(".windlass/volumes/state/go", "");
 }
 
-/// Returns a part that was killed during its `Install`.
+/// Returns a project with a part whose `Install` was killed.
 fn cut() -> TestEnv {
     let pay = r#"answer; [ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
     let env = TestEnv::small("effect: once", &[("Install", pay), ("Start", ""), ("Uninstall", "")]);
@@ -70,8 +70,8 @@ fn an_undecided_call_blocks_until_it_is_answered() {
     env.run(&["down", "small"]);
 }
 
-/// A dry run asks the same question as the real command, and shows the consequences of an answer. It records
-/// no answer.
+/// A dry run of `retry` asks the same question as the real command, and shows the consequences of an answer.
+/// It does not record the answer.
 #[test]
 fn an_answer_can_be_tried() {
     let env = cut();
@@ -84,7 +84,7 @@ fn an_answer_can_be_tried() {
     ----- stderr -----
     error[WL0516]: `small` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry small`
     ");
-    // No orchestrator would receive the stop request.
+    // A cancellation is refused, because no command runs the process.
     assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error[WL0558]: p1 was interrupted and is not running; resume it with `windlass retry small` or the same command");
     let asked = env.run(&["retry", "small"]);
     for ask in [["up", "small"], ["down", "small"], ["retry", "small"]] {
@@ -132,7 +132,8 @@ fn an_answer_can_be_tried() {
     assert_eq!(env.trace(), ["Install", "Uninstall", "Install", "Start"]);
 }
 
-/// A launch script chooses a natural id. Without it no script can find the instance to stop or remove it.
+/// A launch script chooses a natural id. If the id is lost, the user is asked for it, because no script can
+/// find the instance without it.
 #[test]
 fn the_id_of_a_lost_launch_is_asked_for() {
     let env = cut();
@@ -242,7 +243,7 @@ fn one_part_is_answered_for() {
     env.ok(&["down", "small"]);
 }
 
-/// Parts that a smaller cluster no longer needs can be decided, too: two killed stops may have ended
+/// Calls of parts that are being removed are decided one by one, because two killed Stops may have ended
 /// differently.
 #[test]
 fn parts_that_are_leaving_are_answered_for_one_by_one() {
@@ -273,7 +274,7 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     ");
     assert_eq!(env.trace(), [""; 0]);
     env.ok(&["retry", "small", "--assume", "not-done", "--of", "box__3"]);
-    // The stopped part is not stopped again, and the other one is.
+    // Only the part whose Stop was not done is stopped again.
     let mut trace = env.trace();
     trace.sort();
     assert_eq!(trace, ["Stop", "Uninstall", "Uninstall"]);
@@ -407,7 +408,8 @@ fn without_a_question_there_is_no_answer() {
     ");
 }
 
-/// As [`cut`], but `box` publishes an address and a key, and `reader` receives both.
+/// Returns a project as [`cut`] does. In addition, `box` publishes an address and a key, and `reader`
+/// receives both.
 fn cut_with_reader() -> TestEnv {
     let pay = r#"answer; [ -e "$WINDLASS_VOLUME_STATE/go" ] || exec sleep 600"#;
     let env = TestEnv::small("effect: once", &[("Install", pay), ("Uninstall", "")]);
@@ -520,7 +522,7 @@ fn outputs_of_a_lost_call_are_given_by_the_user() {
     env.ok(&["down", "small"]);
 }
 
-/// Outputs from before a repeated Install are not current outputs.
+/// Outputs of an earlier Install do not count as outputs of a lost, repeated Install.
 #[test]
 fn earlier_outputs_are_not_taken_for_those_of_a_lost_call() {
     let pay = r#"printf 'instances: {"%s": {interfaces: {properties: {signals: {address: 10.0.0.1}}}}}\n' \
@@ -578,8 +580,8 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     ");
 }
 
-/// Unknown outputs are named with the parts that they block. Outputs can come from a file, and a secret on
-/// the command line causes a warning.
+/// Unknown outputs are reported with the parts that need them. Outputs can be read from a file, and a secret
+/// on the command line causes a warning.
 #[test]
 fn unknown_outputs_are_reported() {
     let env = cut_with_reader();

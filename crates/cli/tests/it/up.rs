@@ -1,4 +1,4 @@
-//! The main use case: an assembly is created, inspected and taken down.
+//! The main use case: an assembly is created, inspected and removed.
 
 use insta::assert_snapshot;
 
@@ -80,7 +80,8 @@ fn h_bta_comes_up_in_its_order() {
     ");
 }
 
-/// Each of the two waits in Install and in Configure until the other has started, too.
+/// Independent calls run concurrently: the Install and Configure of two parts each wait until the other has
+/// started.
 #[test]
 fn independent_calls_run_concurrently() {
     let env = TestEnv::with("h_bta");
@@ -326,13 +327,13 @@ fn two_assemblies_of_one_descriptor_live_side_by_side() {
     assert_eq!(env.files().iter().filter(|file| file.ends_with("/server_name")).count(), 2);
 }
 
-/// A folder without `windlass.yaml` is a project of its own: everything runs on this machine.
+/// A folder without `windlass.yaml` is a project, whose scripts run on this machine.
 #[test]
 fn without_a_project_file_everything_is_local() {
     let env = TestEnv::bare();
     env.write_small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
     for script in ["Install", "Start", "Uninstall"] {
-        // There is no trace file.
+        // Without the location of `windlass.yaml` there is no trace file.
         env.edit(&format!("{}/{script}.sh", crate::small::SCRIPTS), r#">>"$trace""#, ">/dev/null");
     }
     assert_snapshot!(env.ok(&["up", "small"]), @"
@@ -369,7 +370,7 @@ fn without_a_project_file_everything_is_local() {
     ");
 }
 
-/// The state is beside the project's file, wherever in the project a command runs.
+/// A command in any subfolder of the project uses the state beside the project's `windlass.yaml`.
 #[test]
 fn a_command_in_a_subfolder_finds_the_project() {
     let env = TestEnv::with("h_bta");

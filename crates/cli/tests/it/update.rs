@@ -72,7 +72,8 @@ fn compose_prints_one_update() {
     assert_eq!(view, json!({"version": 1, "update": expected}));
 }
 
-/// The update between two documents, and the inverse of an update, lead from one to the other.
+/// `update apply` with the output of `diff` gives the second document. With the output of `invert` it
+/// restores the first.
 #[test]
 fn diff_and_invert_are_applied() {
     let env = files();

@@ -85,7 +85,7 @@ fn a_value_of_the_wrong_type_is_refused() {
     assert_eq!(run.code(), Some(2), "{run}");
 }
 
-/// Values from the environment are used by `up`, and a secret among them causes a warning.
+/// `up` uses values from the environment. A secret among them causes a warning.
 #[test]
 fn an_assembly_comes_up_with_them() {
     let env = TestEnv::with("h_bta");

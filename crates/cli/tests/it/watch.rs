@@ -5,8 +5,8 @@ use insta::assert_snapshot;
 use crate::env::{TestEnv, until};
 use crate::small::{RESOURCE, SCRIPTS};
 
-/// Three loads above the threshold make the cluster grow; a broken part is healed; only the owner can use the
-/// socket.
+/// Three loads above the threshold scale out the cluster, and a broken part is healed. Only the owner of the
+/// socket can use it.
 #[test]
 fn policies_act_on_metrics() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -53,7 +53,8 @@ fn policies_act_on_metrics() {
     assert!(!env.path(".windlass/metrics.sock").exists());
 }
 
-/// A socket path has a short maximum length, and the path of a project may be long.
+/// The daemon also works in a project with a long path, although the path of a socket has a short maximum
+/// length.
 #[test]
 fn a_project_far_down_has_a_socket_too() {
     let env = TestEnv::bare();
@@ -91,7 +92,7 @@ fn healed(env: TestEnv, smoothing: u32) -> TestEnv {
     env
 }
 
-/// A part without a policy that fails is reported once, and reported again when it has recovered.
+/// A failing part without a policy is reported once, and its recovery is reported too.
 #[test]
 fn unhealthy_parts_without_a_policy_are_reported() {
     let env = healed_when_broken(1);
@@ -162,7 +163,7 @@ fn a_part_that_heals_do_not_help_is_left_alone() {
     push("OK");
     push("BROKEN");
     until("it is healed again", || said("p5 completed"));
-    // The same after a manual heal.
+    // A manual heal also lets the daemon heal the part again.
     for process in ["p6 completed", "p7 completed"] {
         push("BROKEN");
         until(process, || said(process));
@@ -214,8 +215,8 @@ fn a_cluster_at_its_bound_is_reported_once() {
     ");
 }
 
-/// Changes by another command do not cause a heal: samples do not count meanwhile, and counting restarts
-/// afterwards.
+/// While another command changes a part, its samples do not count. Afterwards counting starts again from
+/// zero.
 #[test]
 fn nothing_counts_while_another_command_changes_it() {
     let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -241,8 +242,8 @@ fn nothing_counts_while_another_command_changes_it() {
     ");
 }
 
-/// A `windlass run` that is killed and restarted keeps its count. Otherwise a flapping daemon would heal
-/// forever.
+/// The number of heals is kept when `windlass run` is killed and restarted. Otherwise a daemon that crashes
+/// again and again would heal a part forever.
 #[test]
 fn heals_that_do_not_help_are_counted_over_restarts() {
     let env = healed_when_broken(2);
@@ -251,7 +252,7 @@ fn heals_that_do_not_help_are_counted_over_restarts() {
             assert_eq!(env.ok(&["metric", "push", "small__box.health", reading]).stderr, "");
         }
     };
-    // Each time a new daemon starts, receives samples, and is killed after the expected output.
+    // Starts a new daemon, sends samples to it, and kills it after the expected output.
     let life = |readings: &[&str], says: &str| {
         let watching = env.spawn(&["run", "--health", "0"]);
         until("it watches", || watching.stdout().contains("watching"));
@@ -268,14 +269,14 @@ fn heals_that_do_not_help_are_counted_over_restarts() {
     assert!(said.contains("3 heals did not repair it") && !said.contains("heal box because"), "{said}");
     let status = env.ok(&["status"]).stdout;
     assert!(status.contains("3 heals did not repair it; no policy heals it"), "{status}");
-    // One good sample among bad ones does not reset the count. As many good samples as the smoothing do, even
-    // after a restart.
+    // A single good sample does not reset the count of heals. As many good samples in a row as the smoothing
+    // do reset it, even after a restart.
     life(&["OK", "BROKEN", "BROKEN"], "small: no more heals of box");
     life(&["OK", "OK", "BROKEN", "BROKEN"], "p5 completed");
     assert!(!env.ok(&["status"]).stdout.contains("heals"));
     life(&broken, "p6 completed");
     life(&broken, "p7 completed");
-    // So does a manual heal while no daemon runs.
+    // A manual heal while no daemon runs also resets the count.
     env.ok(&["heal", "small", "box"]);
     life(&broken, "p9 completed");
 }
@@ -305,7 +306,7 @@ fn a_check_that_cannot_run_heals_nothing() {
     let watching = env.spawn(&["run", "--health", "1"]);
     let said = |text: &str| watching.stdout().contains(text) || watching.stderr().contains(text);
     until("it watches", || said("watching"));
-    // Several rounds of checks, and more periods than a silent metric has.
+    // This time is enough for several rounds of checks, and for a metric to count as silent.
     std::thread::sleep(std::time::Duration::from_secs(5));
     assert!(!said("heal box"), "{}", watching.stdout());
     // From now on the checks run and fail.
@@ -316,8 +317,8 @@ fn a_check_that_cannot_run_heals_nothing() {
     watching.end();
 }
 
-/// Values of the interface `metrics` of a health check are samples: a load and an integrity. A failed check
-/// counts as broken.
+/// Signals of the interface `metrics` that a health check reports are samples of the load and the integrity.
+/// A failed check counts as broken.
 #[test]
 fn policies_act_on_what_health_checks_say() {
     let env = TestEnv::new();
@@ -374,7 +375,7 @@ cat "$WINDLASS_VOLUME_STATE/says"
     env.script(&format!("{scripts}/Integrity.sh"), format!("{head}{check}"));
     let says = |load: &str, well: &str| {
         let text = format!("          load: {load}\n          well: {well}\n");
-        // Written atomically, because a check may read it at any time.
+        // The file is replaced atomically, because a check may read it at any time.
         env.write(".windlass/volumes/state/next", text);
         let volume = env.path(".windlass/volumes/state");
         std::fs::rename(volume.join("next"), volume.join("says")).unwrap();

@@ -1,4 +1,5 @@
-//! References of applications: web applications on virtual machines, by the example manifests and their scripts.
+//! References between applications: web applications on virtual machines, with the example manifests and
+//! scripts.
 
 use std::path::Path;
 
@@ -63,7 +64,8 @@ fn natural(env: &TestEnv, name: &str) -> String {
     status(env, name)["application"]["natural_id"].as_str().unwrap().to_owned()
 }
 
-/// A web application refers to its machines by their natural ids. The instances of their factory resolve these.
+/// A web application refers to its machines by their natural ids, which are resolved to instances of their
+/// factory.
 #[test]
 fn an_application_refers_to_machines_by_their_natural_ids() {
     let env = project();
@@ -92,8 +94,8 @@ fn an_application_refers_to_machines_by_their_natural_ids() {
     env.is_quiet();
 }
 
-/// An instance that is found later resolves a reference to it, and one that a script reports as destroyed leaves a
-/// dangling one.
+/// A reference is resolved when its instance is found later. It becomes dangling when a script reports the
+/// instance as destroyed.
 #[test]
 fn references_are_resolved_anew_on_each_change() {
     let env = project();
@@ -114,7 +116,8 @@ fn references_are_resolved_anew_on_each_change() {
     env.is_quiet();
 }
 
-/// The daemon notes references before it removes what a health check has found destroyed.
+/// When the daemon removes an application that a health check has found destroyed, references to it become
+/// dangling.
 #[test]
 fn the_daemon_leaves_dangling_references() {
     let env = project();
@@ -129,7 +132,7 @@ fn the_daemon_leaves_dangling_references() {
     assert_eq!(references(&env, "petclinic"), ["vm-1 dangling vm"]);
 }
 
-/// Of several factories that fit, `env bind` chooses one.
+/// If several factories fit a reference, `env bind` chooses one.
 #[test]
 fn of_several_candidates_one_is_chosen() {
     let env = project();
@@ -173,8 +176,8 @@ fn of_several_candidates_one_is_chosen() {
     env.is_quiet();
 }
 
-/// A factory with a required reference launches its applications once that is resolved. A removed factory leaves its
-/// place as a service; the error names the way out.
+/// A factory with a required reference can launch applications only if the reference is resolved. If the
+/// referenced factory was removed, the error names the remedy.
 #[test]
 fn a_required_reference_is_resolved_before_a_launch() {
     let env = project();
@@ -247,7 +250,7 @@ fn the_status_groups_applications() {
     assert_eq!(status(&env, &machine)["referenced_by"], json!(["petclinic"]));
 }
 
-/// An environment in which applications were launched stays.
+/// An environment with launched applications can't be removed.
 #[test]
 fn an_environment_with_applications_stays() {
     let env = project();
@@ -261,8 +264,8 @@ fn an_environment_with_applications_stays() {
     env.ok(&["env", "rm", "staging"]);
 }
 
-/// An export has the natural id and the document of an application. An import gives them back, unless another
-/// application has the natural id meanwhile.
+/// An export contains the natural id and the document of an application. An import restores them, unless
+/// another application has the natural id in the meantime.
 #[test]
 fn an_application_moves_with_its_natural_id() {
     let env = project();

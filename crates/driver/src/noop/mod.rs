@@ -1,25 +1,25 @@
 //! The driver without jobs: for parts that are only data, for parts that exist only for relationships, and
 //! for benchmarks.
 //!
-//! Without driver properties it is never called: states change without a call. Two driver properties change
-//! that:
+//! Without driver properties this driver is never called: states change without a call. Two driver properties
+//! cause calls:
 //!
 //! ```yaml
 //! default-driver:
 //!   noop:
 //!     properties:
 //!       effect: repeatable       # or `once`: a call is made for every declared action, and succeeds at once
-//!       outputs:                 # what is published when the part is made
+//!       outputs:                 # properties to publish when the part is created
 //!         address: given-address # <output property>: <input property>
 //! ```
 //!
-//! Calls with an effect are recorded and recovered like those of any driver, so they measure the overhead of
-//! the engine and the store. The calls take no time, so `timeout` has no effect.
+//! With `effect`, calls are recorded and recovered like the calls of any driver, so a benchmark can measure
+//! the overhead of the engine and the store. The calls take no time, so `timeout` has no effect.
 //!
-//! With `outputs` a part passes data on: it receives values, and publishes them once it is created. The first
-//! of Create and Install that the resource declares for this driver publishes them. `outputs` without
-//! `effect` causes only that one call, which is repeatable. A sensitive input stays secret: the engine seals
-//! every value that contains a secret.
+//! With `outputs`, a part publishes values that it receives. They are published at Create, or at Install if
+//! the resource does not declare Create for this driver. `outputs` without `effect` causes only this one
+//! call, which is repeatable. A sensitive input stays secret: the engine seals every value that contains a
+//! secret.
 
 mod settings;
 
@@ -41,8 +41,7 @@ use crate::package::{Binding, Package};
 
 const KIND: &str = "noop";
 
-/// A driver that performs every action at once without doing anything. See the [module](self) for its
-/// properties.
+/// A driver that answers every call at once and runs no job. The [module](self) describes its properties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Noop;
 
@@ -69,7 +68,7 @@ impl Driver for Noop {
         let publishes = !settings.outputs.is_empty() && publishing(package).as_ref() == Some(action);
         let effect = settings.common.effect.or_else(|| publishes.then_some(Effect::Repeatable))?;
         let timeout = settings.common.timeout.unwrap_or(Duration::from_secs(60));
-        // An observation costs nothing, so one is enough for all parts of a package.
+        // An observation needs no job, so all parts of a package can be observed together.
         let batch = Some("noop".to_owned());
         Some(Nature { effect, observable: true, batch, timeout, names: false })
     }
@@ -99,7 +98,7 @@ impl Driver for Noop {
     }
 }
 
-/// Answers a call. The report contains the outputs if the call's action publishes them.
+/// Returns the report of a call. It contains the outputs if the call's action publishes outputs.
 fn report(call: &Call) -> Result<Report, Failure> {
     let mut report = Report::settled();
     if publishing(&call.package).as_ref() == Some(&call.action) {
@@ -130,14 +129,13 @@ fn outputs(package: &Package) -> Vec<(PropertyName, PropertyName)> {
     publishing.map(|binding| Settings::read(binding).0.outputs).unwrap_or_default()
 }
 
-/// Returns the action that publishes the outputs.
+/// Returns the action that publishes the outputs: the first of Create and Install that has this driver.
 fn publishing(package: &Package) -> Option<Action> {
     let makes = [Transition::Create, Transition::Install].map(Action::Transition);
     makes.into_iter().find(|action| binding(package, action).is_some())
 }
 
-/// Returns the first binding of this driver for an action. The action's own drivers come before the default
-/// ones.
+/// Returns the first binding of this driver for an action.
 fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
     package.bindings().of_driver(KIND, action)
 }

@@ -11,13 +11,13 @@ use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 /// The settings of a resource descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// The common settings. Without an effect, only the call that publishes `outputs` is requested.
+    /// The settings of all drivers. Without `effect`, the only call is the one that publishes `outputs`.
     pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,
 }
 
-/// Returns the properties with their schemas.
+/// Returns the keys `effect`, `timeout` and `outputs` with their schemas.
 pub(super) fn described() -> Vec<Setting> {
     let outputs = json!({
         "description": "The published output properties, each with the property that provides its value.",
@@ -52,7 +52,7 @@ pub(super) enum SettingError {
 }
 
 impl Settings {
-    /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
+    /// Returns the settings of a binding, and all problems. An invalid setting counts as not set.
     pub(super) fn read(binding: &Binding) -> (Self, Vec<SettingError>) {
         let (common, errors) = CallSettings::read(binding);
         let mut settings = Self { common, outputs: Vec::new() };
@@ -78,8 +78,8 @@ impl Settings {
     }
 }
 
-/// Returns a mapping, which is given directly or as the `value` or `default` of a declaration. A mapping is a
-/// declaration only if that entry is itself a mapping.
+/// Returns the mapping of `outputs`, which is plain or declared in the form `{value: …}` or `{default: …}`.
+/// The plain form may have an output called `value`, so only a `value` that is a mapping is a declaration.
 fn mapping(value: &Value) -> &Value {
     Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }

@@ -3,7 +3,7 @@
 use super::trial::Incident;
 use super::{Subject, titles};
 
-/// Calls that are performed together get the answers that each gets alone, in their order.
+/// Calls that are performed together get the same answers as calls that are performed alone, in their order.
 pub async fn performed_as_if_alone(subject: &Subject) {
     for batch in subject.batches() {
         let together = subject.perform(&batch, &subject.trial()).await;
@@ -14,7 +14,7 @@ pub async fn performed_as_if_alone(subject: &Subject) {
     }
 }
 
-/// Calls that are observed together get the observations that each gets alone, in their order.
+/// Calls that are observed together get the same answers as calls that are observed alone, in their order.
 pub async fn observed_as_if_alone(subject: &Subject) {
     for batch in subject.batches() {
         let together = subject.observe(&batch, &subject.trial()).await;

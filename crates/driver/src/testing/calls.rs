@@ -1,4 +1,4 @@
-//! Answers to calls, and the declarations about them.
+//! Cases for the answers to calls, and for the declared characteristics of actions.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use windlass_update_ops::Update;
 use super::{Subject, titles};
 use crate::{Call, Report};
 
-/// The package of each call has no errors, and its driver declares the action, each time in the same way.
+/// The package of each call has no errors. The driver declares the characteristics of the call's action, and
+/// always declares the same.
 #[expect(clippy::unused_async, reason = "all cases have one form")]
 pub async fn checked_and_declared(subject: &Subject) {
     let driver = &subject.driver;

@@ -1,4 +1,4 @@
-//! Stops that the user requests.
+//! Cases for stops that the user requests.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::Call;
 /// Maximum time of a call after its job was cancelled.
 const SOON: Duration = Duration::from_secs(10);
 
-/// A call whose job was cancelled ends soon with the failure of the job, and requests no further job. Other calls
-/// of its batch do not begin.
+/// A call whose job was cancelled ends soon with the failure of the job, and requests no further job. Later
+/// calls of its batch request no job either.
 pub async fn ends_soon_while_performing(subject: &Subject) {
     for calls in alone_and_in_batches(subject) {
         let whole = subject.trial();

@@ -1,4 +1,4 @@
-//! Intermediate results.
+//! Cases for checkpoints: intermediate results.
 
 use super::calls::apply;
 use super::trial::{Incident, not_recorded};
@@ -45,7 +45,7 @@ pub async fn resumed_after_a_checkpoint(subject: &Subject) {
     }
 }
 
-/// A call whose checkpoint can't be recorded fails for that reason.
+/// A call whose checkpoint can't be recorded fails with the failure of the checkpoint.
 pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     for call in &subject.calls {
         let whole = subject.trial();
@@ -60,7 +60,7 @@ pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     }
 }
 
-/// Returns how a call has ended, without the details that depend on the instance document.
+/// Returns the end of a call, without the updates, which depend on the instance document.
 fn end(answer: &Result<Report, Failure>) -> Result<Settled, &Failure> {
     answer.as_ref().map(|report| report.settled)
 }

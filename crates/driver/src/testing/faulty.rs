@@ -28,8 +28,8 @@ impl Fault {
     pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
 }
 
-/// A driver of kind `faulty` that shows a fault, either when it performs a call or when it looks: in observations
-/// and searches. It runs a job for each call. All actions have the effect `once` and are observable.
+/// A driver of kind `faulty` that shows a fault, either when it performs calls, or in observations and
+/// searches. It runs one job for each performed call. All actions have the effect `once` and are observable.
 #[derive(Debug, Clone, Copy)]
 pub struct Faulty {
     performing: Option<Fault>,
@@ -48,7 +48,10 @@ impl Faulty {
     }
 }
 
-/// Returns the answers to one call.
+/// Returns the answers to one call: the given answer, or a wrong number of answers if the driver has a fault.
+///
+/// # Panics
+/// When the fault is [`Fault::Panics`].
 fn answers<T: Clone>(fault: Option<Fault>, answer: T) -> Vec<T> {
     match fault {
         None => vec![answer],

@@ -1,15 +1,15 @@
-//! Jobs without an outcome.
+//! Cases for jobs without an outcome.
 
 use super::trial::{Incident, lost, not_run};
 use super::{Subject, titles};
 use crate::Failure;
 
-/// A job whose result is unknown makes the result of its call unknown.
+/// A call whose job was lost fails with the failure of the job: its result is unknown too.
 pub async fn lost_jobs_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::LoseJob, &lost()).await;
 }
 
-/// A job that could not be run fails its call for that reason.
+/// A call whose job could not be run fails with the failure of the job.
 pub async fn jobs_that_did_not_run_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::RefuseJob, &not_run()).await;
 }

@@ -1,7 +1,7 @@
 //! The conformance suite: the requirements on a [`Driver`], as tests for any implementation.
 //!
-//! A driver's own tests call [`conformance_tests!`](crate::conformance_tests) with a function that makes a
-//! [`Subject`]; each case becomes a test of its own:
+//! A driver's own tests call [`conformance_tests!`](crate::conformance_tests) with a function that creates a
+//! [`Subject`]. Each case of the suite becomes a separate test:
 //!
 //! ```
 //! use windlass_driver::noop::Noop;
@@ -9,7 +9,7 @@
 //! use windlass_driver::{Binding, Bindings, Driver, Package};
 //! use windlass_model::{Action, Transition};
 //!
-//! /// Runs one case. The driver adds its own steps before and after it, such as opening a runtime.
+//! /// Runs one case. A driver with jobs also opens its runtime here.
 //! async fn check(run: impl AsyncFnOnce(&Subject)) {
 //!     let binding = Binding {
 //!         driver: Noop.kind(),
@@ -29,14 +29,14 @@
 //! windlass_driver::conformance_tests!(check);
 //! ```
 //!
-//! Each call of the subject must give the same answer whenever it is performed, because the cases perform it
-//! several times, with the real jobs. The calls should include one with several jobs, one that makes a
-//! checkpoint, and one that publishes a sensitive property, if the driver has such calls. A driver that
-//! declares a [batch](crate::Nature::batch) needs two calls of one batch, for different instances.
+//! A case may perform a call several times, with the real jobs. So each call of the subject must always give
+//! the same answer. The subject should cover calls with several jobs, calls with a checkpoint, and calls
+//! that publish a sensitive property, if the driver has such calls. A driver that declares a
+//! [batch](crate::Nature::batch) needs two calls of one batch, for different instances.
 //!
 //! | module | requirement |
 //! |---|---|
-//! | [`calls`] | one answer a call, in order; updates that can be applied; checked packages |
+//! | [`calls`] | each call gets one answer, in order; its updates can be applied; its package is valid |
 //! | [`replay`] | a repeated call requests the same jobs, and recorded jobs give the same answer |
 //! | [`lost`] | the failures of a lost job, and of a job that did not run, are passed on unchanged |
 //! | [`checkpoints`] | a call that was interrupted after a checkpoint resumes from it |
@@ -44,8 +44,8 @@
 //! | [`cancellation`] | a cancelled call ends soon and requests no further job |
 //! | [`secrets`] | no secret is in a log, a failure or a job, except in its input |
 //!
-//! [`Faulty`] is a driver that violates the contract. The engine's tests use it: such a driver ends its own
-//! call, and nothing else.
+//! [`Faulty`] is a driver that violates the contract. The engine's tests use it to check that a faulty driver
+//! fails only its own call.
 
 #![expect(clippy::missing_panics_doc, reason = "a panic is how a case fails")]
 
@@ -82,7 +82,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates a subject for a driver without jobs. Each call gives the same answer whenever it is performed.
+    /// Creates a subject for a driver without jobs. Each call must always give the same answer.
     pub fn new(driver: impl Driver + 'static, calls: Vec<Call>) -> Self {
         Self { driver: Arc::new(driver), runtime: None, calls }
     }
@@ -127,7 +127,7 @@ impl Subject {
         answers
     }
 
-    /// Returns the calls that may be in one batch, for each batch of several calls.
+    /// Returns the batches of at least two calls that the engine may form from the calls of the subject.
     ///
     /// # Panics
     /// When the driver declares batches, but no two calls belong to one batch.

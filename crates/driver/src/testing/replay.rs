@@ -1,4 +1,4 @@
-//! Repeated calls: they request the same jobs by the same names.
+//! Cases for repeated calls, which request the same jobs by the same names.
 
 use windlass_executor::Job;
 
@@ -47,7 +47,7 @@ fn assert_same(first: &[(String, Job)], second: &[(String, Job)], title: &str) {
     }
 }
 
-/// Returns everything that a job consists of: its record, which contains only the lengths of its inputs, and
+/// Returns the complete content of a job: its record and its inputs. The record contains only the lengths of
 /// the inputs.
 fn content(job: &Job) -> (String, Vec<Vec<u8>>) {
     let inputs = std::iter::once(&job.stdin).chain(job.files.iter().map(|file| &file.content));

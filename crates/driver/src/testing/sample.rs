@@ -8,9 +8,10 @@ use windlass_model::Action;
 
 use crate::{Call, Location, Package, PrivateState};
 
-/// Creates a call of an action of a package, at a local location, for the instance of this number.
+/// Creates a call of an action of a package at a local location. Calls with different numbers are for
+/// different instances.
 ///
-/// It has no natural id, no document and no properties.
+/// The call has no natural id, an empty document, and no properties.
 ///
 /// # Panics
 /// When the package names no driver for the action at infrastructure type `Local`.

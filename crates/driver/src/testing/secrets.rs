@@ -1,4 +1,4 @@
-//! Secret values.
+//! Cases for secret values.
 
 use serde_json::json;
 use windlass_executor::Job;
@@ -10,10 +10,10 @@ use super::{Subject, titles};
 use crate::masking::texts;
 use crate::{Call, Failure, Report};
 
-/// Shorter texts are not masked, as everywhere in windlass.
+/// Minimum length of a text that is masked. Windlass never masks shorter texts.
 const SHORTEST: usize = 4;
 
-/// The value of the secret property that each call gets in addition to its own.
+/// The value of a secret property that the cases add to each call.
 const SECRET: &str = "conf0rmance-s3cret";
 
 /// No secret of a call is in its jobs, except in their input: stdin and files.
@@ -30,7 +30,7 @@ pub async fn not_in_jobs(subject: &Subject) {
     }
 }
 
-/// No secret of a call, and none that it publishes, is in a log entry or a failure.
+/// No log entry and no failure contains a secret of the call or a secret that the call publishes.
 pub async fn not_in_reports(subject: &Subject) {
     for call in calls(subject) {
         let trial = subject.trial();
@@ -56,7 +56,7 @@ pub async fn not_in_reports(subject: &Subject) {
     }
 }
 
-/// A value that a call publishes as a sensitive property was hidden before: [`hide`](crate::Context::hide).
+/// A driver [hides](crate::Context::hide) the value of a sensitive property before it publishes the value.
 pub async fn published_ones_are_hidden(subject: &Subject) {
     for call in &subject.calls {
         let trial = subject.trial();
@@ -93,7 +93,7 @@ fn assert_hidden(call: &Call, report: &Report, hidden: &[String]) {
     }
 }
 
-/// Returns everything of a job that people and other programs can see.
+/// Returns the parts of a job that people and other programs can see.
 fn public_parts(job: &Job) -> String {
     // The record of a job contains only the length of each input.
     serde_json::to_string(job).expect("a job can be written as a record")

@@ -1,4 +1,4 @@
-//! The context of a trial: runs the jobs of a driver, keeps their outcomes, and can let one fail.
+//! The context of a trial: it runs the jobs of a driver, keeps their outcomes, and can cause one failure.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,8 @@ use windlass_model::Timestamp;
 
 use crate::{Context, Failure, FailureKind, JobFailure, Report};
 
-/// An event that a trial causes. Jobs and checkpoints are counted from 0; recorded jobs don't count.
+/// A failure or stop that a trial causes. The number is the position of the job or checkpoint, from 0.
+/// Recorded jobs are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Incident {
     /// The result of a job is unknown.
@@ -27,7 +28,7 @@ pub(super) enum Incident {
     DieAfterCheckpoint(usize),
 }
 
-/// A [`Context`] for one trial.
+/// A [`Context`] for one trial: one execution of some calls, with at most one incident.
 pub(super) struct Trial<'s> {
     runtime: Option<&'s dyn Runtime>,
     incident: Option<Incident>,
@@ -44,7 +45,7 @@ pub(super) struct Log {
     pub(super) jobs: Vec<(String, Job)>,
     /// The outcomes of ended jobs, by name.
     pub(super) records: BTreeMap<String, Outcome>,
-    /// All checkpoints in order, with the position of their call.
+    /// All checkpoints in order, each with the position of its call.
     pub(super) checkpoints: Vec<(usize, Report)>,
     /// The number of hidden secrets at the time of each checkpoint.
     pub(super) hidden_before: Vec<usize>,
@@ -53,20 +54,20 @@ pub(super) struct Log {
     /// The names of the jobs that were requested after the stop.
     pub(super) late: Vec<String>,
     cancelled: bool,
-    /// The number of jobs that had no record.
+    /// The number of requested jobs that had no record.
     new_jobs: usize,
 }
 
 impl<'s> Trial<'s> {
     pub(super) fn new(runtime: Option<&'s dyn Runtime>) -> Self {
-        // Repeated calls get a later time. So an answer that depends on the time would differ.
+        // Each trial has a later time, so that an answer that depends on the time differs between trials.
         static TRIALS: AtomicU64 = AtomicU64::new(1);
         let hours = i64::try_from(TRIALS.fetch_add(1, Ordering::Relaxed)).unwrap_or_default();
         let now = Timestamp::from_millis(1_700_000_000_000 + hours * 3_600_000);
         Self { runtime, incident: None, now, log: Mutex::default(), death: Notify::new() }
     }
 
-    /// Sets the event that the trial causes.
+    /// Sets the incident that the trial causes.
     pub(super) fn with(mut self, incident: Incident) -> Self {
         self.incident = Some(incident);
         self
@@ -82,13 +83,13 @@ impl<'s> Trial<'s> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the requested jobs, and the outcomes of those that have ended.
+    /// Returns the requested jobs, and the outcomes of ended jobs by name.
     pub(super) fn ended(&self) -> (Vec<(String, Job)>, BTreeMap<String, Outcome>) {
         let log = self.log();
         (log.jobs.clone(), log.records.clone())
     }
 
-    /// Records a request. Returns the recorded outcome, or the number of the new job.
+    /// Records the request of a job. Returns the recorded outcome of the job, or the number of the new job.
     fn request(&self, name: &str, job: &Job) -> Result<Outcome, usize> {
         let mut log = self.log();
         assert!(log.jobs.iter().all(|(other, _)| other != name), "the job `{name}` is requested twice");
@@ -117,7 +118,7 @@ impl<'s> Trial<'s> {
     }
 }
 
-/// Returns an id that no other job of this process has.
+/// Returns a job id that no other job has.
 fn job_id(name: &str) -> JobId {
     static JOBS: AtomicU64 = AtomicU64::new(0);
     let number = JOBS.fetch_add(1, Ordering::Relaxed);
@@ -125,17 +126,17 @@ fn job_id(name: &str) -> JobId {
     id.parse().unwrap_or_else(|error| panic!("the job name `{name}` makes no job id: {error}"))
 }
 
-/// The failure of a lost job.
+/// Returns the failure of a lost job.
 pub(super) fn lost() -> Failure {
     Failure::new(FailureKind::Lost, "the trial lost this job")
 }
 
-/// The failure of a job that could not be run.
+/// Returns the failure of a job that could not be run.
 pub(super) fn not_run() -> Failure {
     Failure::new(FailureKind::Infrastructure, "the trial did not run this job")
 }
 
-/// The failure of a checkpoint that could not be recorded.
+/// Returns the failure of a checkpoint that could not be recorded.
 pub(super) fn not_recorded() -> Failure {
     Failure::new(FailureKind::Infrastructure, "the trial did not record this checkpoint")
 }

@@ -1,4 +1,4 @@
-//! A process runtime in a folder of its own.
+//! A process runtime in a separate folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -21,27 +21,27 @@ use windlass_source::Diagnostic;
 /// A violation of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slip {
-    /// There is none.
+    /// No violation.
     Nothing,
-    /// Each repetition names its first job differently.
+    /// Each repetition of a call gives its first job another name.
     OtherName,
     /// The time is in the job's arguments.
     TimeInJob,
-    /// A lost job is a failure like others.
+    /// The failure of a lost job is reported as an ordinary failure.
     LostIsFailed,
-    /// A job that could not be run is a failure like others.
+    /// The failure of a job that could not be run is reported as an ordinary failure.
     NotRunIsFailed,
     /// A call whose id is known creates the instance again.
     CreatesAgain,
     /// A checkpoint that can't be recorded is ignored.
     IgnoresCheckpoint,
-    /// The updates have an unknown command.
+    /// The updates contain an unknown update command.
     BadUpdates,
     /// Answers come in reverse order.
     Reversed,
     /// Only the first call of a batch is answered.
     OneForAll,
-    /// A stop is ignored.
+    /// The driver ignores a stop.
     RunsOn,
     /// A secret is in the job's arguments.
     SecretInJob,
@@ -51,7 +51,7 @@ pub(crate) enum Slip {
     SecretInData,
     /// A published secret is not hidden.
     Unhidden,
-    /// There is no time for the action.
+    /// The declared timeout of the action is zero.
     NoTime,
 }
 

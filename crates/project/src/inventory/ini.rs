@@ -16,7 +16,8 @@ enum Content {
 }
 
 pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
-    // Groups with a section of hosts or of children, and the mentions of groups elsewhere.
+    // `defined` are the groups with a section of hosts or children. `mentioned` are the names of groups in
+    // other places, which must be defined.
     let (mut defined, mut mentioned) = (HashSet::from([ALL.to_owned(), UNGROUPED.to_owned()]), Vec::new());
     let (mut group, mut content) = (UNGROUPED.to_owned(), Content::Hosts);
     let mut start = 0;
@@ -90,7 +91,7 @@ fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
             None => return inventory.error(span, format!("`{name}` is followed by a word without `=`")),
         }
     }
-    // Splits a port off the name. The colons of a range or of an IPv6 address do not begin a port.
+    // The name may end with a port. The colons of a range or of an IPv6 address do not begin a port.
     let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let name = match name.rsplit_once(':') {
         Some((name, number)) if port(number) && !name.contains(':') => {

@@ -1,12 +1,12 @@
 //! Static Ansible inventories: the hosts of a group with their variables, from INI or YAML.
 //!
-//! A host gets its own variables, and those of all groups that contain it. A group takes precedence over the
-//! groups that contain it, as in Ansible. Values are text as written. In YAML they may also be lists and
-//! maps.
+//! A host gets its own variables and the variables of all groups that contain it. As in Ansible, a group
+//! takes precedence over the groups that contain it. Values are text as written. In YAML, values may also be
+//! lists and maps.
 //!
 //! Three kinds of variables are left out: values with Jinja expressions (`{{` or `{%`), values with a tag
-//! such as `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`). Records would show
-//! the passwords.
+//! such as `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`). Passwords are left
+//! out because records would show them.
 
 mod ini;
 mod range;
@@ -28,19 +28,20 @@ pub const ALL: &str = "all";
 /// The group of the hosts that are in no other group.
 const UNGROUPED: &str = "ungrouped";
 
-/// The maximum number of hosts, including those of ranges.
+/// The maximum number of hosts, including the hosts of expanded ranges.
 const MOST_HOSTS: usize = 100_000;
 
 /// A host of a group.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// The place of its first mention.
+    /// The place where the inventory first mentions the host.
     pub place: Place,
-    /// Its variables as a map, with `name` and `inventory_hostname` (its name in the inventory),
-    /// `inventory_hostname_short` (that name up to its first dot) and `ansible_host` (by default its name).
+    /// The variables of the host as a map. It also has `name` and `inventory_hostname` (the host's name in
+    /// the inventory), `inventory_hostname_short` (the name up to its first dot) and `ansible_host` (by
+    /// default the name).
     pub variables: Value,
-    /// The names of the left-out variables of the host, and of all variables with a tag in the inventory. A
-    /// name is not included if the host has a variable of that name that is kept.
+    /// The names of the left-out variables of the host, and of all variables of the inventory with a tag. If
+    /// the host keeps another variable of the same name, the name is not included.
     pub left_out: BTreeSet<String>,
 }
 
@@ -66,11 +67,11 @@ impl InventoryForm {
 
 /// Returns the hosts of a group and of the groups in it, in the order of the inventory.
 ///
-/// The places of hosts and problems do not quote lines of the file, because a variable may be a secret.
+/// The places in the result do not contain lines of the file, because a variable may be a secret.
 ///
 /// # Errors
 ///
-/// All problems of the text, or an error if there is no such group or it has no hosts.
+/// All problems of the text, or an error if the group does not exist or has no hosts.
 pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<Vec<Host>, Diagnostics> {
     let mut inventory = Draft::new(source);
     if source.text().starts_with("#!") {
@@ -94,7 +95,8 @@ pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<V
     inventory.hosts_of(group)
 }
 
-/// Tells whether a text begins as a YAML document does: with `---`, or with a key whose value is on the next line.
+/// Tells whether a text begins like a YAML document: with `---`, or with a key whose value is on the next
+/// line.
 fn looks_like_yaml(text: &str) -> bool {
     let mut lines =
         text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
@@ -147,7 +149,7 @@ impl Draft {
         }
     }
 
-    /// Reports a group that is mentioned and has no section.
+    /// Reports a group that is mentioned but not defined.
     fn undefined(&mut self, name: &str, span: Span, mut known: Vec<&str>) {
         known.sort_unstable();
         let message = format!("the inventory has no group `{name}`");
@@ -199,7 +201,7 @@ impl Draft {
         } else {
             self.members(wanted)
         };
-        // An empty list would remove all nodes, and is more often a mistake than intended.
+        // An empty list would remove all nodes of a cluster, which is rarely intended.
         if members.is_empty() {
             let message = format!("the group `{wanted}` of the inventory has no hosts");
             let help = "a list without entries is given by `-p PROPERTY=[]`";
@@ -243,8 +245,8 @@ impl Draft {
         members
     }
 
-    /// Returns the depth of each group: the length of the longest path from the outermost group. Reports
-    /// groups that contain themselves.
+    /// Returns the depth of each group: the length of the longest path from the outermost group to it.
+    /// Reports groups that contain themselves.
     fn depths(&mut self) -> BTreeMap<String, usize> {
         let mut depths: BTreeMap<String, usize> = self.groups.keys().map(|name| (name.clone(), 1)).collect();
         for round in 0..=self.groups.len() {

@@ -1,7 +1,7 @@
 //! Ranges in the names of hosts: `web[01:03]`, `db-[a:c]`, `node[0:10:2]`.
 
-/// Returns the names of a pattern. If the pattern is invalid or stands for more than `most` names, returns
-/// the problem as the rest of a sentence.
+/// Returns the names that a pattern stands for. The error is the rest of a sentence: the pattern is invalid,
+/// or stands for more than `most` names.
 pub(super) fn expanded(pattern: &str, most: usize) -> Result<Vec<String>, String> {
     let mut names = vec![String::new()];
     let mut rest = pattern;

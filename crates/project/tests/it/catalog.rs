@@ -1,4 +1,4 @@
-//! Descriptors on disk: which are found, which are skipped, and which conflict.
+//! Descriptors on disk: found, skipped and conflicting ones.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -272,13 +272,13 @@ fn what_another_assembly_contains_is_its_own() {
             ("other/Contains/web/resource.yaml", &resource("web")),
         ])
     };
-    // Side by side the assemblies are independent …
+    // Neither assembly uses the other, so their packages do not conflict.
     assert_snapshot!(around(&files(&["resource::web"]), "shop/assembly.yaml", &[]), @"
     assembly::other::1.0  other/assembly.yaml
     assembly::shop::1.0  shop/assembly.yaml
     resource::web::1.0  shop/Contains/web/resource.yaml
     ");
-    // … until one contains the other: then both files are visible.
+    // One assembly has the other as a component, so both descriptors of the same name are found.
     assert_snapshot!(around(&files(&["resource::web", "assembly::other"]), "shop/assembly.yaml", &[]), @"
     assembly::other::1.0  other/assembly.yaml
     assembly::shop::1.0  shop/assembly.yaml

@@ -108,7 +108,7 @@ existing:
         (network.descriptor.to_string().as_str(), network.name.as_str()),
         ("resource::network::1.0", "VIDEO")
     );
-    // Properties of existing instances are read like those of descriptors: they keep their spelling.
+    // Property values of existing instances keep their spelling, as in descriptors.
     assert_eq!(json!(network.properties), json!({"id": "007", "cidr": "10.0.0.0/8"}));
     assert!(project.warnings().is_empty());
 }

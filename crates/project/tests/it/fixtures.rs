@@ -1,4 +1,4 @@
-//! The project of this repository: its own example assemblies are found completely.
+//! The descriptors of this repository's example assemblies are all found.
 
 use std::collections::BTreeMap;
 use std::path::Path;

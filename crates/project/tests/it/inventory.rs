@@ -33,7 +33,7 @@ fn yaml(text: &str, group: &str) -> String {
     show(InventoryForm::Yaml, text, group)
 }
 
-/// Without the fields that every host has.
+/// Removes the variables that every host has.
 fn short(shown: &str) -> String {
     let mut out = String::new();
     for line in shown.lines() {
@@ -197,7 +197,7 @@ fn a_mistake_does_not_mean_no_hosts() {
     ");
 }
 
-/// A line of an inventory may have a secret, so no message shows one.
+/// A line of an inventory may contain a secret, so no message quotes a line.
 #[test]
 fn places_show_no_lines() {
     let source = Source::new("hosts", "[web]\na token=hunter2 word\n");

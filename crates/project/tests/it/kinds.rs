@@ -1,4 +1,4 @@
-//! Kinds of runtimes that a caller registers, and what a `windlass.yaml` may say about them.
+//! Kinds of runtimes that a caller registers, and their settings in `windlass.yaml`.
 
 use std::sync::Arc;
 

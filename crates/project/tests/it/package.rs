@@ -55,7 +55,7 @@ fn a_package_has_all_files_with_their_run_bits() {
     ");
 }
 
-/// Files that no script needs are no part of a package, so a change of them changes no digest.
+/// Ignored files do not belong to a package, so a change of them does not change its digest.
 #[test]
 fn ignored_files_are_no_part_of_a_package() {
     let folder = Folder::with(&[

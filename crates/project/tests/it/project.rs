@@ -88,7 +88,7 @@ fn links_are_followed_before_looking_up() {
 
 #[test]
 fn an_empty_path_is_the_working_folder() {
-    // As `Path::parent` gives it for a bare file name. The file found is that of this repository.
+    // `Path::parent` of a bare file name is the empty path. The `windlass.yaml` of this repository is found.
     let project =
         Project::open_with(Path::new(""), Path::new(""), Overlay::default(), &kinds(), &Registry::default())
             .unwrap();
@@ -120,7 +120,7 @@ fn a_component_goes_to_the_location_it_names() {
     let (_folder, project) = project(TWO);
     let name = |location, manager| project.location(&placed(location, manager)).unwrap().name;
     assert_eq!(name("admin@local", "test-rm"), "admin@local");
-    // A missing value, or one that is not required, matches.
+    // A location matches if it has no resource manager, or if the component names none.
     assert_eq!(name("admin@local", ""), "admin@local");
     assert_eq!(name("core1", "any-rm"), "core1");
 }

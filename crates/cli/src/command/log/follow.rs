@@ -21,7 +21,7 @@ use crate::{exit, signals};
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Prints entries until a signal arrives, or until nobody reads them.
+/// Prints entries until a signal arrives, or until the reader closes standard output.
 pub(super) async fn run(
     windlass: &Windlass,
     name: Option<&AssemblyName>,
@@ -79,7 +79,7 @@ fn print_json(entry: &LogEntry) {
     say!("{}", serde_json::to_string(entry).expect("an entry is plain data"));
 }
 
-/// Prints an entry: its time, its assembly if `many` is set, and its content.
+/// Prints an entry as text: its time, the name of its assembly if `many` is set, and its content.
 fn print(entry: &LogEntry, many: bool) {
     let LogEntry { at, assembly, process, content, .. } = entry;
     let assembly = if many { format!("{assembly} ") } else { String::new() };
@@ -129,7 +129,8 @@ fn print_step_end(head: &str, title: &str, end: &StepEnd, millis: u64) {
         _ => return,
     };
     say!("{head}{word} {title}{more}");
-    // The other output of a failed script was printed before.
+    // Only the details of a protocol error are printed, because the output of a failed script was printed
+    // already.
     if let StepEnd::Failed(Failure { kind: FailureKind::Protocol, detail: Some(detail), .. }) = end {
         crate::output::print(&indent(&ending(detail), "          | "));
     }

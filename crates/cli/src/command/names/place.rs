@@ -1,4 +1,4 @@
-//! The position in a command line, and the names that are possible there.
+//! The position of the incomplete word in a command line, and the kind of name that is possible there.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use crate::args::Cli;
 /// A position in a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The kind of name that is possible there.
+    /// The kind of name that is possible at the position.
     pub(super) wanted: Wanted,
-    /// The address of the state, if the line has one.
+    /// The value of `--state`, if the line has this option.
     pub(super) state: Option<String>,
-    /// The typed part of the word.
+    /// The typed part of the incomplete word.
     pub(super) typed: String,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Wanted {
     Part(AssemblyName),
     /// A cluster of an assembly.
     Cluster(AssemblyName),
-    /// A process of this assembly, or of any.
+    /// A process of this assembly; `None` for any assembly.
     Process(Option<AssemblyName>),
     /// An unfinished process or request of an assembly.
     Running(AssemblyName),
@@ -53,7 +53,7 @@ pub(super) enum Wanted {
 }
 
 impl Place {
-    /// Finds the position of the last word. Returns `None` if no name from the store is possible there.
+    /// Determines the position of the last word. Returns `None` if no name from the store is possible there.
     pub(super) fn of(words: &[String]) -> Option<Self> {
         let (typed, before) = words.split_last()?;
         let mut cli = Cli::command();
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// The part of a command line that was read so far.
+/// The state of a reader of a command line, which reads word by word.
 struct Line<'c> {
     command: &'c Command,
     path: Vec<&'c str>,
@@ -80,7 +80,7 @@ struct Line<'c> {
 }
 
 impl<'c> Line<'c> {
-    /// Reads a word. Returns `None` if no name from the store can follow.
+    /// Reads the next word. Returns `None` if no name from the store can follow.
     fn read(&mut self, word: &str) -> Option<()> {
         if let Some(option) = self.option.take() {
             self.given.insert(option.get_id().as_str(), word.to_owned());

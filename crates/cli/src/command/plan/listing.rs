@@ -1,4 +1,4 @@
-//! The steps of a plan, with similar ones grouped into one line.
+//! Printing of a plan's steps, with similar steps grouped into one line.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(crate) enum Waits {
     Hidden,
 }
 
-/// Steps as they are printed: in topological order, with similar ones grouped.
+/// The printed form of steps: in topological order, with similar steps grouped.
 pub(crate) struct Listing<'v> {
     lines: Vec<Vec<&'v StepView>>,
     waits: Waits,
@@ -39,7 +39,7 @@ impl<'v> Listing<'v> {
         Self { lines: alike::put_together_unless(whole, steps.iter().copied(), key), waits }
     }
 
-    /// Returns the number of lines, without those for waits.
+    /// Returns the number of lines, without the lines for waits.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -92,7 +92,7 @@ fn text(wait: &WaitView) -> String {
     format!("{word} {}{origin}", wait.reason)
 }
 
-/// Formats step numbers: `s2–s301`, or `s604…s1202` if there are others in between.
+/// Formats step numbers: `s2–s301`, or `s604…s1202` if some numbers in between are missing.
 fn ids(steps: impl Iterator<Item = StepId>) -> String {
     let steps: BTreeSet<u64> = steps.map(|id| u64::from(id.0)).collect();
     let Some((first, last)) = steps.first().zip(steps.last()) else { return String::new() };

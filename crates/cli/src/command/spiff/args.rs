@@ -6,8 +6,8 @@ use crate::args::ErrorArgs;
 
 /// Process spiff templates, the YAML template language of OCM's packages.
 ///
-/// Templates have access to nothing outside of them: no file, command, address or environment variable. --allow grants
-/// what a template needs.
+/// By default a template has no access to files, commands, addresses or environment variables. --allow grants
+/// the access that a template needs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SpiffArgs {
@@ -44,7 +44,7 @@ pub(crate) enum SpiffCommand {
 /// The features that a template may use.
 #[derive(Debug, Args)]
 pub(crate) struct AccessArgs {
-    /// Switch parts of the language on or off: control, interpolation, all; no before a name switches off
+    /// Switch parts of the language on or off: control, interpolation, all; the prefix `no` switches off
     #[arg(long, value_name = "NAMES", default_value = "")]
     pub(crate) features: String,
 
@@ -55,7 +55,8 @@ pub(crate) struct AccessArgs {
 
 /// Process a template with stubs and print the result.
 ///
-/// Each stub is first processed with the stubs after it. A value that the template merges comes from the first stub that has it.
+/// Each stub is first processed with the stubs after it. A merged value comes from the first stub that
+/// contains it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -67,7 +68,7 @@ pub(crate) struct MergeArgs {
     #[arg(value_name = "TEMPLATE")]
     pub(crate) template: String,
 
-    /// Documents with values
+    /// Documents with values that the template merges
     #[arg(value_name = "STUB")]
     pub(crate) stubs: Vec<String>,
 
@@ -79,7 +80,7 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print what is at this path of the result
+    /// Print only the value at this path of the result
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
 
@@ -87,7 +88,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) select: Vec<String>,
 
-    /// Print what this expression is, evaluated with the result
+    /// Print the value of this expression, evaluated with the result
     #[arg(long, value_name = "EXPR")]
     pub(crate) evaluate: Option<String>,
 
@@ -107,8 +108,8 @@ pub(crate) struct MergeArgs {
     #[arg(long = "tag", value_name = "NAME:FILE")]
     pub(crate) tags: Vec<String>,
 
-    /// Keep what is marked &state in this file, and use it as the last stub
-    // Replaces the global option of the same name, so it needs the same type.
+    /// Keep the values marked &state in this file, and use the file as the last stub
+    // This option replaces the global option `--state` of the program, so it needs the same type.
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<String>,
 
@@ -185,7 +186,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print what is at this path
+    /// Print only the value at this path
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
 

@@ -20,8 +20,8 @@ const LARGEST: usize = 64 * 1024 * 1024;
 /// Maximum number of redirects.
 const REDIRECTS: usize = 10;
 
-/// Returns the function that fetches addresses of the granted hosts. Each host is `example.org` or, for one
-/// port only, `example.org:8443`.
+/// Returns a function that fetches the content of addresses at the granted hosts. A host has the form
+/// `example.org`, or `example.org:8443` for a single port.
 pub(super) fn from(hosts: Vec<String>) -> Fetch {
     Arc::new(move |address| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -61,7 +61,7 @@ async fn read(hosts: &[String], address: &str) -> io::Result<Vec<u8>> {
     Err(io::Error::other(format!("{address} leads to other addresses more than {REDIRECTS} times")))
 }
 
-/// Converts an error with its causes.
+/// Returns an I/O error whose message contains an error with all its causes.
 fn with_causes(error: &dyn std::error::Error) -> io::Error {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -72,7 +72,7 @@ fn with_causes(error: &dyn std::error::Error) -> io::Error {
     io::Error::other(text)
 }
 
-/// Refuses hosts that are not granted, including targets of redirects.
+/// Checks that the host of an address, or of a redirect's target, is granted.
 fn granted(hosts: &[String], uri: &Uri) -> io::Result<()> {
     let host = uri.host().unwrap_or_default();
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });

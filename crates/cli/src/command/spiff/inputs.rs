@@ -18,7 +18,7 @@ use crate::codes::{COMMAND_LINE, INPUT, OUTPUT};
 use crate::command::{environment, environment_all};
 use crate::size_limit::{larger, max_size};
 
-/// Reads input files. Standard input can be read once.
+/// A reader of input files. Standard input can be read only once.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     stdin_taken: bool,
@@ -51,14 +51,14 @@ impl Inputs {
             .map_err(|error| Stop::input(DOCUMENT, format!("error parsing {what} [{file}]: {error}")))
     }
 
-    /// Reads the only document of a file.
+    /// Reads a file that must contain exactly one document.
     pub(super) fn document(&mut self, what: &str, file: &str) -> Result<Node, Stop> {
         let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_document(&source)
             .map_err(|error| Stop::input(DOCUMENT, format!("error parsing {what} [{file}]: {error}")))
     }
 
-    /// Reads names and their values.
+    /// Reads the bindings of a template: names with values, from a file and from definitions `NAME=VALUE`.
     pub(super) fn bindings(&mut self, file: Option<&str>, definitions: &[String]) -> Result<Map, Stop> {
         let mut map = match file {
             None => Map::new(),
@@ -70,7 +70,7 @@ impl Inputs {
             }
         };
         for definition in definitions {
-            // The exit code is 1, as in the original program.
+            // The exit code is 1, as in the original spiff program.
             define(&mut map, definition).map_err(|error| {
                 Stop::failed(DEFINITION, format!("error in value definitions (-D): {error}"))
             })?;
@@ -96,7 +96,8 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
             Duration::from_millis(u64::try_from(now).unwrap_or(0))
         }))
         .with_random(Arc::new(|bytes| {
-            // If this fails, the bytes stay as they are: the functions that use them can't report an error.
+            // If this fails, the bytes stay unchanged, because the template functions that use random bytes
+            // can't report an error.
             let _ = getrandom::fill(bytes);
         }));
     if let Some(key) = text("SPIFF_ENCRYPTION_KEY") {
@@ -126,8 +127,8 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     Ok(Engine::new().with_features(features).with_outside(outside))
 }
 
-/// Writes the state file atomically. Its extension selects JSON or YAML; for any other extension `json`
-/// decides.
+/// Writes the state file atomically. The extension of the file selects JSON or YAML. For any other extension,
+/// `json` selects the format.
 pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), Stop> {
     let json = match file.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => false,

@@ -1,4 +1,4 @@
-//! `windlass spiff`: the template language on its own.
+//! `windlass spiff`: processing of templates, without assemblies.
 
 mod args;
 mod fetch;
@@ -94,7 +94,7 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
     let (output, mut results) = (output(args), Vec::new());
     for (at, template) in templates.iter().enumerate() {
         if matches!(template.value(), Value::Null) {
-            // An empty document is not processed, and printed as empty.
+            // An empty document is not processed, but printed as an empty document.
             results.push(None);
             continue;
         }
@@ -111,7 +111,7 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
     write(&results, &output)
 }
 
-/// Prints the requested trace, and returns the failure.
+/// Prints the trace that `--trace` requests, and returns the failure of the template.
 fn traced(session: &Session, error: &SpiffError, document: Option<usize>, args: &MergeArgs) -> Stop {
     show_trace(&session.steps(), args);
     match document {
@@ -131,7 +131,7 @@ fn show_trace(steps: &[TraceStep], args: &MergeArgs) {
     }
 }
 
-/// Returns the output options for results.
+/// Returns the output options that the arguments select.
 fn output(args: &MergeArgs) -> Output {
     Output {
         path: args.path.clone(),

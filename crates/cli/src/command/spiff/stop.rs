@@ -8,17 +8,17 @@ use windlass::source::Code;
 pub(super) struct Stop {
     pub(super) code: Code,
     pub(super) message: String,
-    /// Whether the input is wrong, as opposed to a template that fails.
+    /// Whether the input is wrong; otherwise the template has failed.
     pub(super) is_input: bool,
 }
 
 impl Stop {
-    /// Creates the reason of wrong input.
+    /// Creates the reason for wrong input.
     pub(super) fn input(code: Code, message: impl Display) -> Self {
         Self { code, message: message.to_string(), is_input: true }
     }
 
-    /// Creates the reason of a failure.
+    /// Creates the reason for a failure.
     pub(super) fn failed(code: Code, message: impl Display) -> Self {
         Self { code, message: message.to_string(), is_input: false }
     }

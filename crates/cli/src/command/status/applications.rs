@@ -1,4 +1,5 @@
-//! Launched applications: by environment and factory in a list, and the details of one.
+//! The status of launched applications: a list by environment and factory, and the details of one
+//! application.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,8 +19,8 @@ use crate::output::{BAD, DIM, ODD, STRONG, say, styled};
 /// An application with the status of its assembly.
 type Launched<'v> = (&'v ApplicationStatusView, &'v AssemblyView);
 
-/// Prints launched applications and factories by environment and factory. Similar applications share a line, unless
-/// `whole` is set.
+/// Prints launched applications and factories by environment and factory. Similar applications share a line,
+/// unless `whole` is set.
 pub(super) fn print(now: Timestamp, launched: &[Launched<'_>], whole: bool) {
     let mut environments: BTreeMap<&str, BTreeMap<&AssemblyName, Vec<Launched<'_>>>> = BTreeMap::new();
     for (application, assembly) in launched {
@@ -57,7 +58,8 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Vec<Launched<'_>>> = Vec::new();
     for (application, assembly) in applications {
-        // The advice about an open process or an undecided call names its application.
+        // An application with an open process or an undecided call has a separate line, because the advice
+        // below the line names the application.
         let is_alone = whole || assembly.process.is_some() || !assembly.undecided.is_empty();
         let parts: Vec<String> = assembly.components.iter().map(likeness).collect();
         let key = format!(
@@ -77,7 +79,7 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
     groups
 }
 
-/// Similar applications, or a factory.
+/// A line of the list: similar applications, or a factory.
 struct Line<'v> {
     now: Timestamp,
     /// The applications, at least one.
@@ -105,8 +107,8 @@ impl Line<'_> {
         }
     }
 
-    /// Returns the names of the applications. If there are many, returns the first ones and the number of the
-    /// rest.
+    /// Returns the names of the applications. Of many applications, returns the first names and the number of
+    /// the remaining ones.
     fn names(&self) -> String {
         let names = self.all.iter().take(FEW).map(|(_, of)| styled(STRONG, &of.name));
         let names: Vec<String> = names.collect();
@@ -117,7 +119,7 @@ impl Line<'_> {
     }
 }
 
-/// Returns one note for each unresolved state, with the number of references in that state.
+/// Returns the notes about unresolved references: one note for each state, with the number of references.
 fn notes(application: &ApplicationStatusView) -> Vec<String> {
     let states = application.services.iter().map(|of| of.state);
     let states: Vec<&str> = states.chain(application.references.iter().map(|of| of.state)).collect();

@@ -1,4 +1,4 @@
-//! The output for one part, or for several similar ones.
+//! The status of one part, or of several similar parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use super::super::process::text;
 use crate::alike;
 use crate::output::{BAD, DIM, ODD, age, elapsed, ending, indent, print, say, state_style, styled};
 
-/// Similar parts: one, or several with the same [likeness].
+/// A group of parts that share a line: one part, or several parts with the same [likeness].
 pub(super) struct Alike<'v> {
     now: Timestamp,
     first: &'v ElementView,
@@ -35,12 +35,12 @@ impl<'v> Alike<'v> {
         };
         let in_transition =
             first.running.as_ref().is_some_and(|running| matches!(running.action, Action::Transition(_)));
-        // A transition is shown with its own duration. The age of the previous state would be mistaken for
-        // it.
+        // During a transition only the duration of the transition is shown. The age of the previous state
+        // could be mistaken for it.
         let since = self.all.iter().filter(|_| !in_transition).filter_map(|part| part.since);
         let since: Vec<Timestamp> = since.collect();
         let mut notes: Vec<String> = Vec::new();
-        // A stopped part keeps its last status.
+        // A stopped part keeps its last status in the records, so `active` may be outdated.
         let is_stale = first.status.as_deref() == Some("active") && first.state != State::Active;
         notes.extend(first.status.clone().filter(|_| !is_stale));
         notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
@@ -51,7 +51,8 @@ impl<'v> Alike<'v> {
         format!("{state}{notes}")
     }
 
-    /// Returns the state, or the transition that runs now. A running operation or command does not change the state.
+    /// Returns the state, or the transition that runs now. A running operation or command does not change the
+    /// state.
     fn state(&self) -> String {
         let first = self.first;
         let state = styled(state_style(first.state), first.state);
@@ -96,13 +97,13 @@ impl<'v> Alike<'v> {
         }
     }
 
-    /// Returns a text about the first part in a form that applies to all parts of the group.
+    /// Returns a text about the first part, with the part's own name and ids generalized for the whole group.
     fn of_all(&self, text: &str) -> String {
         if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
     }
 
-    /// Returns the script output of the first part in a form that applies to all parts of the group. If the
-    /// output differs between parts, names the part.
+    /// Returns the script output of the first part, generalized for the whole group. If the output differs
+    /// between parts, the text names the part whose output is shown.
     fn detail(&self, detail: &str) -> String {
         let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
         let first = own(&self.first);
@@ -132,8 +133,8 @@ fn doing(action: &Action) -> String {
     word.to_owned()
 }
 
-/// Tells whether a part or an inner part is unhealthy: its last step failed, its values are in doubt, or
-/// policies no longer heal it.
+/// Tells whether a part or one of its inner parts is unhealthy. A part is unhealthy if its last step failed,
+/// its values are in doubt, or policies no longer heal it.
 pub(super) fn has_failed(part: &ElementView) -> bool {
     part.failure.is_some()
         || part.left_alone
@@ -141,9 +142,9 @@ pub(super) fn has_failed(part: &ElementView) -> bool {
         || part.components.iter().any(has_failed)
 }
 
-/// Returns a key that is equal for similar parts. It contains kind, state, status, messages and failures of a
-/// part, and the same of its inner parts. It omits names, outputs, times, and numbers in the output of failed
-/// scripts.
+/// Returns a key that is equal for similar parts. The key contains the kind, state, status, messages and
+/// failures of a part and of its inner parts. It omits names, outputs, times, and numbers in the output of
+/// failed scripts.
 pub(super) fn likeness(part: &ElementView) -> String {
     let mut likeness = String::new();
     let failure =
@@ -186,7 +187,7 @@ fn detail(part: &ElementView, failure: &Failure) -> Option<String> {
 fn nameless(part: &ElementView, text: &str) -> String {
     let mut text = alike::nameless(text, &part.name);
     for id in part.id.iter().map(InstanceId::as_str).chain(part.natural.as_deref()) {
-        // A short id may be an ordinary word of the text.
+        // A short id or a number is not replaced, because it may be an ordinary word of the text.
         if id.len() > 3 && id.contains(|c: char| !c.is_ascii_digit()) {
             text = alike::replace_name(&text, id, "*");
         }
@@ -194,7 +195,7 @@ fn nameless(part: &ElementView, text: &str) -> String {
     text
 }
 
-/// Formats the ages of some events: the latest and the first.
+/// Formats the ages of some events: the age of the latest event, and the age of the first.
 pub(super) fn ages(now: Timestamp, since: impl IntoIterator<Item = Timestamp>) -> String {
     let since: BTreeSet<Timestamp> = since.into_iter().collect();
     let Some((first, last)) = since.first().zip(since.last()) else { return String::new() };
@@ -202,7 +203,8 @@ pub(super) fn ages(now: Timestamp, since: impl IntoIterator<Item = Timestamp>) -
     if longest == shortest { longest } else { format!("{shortest} to {longest}") }
 }
 
-/// Describes the referent of a reference, unless the project lists it.
+/// Describes the instance that a reference is bound to. The text is only `exists` if the project lists the
+/// instance.
 fn exists(referent: Option<&Referent>) -> String {
     match referent {
         Some(Referent::Assembly(name)) => format!("is the assembly {name}"),

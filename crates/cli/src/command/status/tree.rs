@@ -1,8 +1,7 @@
 //! The tree of an assembly's parts.
 //!
-//! The nodes of a large cluster are grouped by their common properties. Unhealthy nodes come first. A node
-//! that differs from all others has a line of its own; similar ones share a line. The largest group comes
-//! last.
+//! Similar nodes of a large cluster share a line. A node that differs from all other nodes has a separate
+//! line. Unhealthy nodes come first, and the largest group comes last.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,7 +22,7 @@ pub(super) struct Tree {
     pub(super) whole: bool,
 }
 
-/// Nodes that share a line, and their common name.
+/// A line of the tree: similar nodes, and their common name.
 struct Line<'v> {
     name: String,
     nodes: Vec<&'v ElementView>,
@@ -56,7 +55,8 @@ impl Tree {
         }
     }
 
-    /// Returns the inner parts of similar nodes. The inner parts at the same position are similar, too.
+    /// Returns the lines for the inner parts of similar nodes. Inner parts at the same position are similar
+    /// and share a line.
     fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {
@@ -84,7 +84,7 @@ fn is_large(element: &ElementView) -> bool {
     element.kind == ElementKind::Group && element.components.len() > FEW
 }
 
-/// Returns the number of active nodes of a large cluster, unless all are.
+/// Returns the number of active nodes of a large cluster, as text; `None` if all nodes are active.
 fn active(nodes: &[&ElementView]) -> Option<String> {
     let [node] = nodes else { return None };
     let all = node.components.len();
@@ -92,16 +92,18 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges in the name of a cluster's majority.
+/// Maximum number of ranges that name the majority of a cluster's nodes.
 const RANGES: usize = 8;
 
-/// Names nodes of a cluster by ranges. A majority with too many ranges is called "the others".
+/// Returns a name for some nodes of a cluster: their numbers as ranges. A majority of the nodes with too many
+/// ranges is called "the others".
 fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     let ranges = alike::ranges(numbers);
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }
 }
 
-/// Groups similar nodes. Unhealthy groups come first, and smaller before larger ones.
+/// Groups similar nodes. Groups in the worst state come first, then groups with failures, then smaller
+/// groups.
 fn classes(nodes: &[ElementView]) -> Vec<Vec<usize>> {
     let mut classes: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, element) in nodes.iter().enumerate() {
@@ -115,7 +117,7 @@ fn classes(nodes: &[ElementView]) -> Vec<Vec<usize>> {
     classes
 }
 
-/// Returns the rank of a state, the worst first.
+/// Returns the rank of a state in the listing: the worst state has the lowest rank.
 fn order(state: State) -> i8 {
     match state {
         State::Failed => -2,
@@ -137,7 +139,7 @@ mod tests {
         let every_second: BTreeSet<u64> = (1..=40).filter(|number| number % 2 == 0).collect();
         let but_every_fourth: BTreeSet<u64> = (1..=40).filter(|number| number % 4 != 0).collect();
         assert_eq!(name_of(&but_every_fourth, 40), "the others");
-        // Half of the nodes may be the exception, so they are named.
+        // Half of the nodes are not a majority, so they are named by their numbers.
         assert!(name_of(&every_second, 40).starts_with("2, 4, 6, "));
         let but_two: BTreeSet<u64> = (1..=40).filter(|number| ![7, 21].contains(number)).collect();
         assert_eq!(name_of(&but_two, 40), "1–6, 8–20, 22–40");

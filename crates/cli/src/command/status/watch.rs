@@ -14,10 +14,10 @@ use crate::args::{Format, StatusArgs};
 use crate::output::{clear_screen, say};
 use crate::{exit, signals};
 
-/// The shortest time between two readings.
+/// The shortest time between two reads of the status from the store.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The time after which a terminal is drawn again, because ages have changed.
+/// The time after which the status on a terminal is drawn again to update the displayed ages.
 const REDRAW: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
@@ -57,7 +57,7 @@ async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, win
             }
         }
         before = now;
-        // The longer a reading takes, the longer is the pause after it.
+        // After a slow read, the next read is delayed, to limit the load of the store.
         tokio::time::sleep(PAUSE.max(begun.elapsed() * 10)).await;
         if is_drawn {
             let _redrawn_anyway = tokio::time::timeout(REDRAW, changes.next()).await;

@@ -1,5 +1,5 @@
-//! Commands on applications are killed at random times, the supervisors of their jobs sometimes too. The list of effects
-//! of the scripts shows that nothing is lost or done twice.
+//! Commands on applications are killed at random times, sometimes together with the supervisors of their
+//! jobs. The scripts list their effects. The list shows that nothing is lost or done twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
@@ -13,7 +13,8 @@ use super::life::{Random, seed, wanted};
 use crate::env::{TestEnv, say, until};
 use crate::proc::Process;
 
-/// A machine, and its factory `VM Factory`. All scripts are the file `cloud.py`, which acts by its name.
+/// The manifest of a machine, whose factory is `VM Factory`. All scripts are copies of `cloud.py`, which acts
+/// according to its file name.
 const MACHINE: &str = r#"
 application:
   interfaces:
@@ -51,7 +52,7 @@ application:
 
 const EFFECTS: &str = "effects";
 
-/// A project with a cloud, and the kills that its commands have survived.
+/// A project with a simulated cloud, and statistics about the kills of its commands.
 struct Cloud {
     env: TestEnv,
     random: Random,
@@ -84,7 +85,7 @@ impl Cloud {
         self.env.read(EFFECTS).lines().map(str::to_owned).collect()
     }
 
-    /// Adds an effect that no script has: a machine is made outside, or lost.
+    /// Adds an effect that no script causes: a machine is created outside of windlass, or lost.
     fn by_hand(&self, effect: &str) {
         let mut file = OpenOptions::new().append(true).open(self.env.path(EFFECTS)).unwrap();
         file.write_all(format!("{effect}\n").as_bytes()).unwrap();
@@ -128,7 +129,7 @@ impl Cloud {
         found
     }
 
-    /// Checks that each machine is exactly one application, and each application a machine.
+    /// Checks that each machine belongs to exactly one application, and each application to a machine.
     fn is_consistent(&self) {
         let applications = self.applications();
         let naturals: Vec<&String> = applications.iter().map(|(natural, _)| natural).collect();
@@ -136,18 +137,20 @@ impl Cloud {
         assert_eq!(naturals, machines.iter().collect::<Vec<_>>(), "{applications:?}");
     }
 
-    /// Runs a command of a kind undisturbed, which must succeed.
+    /// Runs a command without killing it. The command must succeed.
     fn undisturbed(&mut self, kind: &'static str, args: &[&str]) {
         let begun = Instant::now();
         self.env.ok(args);
         self.lasts.insert(kind, begun.elapsed());
     }
 
-    /// Runs a command of a kind, and kills it at a random time, with the supervisors of its jobs every fourth time.
+    /// Runs a command, and kills it at a random time. In one of four cases, the supervisors of its jobs are
+    /// killed too.
     ///
-    /// The supervisor of a removal stays: without its result, the health check is polled until the timeout of the removal.
+    /// The supervisor of a removal is never killed, because a removal without a result would poll the health
+    /// check until its timeout.
     fn killed(&mut self, kind: &'static str, args: &[&str]) {
-        // The command is faster once others have warmed the machine up.
+        // The recorded duration may be too long, because later commands run faster with warm caches.
         let limit = self.lasts.get(kind).map_or(Duration::from_secs(1), |lasts| *lasts * 3 / 4);
         let moment = self.random.below(u64::try_from(limit.as_micros()).unwrap());
         let with_supervisors = self.random.below(4) == 0 && kind != "destroy";
@@ -174,7 +177,8 @@ impl Cloud {
         self.env.run(&["status", name]).code() == Some(0)
     }
 
-    /// Resumes what was interrupted. Answers questions about a call whose supervisor was killed by the effects.
+    /// Resumes an interrupted process. If the supervisor of a call was killed, answers the question about the
+    /// call according to its effects.
     fn retried(&self, name: &str, is_done: impl Fn() -> bool, natural: Option<&str>) {
         let run = self.env.run(&["retry", name]);
         if run.code() == Some(0) {
@@ -191,11 +195,11 @@ impl Cloud {
     }
 }
 
-/// Maximum number of kills of one command, before it runs undisturbed.
+/// Maximum number of kills of one command, before it runs to its end.
 const KILLS: u32 = 3;
 
 impl Cloud {
-    /// A launch makes one machine.
+    /// Launches an application, and checks that one machine was created.
     fn launch(&mut self) -> String {
         let machine = self.next_machine();
         let id = format!("configuration.id={machine}");
@@ -223,7 +227,8 @@ impl Cloud {
         machine
     }
 
-    /// A command acts at most once for each id, and a completed one has acted.
+    /// Calls a command, and checks that it acts at most once for each id. A completed command must have
+    /// acted.
     fn command(&mut self, machine: &str) {
         let args = ["app", "command", machine, "control.reboot"];
         for _ in 0..KILLS {
@@ -245,7 +250,7 @@ impl Cloud {
         self.effects().iter().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
     }
 
-    /// A check finds each lost machine, whose application goes. The others stay.
+    /// Checks the health, and checks that only the application of the lost machine is removed.
     fn check(&mut self, lost: &str) {
         self.by_hand(&format!("lost {lost}"));
         for _ in 0..KILLS {
@@ -255,7 +260,7 @@ impl Cloud {
         self.is_consistent();
     }
 
-    /// A discovery adopts each machine that was made outside once.
+    /// Runs a discovery, and checks that it adopts each machine that was created outside exactly once.
     fn discover(&mut self) {
         for _ in 0..3 {
             let machine = self.next_machine();
@@ -268,7 +273,8 @@ impl Cloud {
         self.is_consistent();
     }
 
-    /// A daemon finds machines that come and go, and executes requests. The next one resumes its work.
+    /// Runs a daemon that finds new and lost machines, and executes requests. After a kill, the next daemon
+    /// resumes the work.
     fn daemon(&mut self) {
         self.lasts.insert("run", Duration::from_millis(2500));
         let machine = self.next_machine();
@@ -300,7 +306,7 @@ impl Cloud {
         self.is_consistent();
     }
 
-    /// A removal destroys each machine once, and leaves nothing.
+    /// Removes all applications, and checks that each machine is destroyed once, and that nothing is left.
     fn destroy(&mut self) {
         for (machine, name) in self.applications() {
             let args = ["app", "destroy", &name];
@@ -322,7 +328,8 @@ impl Cloud {
         self.effects().iter().filter(|line| *line == effect).count()
     }
 
-    /// Checks that only the store remains, and jobs of killed checks, which the first process after their time removes.
+    /// Checks that only the store and jobs of killed checks remain. A later process removes these jobs after
+    /// their time limit.
     fn nothing_is_left(&self) {
         self.env.is_quiet();
         let known = ["key", "state.db", "state.db-wal", "state.db-shm", "jobs", "jobs/.control"];
@@ -339,8 +346,8 @@ fn is_of_a_check(file: &str) -> bool {
     job.and_then(|job| job.split('-').nth(1)).is_some_and(|part| part.starts_with('w'))
 }
 
-/// A check is killed after it has recorded that an application is destroyed, and before it has removed the records. The
-/// next one removes them.
+/// A check records that an application is destroyed, and is killed before it has removed the records. The
+/// next check removes them.
 #[test]
 fn a_killed_check_removes_what_is_destroyed_later() {
     let mut cloud = Cloud::new(0);
@@ -365,7 +372,8 @@ fn a_killed_check_removes_what_is_destroyed_later() {
     cloud.is_consistent();
 }
 
-/// An adoption stores the application and claims its natural id at once: if it ends before the claim, nothing is stored.
+/// An adoption stores the application and claims its natural id in one transaction. If the claim fails,
+/// nothing is stored.
 #[test]
 fn an_adoption_without_its_claim_leaves_nothing() {
     let mut cloud = Cloud::new(0);

@@ -1,5 +1,5 @@
-//! A project that executes several commands, each of which is killed a few times. The creator of the project
-//! decides where its parts run.
+//! The life of a project: it executes a sequence of commands, and each command is killed a few times. The
+//! project decides where its scripts run.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ pub(crate) struct Act {
     pub(crate) kills: u32,
 }
 
-/// Checks of a project between acts.
+/// The functions that inspect a project between acts.
 #[derive(Clone, Copy)]
 pub(crate) struct Checks {
     /// Returns the trace of the scripts so far.
@@ -31,7 +31,7 @@ pub(crate) struct Checks {
     pub(crate) down: fn(&TestEnv),
 }
 
-/// Number of kills of running commands, by act.
+/// The number of kills of running commands, for each act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kills(pub(crate) Vec<u32>);
 
@@ -128,7 +128,8 @@ impl Life {
         kills
     }
 
-    /// Runs a command that is killed a few times, and then to its end. Returns the number of kills.
+    /// Runs the command of an act, and kills it a few times. Then runs it to its end. Returns the number of
+    /// kills.
     fn disturbed(&mut self, at: usize) -> u32 {
         let since = self.processes().len();
         let mut killed = 0;
@@ -143,8 +144,8 @@ impl Life {
         killed
     }
 
-    /// Runs a command to its end, unless it has already completed. The last one always runs: it may have been
-    /// killed after it took everything down, and the next run cleans up.
+    /// Runs a command to its end, unless it has already completed. The last command always runs, because it
+    /// may have been killed after the removal but before it cleaned up.
     fn finish(&self, at: usize, since: usize) {
         let (is_last, is_done) = (at + 1 == self.acts.len(), self.is_done(since));
         if is_done && !is_last {
@@ -156,7 +157,8 @@ impl Life {
 
     /// Runs a command and kills it at a random time. Tells whether it was still running.
     fn killed(&mut self, at: usize, since: usize) -> bool {
-        // The remaining work takes less time than all of it, and kills should hit different points.
+        // The kills should hit different points of the work. The remaining work takes less time after each
+        // kill.
         let limit = self.undisturbed[at].0 * 2 / self.acts[at].kills.max(1);
         let limit = u64::try_from(limit.as_micros()).unwrap();
         let moment = Duration::from_micros(self.random.below(limit));
@@ -169,13 +171,14 @@ impl Life {
         })
     }
 
-    /// Does something that must not repeat a step that has ended since the act began.
+    /// Runs a function, and checks that it repeats no step that has ended since the act began.
     fn unrepeated<T>(&self, since: usize, act: impl FnOnce(&TestEnv) -> T) -> T {
         let done = self.ended(since);
         let trace = self.checks.trace;
         let before = trace(&self.env).len();
         let result = act(&self.env);
-        // Jobs that the last command left running belong to it.
+        // A job that the last command left running may write its line now. Its step had not ended, so the
+        // line is no repetition.
         let again: Vec<String> =
             trace(&self.env).into_iter().skip(before).filter(|line| done.contains(line)).collect();
         assert_eq!(again, [""; 0], "these had ended before");
@@ -204,7 +207,7 @@ impl Life {
         well.flat_map(|step| step["jobs"].as_array().unwrap()).filter_map(line).collect()
     }
 
-    /// Returns the assembly's status without values that differ between two lives.
+    /// Returns the status of the assembly, without values that differ between two executions.
     fn state(&self) -> Value {
         let mut status = self.env.json(&["status", self.name]);
         strip(&mut status);

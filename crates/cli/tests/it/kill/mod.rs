@@ -13,8 +13,8 @@ use life::{Act, Checks, Kills, Life, Random, seed, wanted};
 /// Number of concurrent projects.
 const PROJECTS: u32 = 4;
 
-/// A life of `h_bta`: up, scale out, changed values, scale in, down. Each script takes a while, so that kills
-/// hit running scripts.
+/// The commands of the life of `h_bta`: up, scale out, changed values, scale in, down. Each script takes a
+/// while, so that kills hit running scripts.
 const LIFE: [Act; 5] = [
     Act { args: &["up", "h_bta", "-p", "numOfServers=2", "-p", "pause=0.03", "--no-refresh"], kills: 3 },
     Act { args: &["scale", "out", "h_bta", "B"], kills: 2 },
@@ -64,7 +64,7 @@ fn killed_at_random_moments_it_ends_in_the_same_state() {
     assert!(killed.all() >= wanted && by_act.iter().all(|kills| *kills > 0), "{killed:?}");
 }
 
-/// The volume has one folder for each existing instance.
+/// Checks that the volume has exactly one folder for each existing instance.
 fn each_effect_is_there_once(env: &TestEnv) {
     let volume = std::fs::read_dir(env.path(".windlass/volumes/state")).unwrap();
     let folders: BTreeSet<String> =
@@ -100,7 +100,8 @@ fn instances(element: &Value, ids: &mut BTreeSet<String>) {
     element["components"].as_array().unwrap().iter().for_each(|inner| instances(inner, ids));
 }
 
-/// The command is killed while it records a call: no job of that call has begun, and the next command makes it once.
+/// The command is killed while it records a call. No job of the call has begun, and the next command makes
+/// the call once.
 #[test]
 fn a_job_does_not_begin_before_its_call_is_recorded() {
     let counted = r#"echo ran >>"$WINDLASS_VOLUME_STATE/times""#;
@@ -116,7 +117,7 @@ fn a_job_does_not_begin_before_its_call_is_recorded() {
     store.execute_batch(forever).unwrap();
     let up = env.spawn(&["up", "small"]);
     until("the first script has begun", || env.trace() == ["Install"]);
-    // Long enough for a job to begin that does not wait.
+    // In this time a job would begin, if it did not wait for the record.
     std::thread::sleep(std::time::Duration::from_millis(500));
     up.kill();
     assert_eq!(env.trace(), ["Install"]);

@@ -1,7 +1,8 @@
 //! A system of six real servers changes while a client uses it: no request fails.
 //!
-//! A database, a cache, three web nodes and a balancer are processes of a supervisor in this test, which is what
-//! systemd is on a host. Stops are kills: a node that the balancer still knows fails a request.
+//! A database, a cache, three web nodes and a balancer are processes. A supervisor in this test manages them,
+//! as systemd does on a host. Servers are stopped by a kill, so a request fails if the balancer still knows a
+//! stopped node.
 
 mod supervisor;
 
@@ -43,7 +44,7 @@ relationships:
     lifecycle: {Create: [target.AddBackend], Cease: [target.RemoveBackend]}
 ";
 
-/// Asks the supervisor, and prints its answer.
+/// The script that sends a request to the supervisor, and prints its answer.
 const ASK: &str = r#"#!/bin/sh
 set -eu
 id=$(cat "$WINDLASS_ID_FILE")
@@ -75,7 +76,8 @@ const ADD: &str = r#"mkdir -p "$WINDLASS_VOLUME_RUN/$id"
 printf %s "$(cat "$WINDLASS_ARGUMENTS/address")" >backend
 mv backend "$WINDLASS_VOLUME_RUN/$id/$(cat "$WINDLASS_ARGUMENTS/name")""#;
 
-/// The balancer passes no further request to the node, and the requests there have ended.
+/// The script that removes a node from the balancer. After it, the node gets no further request, and its
+/// requests have ended.
 const REMOVE: &str = r#"name=$(cat "$WINDLASS_ARGUMENTS/name")
 rm -f "$WINDLASS_VOLUME_RUN/$id/$name"
 [ "$(ask is-up "$id")" = no ] || curl --fail --silent "http://$(cat "$WINDLASS_IN/address")/drain/$name" >&2"#;
@@ -155,15 +157,15 @@ impl Client {
         let thread = thread::spawn(move || {
             while !asks.load(Ordering::Relaxed) {
                 notes.lock().unwrap().push(get(&address));
-                // The processors also belong to the servers and to windlass.
+                // The pause leaves processor time for the servers and windlass.
                 thread::sleep(Duration::from_millis(5));
             }
         });
         Self { ends, answers, thread }
     }
 
-    /// Waits until each node has answered, and returns the different answers since the last call. No request may have
-    /// failed.
+    /// Waits until each node has answered, and returns the different answers since the last call. No request
+    /// may have failed.
     fn answers(&self) -> BTreeSet<String> {
         let count = || self.answers.lock().unwrap().len();
         let before = count();
@@ -197,20 +199,20 @@ fn no_request_fails_while_the_system_changes() {
     let client = Client::of(env.ok(&["output", "shop", "address", "--raw"]).stdout);
     assert_eq!(client.answers(), set(["hello, first page"]));
 
-    // A property.
+    // The first change is a new value of a property.
     let greeting = ["-p", "greeting=welcome", "--yes"];
     let run = up(&greeting);
     assert!(run.stdout.contains("web changes in 3 batches of at most 1 node"), "{run}");
     assert_eq!(client.answers(), set(["hello, first page", "welcome, first page"]));
     assert_eq!(client.answers(), set(["welcome, first page"]));
 
-    // A package of the same version.
+    // The second change is a changed package of the same version.
     env.write(PAGE, "second page");
     up(&greeting);
     assert_eq!(client.answers(), set(["welcome, first page", "welcome, second page"]));
     assert_eq!(client.answers(), set(["welcome, second page"]));
 
-    // A version.
+    // The third change is a new version.
     let version = |from: &str, to: &str| {
         for file in ["shop/assembly.yaml", "shop/Contains/web/resource.yaml"] {
             env.edit(file, &format!("resource::web::{from}"), &format!("resource::web::{to}"));
@@ -222,7 +224,7 @@ fn no_request_fails_while_the_system_changes() {
     assert_eq!(client.answers(), set(["welcome, second page", "welcome, third page"]));
     assert_eq!(client.answers(), set(["welcome, third page"]));
 
-    // A version whose second node does not start. The first node goes back, too.
+    // The second node of a new version does not start, so the first node is rolled back too.
     version("2.0", "3.0");
     env.write(PAGE, "no page, it fails at shop__web__2");
     let failed = env.run(&[&["up", "shop"], &greeting[..]].concat());
@@ -234,7 +236,7 @@ fn no_request_fails_while_the_system_changes() {
     assert!(env.ok(&["status", "shop"]).stdout.starts_with("shop Active"));
     client.end();
 
-    // All six servers die.
+    // All six servers are killed.
     version("3.0", "2.0");
     env.write(PAGE, "third page");
     assert_eq!(supervisor.kill_all(), 6);

@@ -1,4 +1,4 @@
-//! Keeps servers, which outlive the scripts that ask for them.
+//! A supervisor of server processes, which outlive the scripts that start them.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,9 +12,10 @@ use std::thread;
 
 use crate::env::{TestEnv, until};
 
-/// Answers the requests that scripts write to the named pipe `control` of the volume `run`.
+/// A supervisor of servers. It answers requests that scripts write to the named pipe `control` of the volume
+/// `run`.
 ///
-/// A request is a line: a named pipe for the answer, and a request.
+/// A request is a line: the path of a named pipe for the answer, and one of these texts.
 ///
 /// | request | answer |
 /// |---|---|
@@ -46,7 +47,7 @@ impl Supervisor {
         fs::write(folder.join("server.py"), include_str!("server.py")).unwrap();
         let control = folder.join("control");
         assert!(Command::new("mkfifo").arg(&control).status().unwrap().success());
-        // A pipe that is open for writing has no end.
+        // The pipe is also opened for writing, so that reading it does not end when a script closes it.
         let control = OpenOptions::new().read(true).write(true).open(control).unwrap();
         let shared = Arc::new(Shared {
             servers: Mutex::default(),
@@ -84,7 +85,7 @@ impl Shared {
     fn serve(&self, line: &str) {
         let (pipe, request) = line.split_once(' ').unwrap();
         let answer = self.answer(request);
-        // A script that was killed does not wait for its answer.
+        // If the script was killed, the pipe for the answer has no reader.
         if let Ok(mut pipe) = OpenOptions::new().write(true).open(pipe) {
             let _ = pipe.write_all(answer.as_bytes());
         }
@@ -93,7 +94,7 @@ impl Shared {
     fn answer(&self, request: &str) -> String {
         let (verb, rest) = request.split_once(' ').unwrap_or((request, ""));
         match verb {
-            // Each process has addresses of its own, and each server has a new one.
+            // Each test process uses other addresses, and each server gets a new address.
             "address" => {
                 let [high, low] = self.addresses.fetch_add(1, Ordering::Relaxed).to_be_bytes();
                 let own = std::process::id() % 250 + 1;
