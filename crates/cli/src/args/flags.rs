@@ -89,7 +89,7 @@ pub(crate) struct ForceArgs {
 /// The option to agree to a plan in advance.
 #[derive(Debug, Args)]
 pub(crate) struct ConsentArgs {
-    /// Agree to a plan that removes or replaces components that are well, without a question
+    /// Agree to a plan that removes or replaces healthy components, without a question
     #[arg(long)]
     pub(crate) yes: bool,
 }

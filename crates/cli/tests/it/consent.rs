@@ -60,7 +60,7 @@ fn a_plan_that_destroys_needs_a_yes(#[case] command: &[&str], #[case] counts: &s
         assert_eq!(
             refused,
             format!(
-                "error[WL0541]: the plan for `h_bta` removes or replaces parts that are well {counts}; review it with `--dry-run`, and agree to it with `--yes`\n"
+                "error[WL0541]: the plan for `h_bta` removes or replaces healthy parts {counts}; review it with `--dry-run`, and agree to it with `--yes`\n"
             )
         );
     }
@@ -186,7 +186,7 @@ fn a_reader_of_a_new_value_is_not_replaced_by_surprise() {
     assert_eq!(stopped.code(), Some(1), "{stopped}");
     assert_eq!(env.trace(), ["Reconfigure large"]);
     assert!(
-        stopped.stderr.contains("removes or replaces parts that are well (1 to change, 1 to replace)"),
+        stopped.stderr.contains("removes or replaces healthy parts (1 to change, 1 to replace)"),
         "{stopped}"
     );
     assert!(stopped.stdout.contains("b has outdated inputs; `windlass retry row` updates them"), "{stopped}");

@@ -24,7 +24,7 @@ pub enum Notice {
         because: String,
     },
     /// A policy demands to heal a part although earlier heals did not help. The daemon ignores the demand
-    /// until the part reports that it is well, or the assembly is changed.
+    /// until the part reports that it is healthy, or the assembly is changed.
     GivesUp {
         /// The assembly.
         assembly: AssemblyName,
