@@ -87,7 +87,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Records fields that the entries of a list parameter do not have, for messages.
+    /// Sets the fields that a converter left out of the entries of a list parameter, for messages.
     pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
         self.places.left_out.insert(name.into(), fields);
         self
