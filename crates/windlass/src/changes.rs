@@ -29,7 +29,7 @@ impl<'w> Changes<'w> {
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn next(&mut self) -> Result<(), Error> {
         if let Some(watch) = &mut self.watch {
             watch.next().await?;

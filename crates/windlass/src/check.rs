@@ -67,7 +67,7 @@ pub struct RepairedFile {
     /// The text of the file before the repair.
     #[serde(skip)]
     pub before: String,
-    /// Its text after the repair.
+    /// The text of the file after the repair.
     #[serde(skip)]
     pub after: String,
 }

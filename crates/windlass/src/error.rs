@@ -58,7 +58,7 @@ pub enum Error {
     /// No recorded process worked on the component.
     #[error("no step ran for a component `{component}` of `{assembly}`{}", near(component, known))]
     NoComponent {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The requested component.
         component: String,
@@ -68,7 +68,7 @@ pub enum Error {
     /// The assembly has no such part.
     #[error("`{assembly}` has no part `{part}`{}", near(part, known))]
     NoPart {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The requested part.
         part: String,
@@ -84,7 +84,7 @@ pub enum Error {
     /// There is no process with this id.
     #[error("there is no process {process}{}", last.map(|last| format!("; the last one is {last}")).unwrap_or_default())]
     NoProcess {
-        /// The requested process.
+        /// The id of the requested process.
         process: ProcessId,
         /// The last process.
         last: Option<ProcessId>,
@@ -92,9 +92,9 @@ pub enum Error {
     /// The process has already ended.
     #[error("{process} has ended already: it is {status}")]
     Ended {
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
-        /// Its final status.
+        /// The final status of the process.
         status: ProcessStatus,
     },
     /// The process was interrupted, and no program executes it now.
@@ -102,15 +102,15 @@ pub enum Error {
         "{process} was interrupted and is not running; resume it with `windlass retry {assembly}` or the same command"
     )]
     NotRunning {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
     },
     /// The assembly has no such request.
     #[error("`{assembly}` has no request {request}; `windlass ps` lists those that are pending")]
     NoRequest {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The unknown request.
         request: RequestId,
@@ -124,9 +124,9 @@ pub enum Error {
     /// The request is no longer pending.
     #[error("{request} is no longer pending: it is {status}")]
     NotPending {
-        /// The request.
+        /// The id of the request.
         request: RequestId,
-        /// Its status.
+        /// The status of the request.
         status: RequestStatus,
     },
     /// The holder of the assembly rejected the request.
@@ -142,9 +142,9 @@ pub enum Error {
         "the process that executed {process} exited before it finished; resume it with `windlass retry {assembly}` or `windlass run`"
     )]
     OrchestratorExited {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
     },
     /// An exported assembly can't be written or read.
@@ -174,7 +174,7 @@ pub enum Error {
     /// A metric could not be delivered.
     #[error("the metric was not delivered to `{}`: {why}; start `windlass run` in this project's folder and keep it running", path.display())]
     NotDelivered {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
         /// The reason.
         why: String,
@@ -185,7 +185,7 @@ pub enum Error {
     /// A file can't be read.
     #[error("can't read `{}`", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,

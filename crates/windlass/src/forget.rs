@@ -17,7 +17,7 @@ use crate::wiring::Removal;
 pub struct ForgetView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
     /// The part whose records are removed; `None` for the whole assembly.
     pub part: Option<ElementName>,

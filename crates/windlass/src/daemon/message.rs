@@ -12,7 +12,7 @@ use crate::error::near_or;
 /// A received sample of a metric, and the channel for the reply.
 #[derive(Debug)]
 pub struct Incoming {
-    /// The sample.
+    /// The received sample.
     pub sample: Sample,
     /// The channel for the reply, if the sender wants one.
     pub answer: Option<oneshot::Sender<Taken>>,
@@ -26,7 +26,7 @@ impl From<Sample> for Incoming {
 
 /// The effect of a sample on the policies.
 ///
-/// It is displayed as a sentence fragment for the sender.
+/// The effect is displayed as a sentence fragment for the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Taken {

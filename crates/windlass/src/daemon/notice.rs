@@ -10,14 +10,14 @@ pub enum Notice {
     /// The daemon monitors an assembly. This is reported again when the assembly's policies read other
     /// metrics.
     Watches {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The metrics that the assembly's policies read, sorted.
         metrics: Vec<String>,
     },
     /// The daemon starts a process that a policy demands.
     Acts {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The action, such as `scale out B`.
         what: String,
@@ -27,7 +27,7 @@ pub enum Notice {
     /// A policy demands to heal a part although earlier heals did not help. The daemon ignores the demand
     /// until the part reports that it is well, or the assembly is changed.
     GivesUp {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The part, by its name relative to the assembly.
         part: String,
@@ -38,7 +38,7 @@ pub enum Notice {
     },
     /// A health check found a part that differs from its record, and no policy heals it.
     Unwell {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The part, by its name relative to the assembly.
         part: String,
@@ -47,7 +47,7 @@ pub enum Notice {
     },
     /// A part that was reported as [unwell](Self::Unwell) matches its record again.
     Well {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The part, by its name relative to the assembly.
         part: String,
@@ -80,12 +80,12 @@ pub enum Notice {
     },
     /// A health check or a discovery reports that an application no longer exists. Its records are removed.
     Destroyed {
-        /// The application.
+        /// The name of the application.
         assembly: AssemblyName,
     },
     /// A demand of a policy or a request can't be executed.
     Refused {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The action that can't be executed.
         what: String,
@@ -94,9 +94,9 @@ pub enum Notice {
     },
     /// The daemon begins a request.
     RequestBegins {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The request.
+        /// The id of the request.
         request: RequestId,
         /// The requested action, such as `scale out B`.
         what: String,
@@ -105,18 +105,18 @@ pub enum Notice {
     },
     /// The daemon resumes an interrupted process.
     ProcessResumes {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
         /// The intent of the process.
         what: String,
     },
     /// A process has ended.
     Ended {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
         /// The final status of the process.
         status: ProcessStatus,

@@ -93,7 +93,7 @@ pub enum LaunchError {
         listed(pins)
     )]
     NoReconfiguration {
-        /// The application.
+        /// The name of the application.
         name: AssemblyName,
         /// The ids of the pins whose values would change.
         pins: Vec<String>,
@@ -108,7 +108,7 @@ pub enum LaunchError {
         there(environments)
     )]
     NotOneEnvironment {
-        /// The factory.
+        /// The name of the factory.
         factory: AssemblyName,
         /// The environments that have the factory as a service.
         environments: Vec<String>,
@@ -116,7 +116,7 @@ pub enum LaunchError {
     /// The discovery script has failed.
     #[error("the discovery of `{factory}` failed: {why}")]
     Discovery {
-        /// The factory.
+        /// The name of the factory.
         factory: AssemblyName,
         /// The reason of the failure, with the last lines of stderr.
         why: String,
@@ -124,7 +124,7 @@ pub enum LaunchError {
     /// The application exposes no such command.
     #[error("`{name}` has no command `{command}`{}", near(command, known))]
     NoCommand {
-        /// The application.
+        /// The name of the application.
         name: AssemblyName,
         /// The requested id of a command.
         command: String,
@@ -142,7 +142,7 @@ pub enum LaunchError {
     /// The command takes no such argument.
     #[error("`{command}` takes no argument `{argument}`{}", near(argument, known))]
     NoArgument {
-        /// The command.
+        /// The exposed id of the command.
         command: String,
         /// The given name of an argument.
         argument: String,
@@ -152,7 +152,7 @@ pub enum LaunchError {
     /// The value of an argument has another type.
     #[error("the value of the argument `{argument}` of `{command}` does not fit: {why}")]
     Misfit {
-        /// The command.
+        /// The exposed id of the command.
         command: String,
         /// The argument.
         argument: String,

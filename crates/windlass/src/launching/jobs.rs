@@ -93,7 +93,7 @@ pub struct ReplayView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ReplayedView {
-    /// The application.
+    /// The name of the application.
     pub name: AssemblyName,
     /// The reason why the output can't be used.
     pub problem: Option<String>,

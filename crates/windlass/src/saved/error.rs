@@ -16,9 +16,9 @@ pub enum SavedPlanError {
     /// The plan file can't be used.
     #[error("`{}` {cause}", file.display())]
     File {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The reason.
+        /// The reason why the file can\'t be used.
         cause: DocumentError,
     },
     /// The plan belongs to another project.

@@ -18,9 +18,9 @@ pub enum TransferError {
     /// The export file can't be used.
     #[error("`{}` {cause}", file.display())]
     File {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The reason.
+        /// The reason why the file can\'t be used.
         cause: DocumentError,
     },
     /// The secrets in the export file can't be opened with the given key.
