@@ -80,7 +80,7 @@ impl Visible {
     /// Finds the component at a path.
     ///
     /// # Errors
-    /// The first name that is missing, and the component that has no child of this name.
+    /// Returns the first name that is missing, and the component that has no child of this name.
     pub fn find<'v, 'p>(&'v self, path: &'p ComponentPath) -> Result<&'v Self, (&'p Name, &'v Self)> {
         path.0.iter().try_fold(self, |at, name| at.children.get(name).ok_or((name, at)))
     }

@@ -153,8 +153,8 @@ impl Images {
         Ok(Self { store: Store::open(folder)? })
     }
 
-    /// Builds an image and stores it under a name. If `file` is given, also writes an archive for `docker
-    /// load`.
+    /// Builds an image and stores it under a name. If `file` is given, also writes an archive to this file,
+    /// for `docker load`.
     ///
     /// # Errors
     /// Returns any [`ImagesError`] except those of an image that is not found.
@@ -189,9 +189,9 @@ impl Images {
 
     /// Imports the images of a file or folder.
     ///
+    /// # Errors
     /// Returns [`ImagesError::Name`] if the name is invalid. Returns [`ImagesError::Image`] if the images
     /// can't be read or stored.
-    /// stored.
     pub fn import(&self, path: &Path, name: Option<&str>) -> Result<ImagesView, ImagesError> {
         let name: Option<ImageName> = name.map(str::parse).transpose()?;
         Ok(ImagesView::of(self.store.import(path, name.as_ref())?))

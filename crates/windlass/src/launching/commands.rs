@@ -69,8 +69,8 @@ pub struct CalledCommandView {
     pub state: &'static str,
     /// The reason why the command failed.
     pub problem: Option<String>,
-    /// The results of the command, intermediate results first. Intermediate results have `$intermediate:
-    /// true`.
+    /// The results of the command, intermediate results first. Intermediate results have the entry
+    /// `$intermediate: true`.
     pub results: Vec<Value>,
     /// The time of the call.
     #[serde(serialize_with = "crate::view::time::one")]
