@@ -51,8 +51,8 @@ impl<'a> Manifests<'a> {
 }
 
 /// Checks that applications and factories name each other. A manifest gets its title only when it is
-/// published. So this check uses the title by which another manifest names it, or the name of its file. It
-/// only warns, because the published title may differ.
+/// published. So the check uses the title by which another manifest names the file, or the file's name.
+/// Problems are only warnings, because the published title may differ.
 fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
     let roles: Vec<_> = manifests.iter().map(|(_, manifest)| check(manifest).role).collect();
     let named: Vec<&str> = roles.iter().flatten().filter_map(counterpart).collect();

@@ -19,8 +19,8 @@ use crate::error::Error;
 /// which more problems hide each other is not expected.
 const ROUNDS: usize = 32;
 
-/// Maximum number of fixes that a round tries one by one. It does so only if applying all fixes together
-/// would break something.
+/// Maximum number of fixes that a round tries one by one. Fixes are tried one by one only if applying all of
+/// them together would break something.
 const MOST_TRIED: usize = 500;
 
 /// The destination of the repaired texts.

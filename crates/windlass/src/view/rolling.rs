@@ -32,7 +32,7 @@ pub(crate) struct InProgress {
 }
 
 impl InProgress {
-    /// Tells whether a process may have batches. It searches only the text of the plan, because parsing a
+    /// Tells whether a process may have batches. Only the text of the plan is searched, because parsing a
     /// large plan takes time.
     pub(crate) fn is_possible(process: &ProcessRecord) -> bool {
         process.plan.as_str().contains("\"batch\"")

@@ -22,7 +22,7 @@ pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
     pools: Mutex<BTreeMap<u16, Pool>>,
-    /// The note that marks the engine as in use. It is taken when this process closes the engine.
+    /// The note that marks the engine as in use; `None` after this process has closed the engine.
     note: Mutex<Option<Note>>,
 }
 
