@@ -23,8 +23,8 @@ impl ProjectPlaces {
     }
 
     /// Returns the secrets of a location, for masking. Returns `None` if the secrets can't be read. `own`
-    /// tells whether this process has started the jobs. If another process has started them, it may have read
-    /// other values. Then the result is also `None` if a secret comes from a variable or a file.
+    /// tells whether this process has started the jobs. Another process may have read other
+    /// values of secrets. Then the result is also `None` if a secret comes from a variable or a file.
     pub(crate) fn secrets(&self, location: &str, own: bool) -> Option<Vec<String>> {
         let Some(declared) = self.project.locations().find(|declared| declared.name == location) else {
             return Some(Vec::new());
