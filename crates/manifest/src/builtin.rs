@@ -4,17 +4,18 @@ use windlass_model::pins::{PinType, ValueType};
 
 use crate::document::ComponentType;
 
-/// The interface of the pins that name the scripts of a component, or that publish the instances of a
+/// The interface `factory`. Its built-in pins name the scripts of a component, or publish the instances of a
 /// factory.
 pub(crate) const FACTORY: &str = "factory";
 
-/// The interface of the pins that configure the discovery of a factory.
+/// The interface `component`. Its built-in pins configure the discovery of a factory.
 pub(crate) const COMPONENT: &str = "component";
 
-/// The signal with the instances of a factory: their natural ids with the names of their applications.
+/// The signal that publishes the instances of a factory: their natural ids with the names of their
+/// applications.
 pub(crate) const INSTANCES: &str = "instances";
 
-/// The pins of discovery: the application, the script and the schedule.
+/// The pins that configure discovery: the application, the script and the schedule.
 pub(crate) const DISCOVERY: [&str; 3] = ["application", "discoveryScript", "discoverySchedule"];
 
 /// Returns the built-in pins of a component type, each with its interface, name and type.

@@ -1,4 +1,4 @@
-//! Checks beyond reading: the rules for components that scripts manage.
+//! Checks of a manifest that was read: the rules for components that scripts manage.
 
 use std::collections::HashSet;
 
@@ -24,19 +24,20 @@ use crate::visible::{self, LeafPin, Visible};
 pub struct Checked<'m> {
     /// The checked manifest.
     pub manifest: &'m Manifest,
-    /// The role; `None` if the manifest has no scripted component, or one that lacks a mandatory value.
+    /// The role; `None` if the manifest has no scripted component, or if a mandatory value of this component
+    /// is missing.
     pub role: Option<Role>,
     /// The application with all of its pins.
     pub visible: Visible,
-    /// The value of each pin that has one in the manifest.
+    /// The value of each pin to which the manifest gives one.
     pub settings: Settings<'m>,
     /// The pins that bindings join.
     pub connections: Vec<Connection>,
-    /// Problems, in the order of their places. Problems found while reading are not repeated.
+    /// Problems, in the order of their places. Problems found while reading the text are not repeated.
     pub diagnostics: Diagnostics,
 }
 
-/// Checks a manifest.
+/// Checks a manifest that was read.
 pub fn check(manifest: &Manifest) -> Checked<'_> {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &manifest.source, diagnostics: &mut diagnostics };
@@ -91,7 +92,7 @@ pub fn check(manifest: &Manifest) -> Checked<'_> {
     Checked { manifest, role, visible, settings, connections, diagnostics }
 }
 
-/// Reports required interfaces that the component does not declare.
+/// Reports interfaces that a component requires and does not declare.
 fn required(report: &mut Report<'_>, leaf: &Leaf) {
     for required in leaf.required.iter().filter(|name| !leaf.interfaces.contains_key(&name.value)) {
         let message = format!("the component has no interface `{}`, which it requires", required.value);
@@ -101,7 +102,7 @@ fn required(report: &mut Report<'_>, leaf: &Leaf) {
     }
 }
 
-/// Checks the scripted component of a manifest.
+/// The state of the check of a manifest's scripted component.
 struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,
@@ -173,7 +174,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Returns the value of a built-in pin, if it is a text.
+    /// Returns the value of a built-in pin, if the value is a text that is not empty.
     fn text(&mut self, interface: &str, pin: &str) -> Option<Spanned<String>> {
         let id = Self::id(interface, pin);
         let value = &self.settings.get(&self.leaf_pin(id))?.value;
@@ -311,7 +312,7 @@ impl Checker<'_, '_> {
         self.report.say(severity, code, schedule.span, message, |said| said.help(help));
     }
 
-    /// Reports a factory that does not expose its interface `component` at the top.
+    /// Reports a factory whose interface `component` the application does not expose.
     fn exposed(&mut self, visible: &Visible) {
         let is_exposed = |pin: &&str| {
             let wanted = self.leaf_pin(Self::id(builtin::COMPONENT, pin));
@@ -330,7 +331,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Returns the mappings of a factory: the signals that it consumes. Reports those that no binding
+    /// Returns the mappings of a factory: the signals that it consumes. Reports each mapping that no binding
     /// connects.
     fn mappings(&mut self) -> Vec<PinId> {
         let leaf = self.leaf;
@@ -362,7 +363,7 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Tells whether a pin is declared in a way that could not be read.
+/// Tells whether the declaration of a pin could not be read.
 fn is_unread(leaf: &Leaf, id: &PinId) -> bool {
     leaf.interfaces.get(&id.interface).is_some_and(|interface| interface.unread.contains(&id.pin))
 }

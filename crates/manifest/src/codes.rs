@@ -1,8 +1,8 @@
 //! The codes of this crate: `WL0600` to `WL0699`.
 //!
 //! Each page begins with the meaning of the code. Its first YAML block is a manifest that causes exactly this
-//! code and no other. A test extracts it from here, and where a fix is offered, applies the fix and checks
-//! the manifest again.
+//! code and no other. A test extracts the manifest from the page. If the diagnostic offers a fix, the test
+//! applies the fix and checks the manifest again.
 
 windlass_source::codes! {
     NOT_A_MANIFEST = "WL0600", "not a manifest",

@@ -34,9 +34,9 @@ pub struct Launch<'l> {
     pub name: &'l AssemblyName,
     /// The name of the descriptor of the assembly: `assembly::vm::3`, with the revision as version.
     pub assembly: &'l DescriptorName,
-    /// The name of the descriptor of its resource: `resource::vm::3`.
+    /// The name of the descriptor of the assembly's only resource: `resource::vm::3`.
     pub resource: &'l DescriptorName,
-    /// Values of exposed configuration pins, by their ids. They replace those of the manifest.
+    /// Values of exposed configuration pins, by the ids of the pins. They replace the values of the manifest.
     pub parameters: &'l BTreeMap<String, Value>,
 }
 
@@ -44,21 +44,21 @@ pub struct Launch<'l> {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Compiled {
-    /// The topology; `None` when there are errors.
+    /// The topology; `None` if there are errors.
     pub topology: Option<Topology>,
-    /// Values of sensitive pins that the topology refers to.
+    /// The values of sensitive pins, by the references to them in the topology.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Problems of the parameters.
+    /// Problems of the launch, for example a parameter that fits no pin.
     pub diagnostics: Diagnostics,
 }
 
-/// Compiles a manifest that has a role.
+/// Compiles a manifest that has a role to a topology of one resource.
 ///
-/// The root element has the exposed configuration pins and signals as properties, named by the ids of the
-/// pins. Its only part is the scripted component, whose properties are its declared pins. An exposed
-/// configuration pin of the component reads the root's property, and an exposed signal of the root reads the
-/// component's property. Scripts, commands and mappings are not properties, but part of the [`Role`]. The
-/// signal `factory.instances` is not a property either, because it is computed from records.
+/// The properties of the root element are the exposed configuration pins and signals, named by the ids of the
+/// pins. The root's only part is the scripted component, whose properties are its declared pins. An exposed
+/// configuration pin of the component reads the root's property. An exposed signal of the root reads the
+/// component's property. Scripts, commands and mappings are part of the [`Role`], not properties. The signal
+/// `factory.instances` is not a property either, because it is computed from records.
 pub fn compile(checked: &Checked<'_>, launch: Launch<'_>) -> Compiled {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
@@ -89,7 +89,7 @@ impl Compiler<'_> {
         let component = role.component();
         let leaf = self.checked.visible.find(component).ok()?;
         let root = ElementName::from(self.launch.name);
-        // A manifest allows names that are not valid component names.
+        // A manifest allows names that are not valid component names, for example with upper-case letters.
         let part = component.0.last().and_then(|name| name.as_str().parse().ok());
         let part: ComponentName = part.unwrap_or_else(|| "component".parse().expect("it is a valid name"));
         let resource = root.child(&part);
@@ -117,7 +117,7 @@ impl Compiler<'_> {
         });
     }
 
-    /// Converts the parameters to the types of their pins. Reports those that fit no pin.
+    /// Converts the parameters to the types of their pins. Reports parameters that fit no pin.
     fn parameters(&self, report: &mut Report<'_>) -> BTreeMap<PinId, Value> {
         let visible = &self.checked.visible;
         let mut found = BTreeMap::new();
@@ -133,7 +133,7 @@ impl Compiler<'_> {
                 report.diagnostics.push(choose(said, word, settable.iter().map(String::as_str)));
                 continue;
             };
-            // A command line has only text.
+            // A value from a command line is a text, so a text may be YAML for a list, map or record.
             let is_structure = matches!(kind, ValueType::List(_) | ValueType::Map(..) | ValueType::Record(_));
             let read = value.as_str().filter(|_| is_structure).and_then(|text| read_value(kind, text).ok());
             match kind.fit(read.as_ref().unwrap_or(value)) {
@@ -147,8 +147,8 @@ impl Compiler<'_> {
         found
     }
 
-    /// Returns the properties of the root, and for each pin of the component that the root sets, the root's
-    /// property.
+    /// Returns the properties of the root. Also returns, for each pin of the component that the root sets,
+    /// the root's property that sets it.
     fn outer(
         &mut self,
         component: &ComponentPath,
@@ -209,8 +209,8 @@ impl Compiler<'_> {
         properties
     }
 
-    /// Returns the value that the manifest gives to a pin; `None` for one that does not fit, which the check
-    /// reports.
+    /// Returns the value that the manifest gives to a pin. Returns `None` for a value of another type, which
+    /// the check reports.
     fn setting(&self, kind: &ValueType, pin: &LeafPin) -> Option<Value> {
         value::read(kind, &self.checked.settings.get(pin)?.value).ok()
     }
@@ -234,7 +234,7 @@ impl Compiler<'_> {
         Property { read_only: true, origin: Some(self.origin(pin.span)), ..Property::default() }
     }
 
-    /// Converts a value to a template. The texts in a sensitive value become secrets.
+    /// Converts a value to a template. Each text in a sensitive value becomes a secret.
     fn template(&mut self, value: &Value, sensitive: bool) -> Template {
         match value {
             Value::Null => Template::Null,
@@ -297,7 +297,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the transitions that the scripts serve. A factory has none: its script finds instances.
+/// Returns the transitions that the scripts serve. A factory serves none, because its script finds existing
+/// instances.
 fn transitions(role: &Role) -> Transitions {
     let mut transitions = Transitions::default();
     if let Role::Application(application) = role {

@@ -19,8 +19,7 @@ pub struct Connection {
     pub to: LeafPin,
 }
 
-/// Returns the connections of an application, and reports bindings of components or interfaces that do not
-/// exist.
+/// Returns the connections of an application. Reports bindings whose component or interface does not exist.
 pub(crate) fn collect(
     report: &mut Report<'_>,
     application: &Composite,
@@ -77,7 +76,7 @@ impl Joiner<'_, '_> {
         Some(found)
     }
 
-    /// Counts a comparison, and reports the first one beyond the limit.
+    /// Counts a comparison. Returns false once the limit is reached, and reports the binding that reached it.
     fn compares(&mut self, at: &Binding) -> bool {
         match self.left {
             0 => return false,
@@ -91,7 +90,7 @@ impl Joiner<'_, '_> {
         self.left > 0
     }
 
-    /// Joins each pin of an interface with the pin of the same name of another interface.
+    /// Joins the pins of the same name of two interfaces.
     fn interfaces(
         &mut self,
         (one, name): (&Visible, &Name),

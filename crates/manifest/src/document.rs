@@ -13,7 +13,7 @@ use crate::name::ComponentPath;
 /// An application manifest.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// Text that it was read from.
+    /// Text from which the manifest was read.
     pub source: Arc<Source>,
     /// Place of the key `application`.
     pub span: Span,
@@ -33,7 +33,8 @@ impl Manifest {
 pub enum ComponentType {
     /// `scripted.Component`: something outside windlass that scripts manage.
     Scripted,
-    /// `scripted.ComponentFactory`: runs the scripts of such components, and discovers existing instances.
+    /// `scripted.ComponentFactory`: runs the scripts of scripted components, and discovers existing
+    /// instances.
     Factory,
     /// `reference.Service`: a service of the environment.
     Service,
@@ -42,7 +43,7 @@ pub enum ComponentType {
 }
 
 impl ComponentType {
-    /// Returns the type of a word.
+    /// Returns the component type that a manifest writes as `word`.
     pub fn from_word(word: &str) -> Self {
         match word {
             "scripted.Component" => Self::Scripted,
@@ -52,7 +53,7 @@ impl ComponentType {
         }
     }
 
-    /// Returns the word of the type.
+    /// Returns the word by which manifests name the component type.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Scripted => "scripted.Component",
@@ -62,7 +63,7 @@ impl ComponentType {
         }
     }
 
-    /// Tells whether scripts serve the component, so that all of its pins are known.
+    /// Tells whether the component is managed by scripts. windlass then knows all of its pins.
     pub fn is_scripted(&self) -> bool {
         matches!(self, Self::Scripted | Self::Factory)
     }
@@ -86,13 +87,13 @@ pub enum Component {
 /// A composition of components, which exposes some of their pins.
 #[derive(Debug, Clone, Default)]
 pub struct Composite {
-    /// Its type, such as `composite.Scaler`. The outermost composite has none.
+    /// Type of the composition, such as `composite.Scaler`. The outermost composite has none.
     pub kind: Option<Spanned<ComponentType>>,
-    /// Values for its own pins.
+    /// Values for the pins that the composition exposes.
     pub configuration: Configuration,
-    /// Interfaces, made of pins of its components.
+    /// Interfaces, made of pins of the composition's components.
     pub interfaces: IndexMap<Name, ExposedInterface>,
-    /// Components.
+    /// Components of the composition, by name.
     pub components: IndexMap<Name, Component>,
     /// Names of components that could not be read.
     pub unread: Vec<Name>,
@@ -112,7 +113,7 @@ impl Composite {
     }
 }
 
-/// Values for pins, by their ids.
+/// Values for pins, by the ids of the pins.
 pub type Configuration = IndexMap<PinId, Setting>;
 
 /// A value for a pin.
@@ -127,11 +128,11 @@ pub struct Setting {
 /// An interface of a composite.
 #[derive(Debug, Clone, Default)]
 pub struct ExposedInterface {
-    /// Place of the name.
+    /// Place of the interface's name.
     pub span: Span,
-    /// Its pins by name.
+    /// Exposed pins, by name.
     pub pins: IndexMap<Name, ExposedPin>,
-    /// The pin `"*"`: all pins of other interfaces.
+    /// The pin `"*"`, which exposes all pins of other interfaces.
     pub wildcard: Option<ExposedPin>,
     /// Names of pins that could not be read.
     pub unread: Vec<Name>,
@@ -140,35 +141,35 @@ pub struct ExposedInterface {
 /// A pin of a composite.
 #[derive(Debug, Clone)]
 pub struct ExposedPin {
-    /// Place of the name.
+    /// Place of the pin's name.
     pub span: Span,
-    /// The pins that it exposes, at least one.
+    /// Pins that this pin exposes, at least one.
     pub targets: Vec<Spanned<PinRef>>,
-    /// Its label and suggested values.
+    /// Label and suggested values of the pin.
     pub presentation: Presentation,
 }
 
 /// A component with a type and pins of its own.
 #[derive(Debug, Clone)]
 pub struct Leaf {
-    /// Place of the name.
+    /// Place of the component's name.
     pub span: Span,
-    /// Its type.
+    /// Type of the component.
     pub kind: Spanned<ComponentType>,
-    /// Values for its own pins.
+    /// Values for the component's pins.
     pub configuration: Configuration,
-    /// Its interfaces.
+    /// Interfaces of the component, by name.
     pub interfaces: IndexMap<Name, Interface>,
-    /// Interfaces that must be connected, with all their signals present, before it starts.
+    /// Interfaces that must be connected, with all their signals present, before the component starts.
     pub required: Vec<Spanned<Name>>,
 }
 
 /// An interface of a component.
 #[derive(Debug, Clone, Default)]
 pub struct Interface {
-    /// Place of the name.
+    /// Place of the interface's name.
     pub span: Span,
-    /// Its pins by name.
+    /// Pins of the interface, by name.
     pub pins: IndexMap<Name, Pin>,
     /// Names of pins that could not be read.
     pub unread: Vec<Name>,
@@ -177,11 +178,11 @@ pub struct Interface {
 /// A pin of a component.
 #[derive(Debug, Clone)]
 pub struct Pin {
-    /// Place of the name.
+    /// Place of the pin's name.
     pub span: Span,
-    /// Its type.
+    /// Kind of the pin and type of its values.
     pub kind: Spanned<PinType>,
-    /// Its label and suggested values.
+    /// Label and suggested values of the pin.
     pub presentation: Presentation,
     /// Descriptions of the arguments of a command.
     pub arguments: IndexMap<Name, Parameter>,
@@ -194,11 +195,11 @@ pub struct Pin {
 /// The description of an argument or a result.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    /// Place of the name.
+    /// Place of the name of the argument or result.
     pub span: Span,
-    /// The value that is used if none is given.
+    /// Value that is used if none is given.
     pub default: Option<Node>,
-    /// Its label and suggested values.
+    /// Label and suggested values of the argument or result.
     pub presentation: Presentation,
 }
 
@@ -207,7 +208,7 @@ pub struct Parameter {
 pub struct Presentation {
     /// `name`: a label.
     pub label: Option<String>,
-    /// Suggested values by their labels.
+    /// Suggested values, each by its label.
     pub suggestions: IndexMap<String, Node>,
 }
 

@@ -1,6 +1,6 @@
-//! Environments: the services, markers and properties that applications find.
+//! Environments: the services, markers and properties that applications find at run time.
 //!
-//! An environment is data. Its secret values are kept apart from it, in [`Secrets`].
+//! The values of secret properties are kept apart from the environment, in [`Secrets`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,28 +16,29 @@ use crate::codes;
 use crate::grammar::{self, GrammarError};
 use crate::name::ComponentPath;
 
-/// The environment that always exists.
+/// Name of the environment that always exists.
 pub const DEFAULT: &str = "default";
 
-/// The values of secret properties as JSON, by their names.
+/// The values of secret properties as JSON texts, by the names of the properties.
 pub type Secrets = BTreeMap<Name, Sensitive<String>>;
 
-/// An environment.
+/// A named set of services, markers and properties, in which applications are launched.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Environment {
-    /// Its services, by the names of their assemblies.
+    /// Services of the environment, by the names of their assemblies.
     #[serde(default)]
     pub services: BTreeMap<AssemblyName, Service>,
-    /// The location of `windlass.yaml` that runs the scripts of its factories: the scripting service.
+    /// The scripting service: the location of `windlass.yaml` that runs the scripts of the environment's
+    /// factories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripting: Option<String>,
-    /// The services chosen for components `reference.Service` that several services fit.
+    /// Services chosen for components of the type `reference.Service`, where several services fit.
     #[serde(default)]
     pub bindings: Vec<Choice>,
-    /// Its markers.
+    /// Markers of the environment.
     #[serde(default)]
     pub markers: BTreeSet<Name>,
-    /// Its properties.
+    /// Properties of the environment, by name.
     #[serde(default)]
     pub properties: BTreeMap<Name, Property>,
 }
@@ -45,10 +46,10 @@ pub struct Environment {
 /// A service of an environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
-    /// The title of its application.
+    /// Title of the service's application.
     pub application: String,
-    /// Whether it is a factory. An environment may contain several factories of one application, but only one
-    /// service of any other application.
+    /// Whether the service is a factory. An environment may contain several factories of one application, but
+    /// only one service of any other application.
     #[serde(default)]
     pub factory: bool,
 }
@@ -56,7 +57,7 @@ pub struct Service {
 /// The choice of a service for a component of another service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Choice {
-    /// The service whose manifest has the component.
+    /// The service whose manifest contains the component.
     pub service: AssemblyName,
     /// The component of the type `reference.Service`.
     pub component: ComponentPath,
@@ -67,22 +68,22 @@ pub struct Choice {
 /// A property of an environment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Property {
-    /// Its type.
+    /// Type of the property's value.
     #[serde(rename = "type")]
     pub kind: ValueType,
-    /// Its value; none if it is secret.
+    /// Value of the property; `None` if the value is secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
 
 impl Property {
-    /// Tells whether its value is a secret.
+    /// Tells whether the value of the property is a secret.
     pub fn is_secret(&self) -> bool {
         self.value.is_none()
     }
 }
 
-/// The reason why an environment is not changed.
+/// The reason why a change of an environment was refused.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum EnvironmentError {
@@ -91,13 +92,13 @@ pub enum EnvironmentError {
     NoService {
         /// The requested service.
         service: String,
-        /// Its services.
+        /// Names of the environment's services.
         known: Vec<String>,
     },
-    /// The environment has another service of the application.
+    /// The environment has another service of the same application.
     #[error("`{service}` is a service of `{application}` already; replace it with `--replace`")]
     SecondService {
-        /// The present service.
+        /// The service that the environment already has.
         service: AssemblyName,
         /// The title of the application of both services.
         application: String,
@@ -108,12 +109,12 @@ pub enum EnvironmentError {
     /// The environment has no scripting service at this location.
     #[error("the location `{0}` is not the scripting service of the environment")]
     NoScripting(String),
-    /// Another service refers to the service.
+    /// The service was chosen for a component of another service, so it can't be removed.
     #[error("`{service}` is chosen by {}; remove that with `env bind --remove` first", listed(by))]
     Chosen {
-        /// The service.
+        /// The service that can't be removed.
         service: AssemblyName,
-        /// The components that it was chosen for.
+        /// The components that the service was chosen for.
         by: Vec<String>,
     },
     /// No service was chosen for the component.
@@ -121,7 +122,7 @@ pub enum EnvironmentError {
     NoChoice {
         /// The service that has the component.
         service: AssemblyName,
-        /// The component.
+        /// The component without a choice.
         component: ComponentPath,
     },
     /// The environment has no such marker.
@@ -129,7 +130,7 @@ pub enum EnvironmentError {
     NoMarker {
         /// The requested marker.
         marker: String,
-        /// Its markers.
+        /// The environment's markers.
         known: Vec<String>,
     },
     /// The environment has no such property.
@@ -137,23 +138,23 @@ pub enum EnvironmentError {
     NoProperty {
         /// The requested property.
         property: String,
-        /// Its properties.
+        /// Names of the environment's properties.
         known: Vec<String>,
     },
-    /// The type of a property is invalid.
+    /// The given text is not the type of a property.
     #[error("`{text}` is not the type of a property: {problem}")]
     Type {
         /// The given text.
         text: String,
-        /// The mistake.
+        /// The mistake in the text.
         problem: GrammarError,
     },
-    /// The value of a property does not have its type.
+    /// The given value does not have the property's type.
     #[error("the value of `{property}` does not fit: {misfit}")]
     Value {
         /// The property.
         property: Name,
-        /// The mistake, without the value.
+        /// The mistake. It does not contain the value, which may be secret.
         misfit: Misfit,
     },
 }
@@ -188,12 +189,13 @@ fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
 }
 
 impl Environment {
-    /// Adds a service. Adding it again changes nothing.
+    /// Adds a service. A service that the environment already has is overwritten.
     ///
     /// # Errors
-    /// [`EnvironmentError::SecondService`] if the environment contains another service of the application. It
-    /// is not returned for a factory, or if `replaces` is set. [`EnvironmentError::Chosen`] if the replaced
-    /// service was chosen for a component of another service.
+    /// Returns [`EnvironmentError::SecondService`] if the environment contains another service of the
+    /// application. Factories never cause this error, and `replaces` removes the other service instead.
+    /// Returns [`EnvironmentError::Chosen`] if the other service can't be removed, because it was chosen for
+    /// a component of a third service.
     pub fn add_service(
         &mut self,
         name: AssemblyName,
@@ -217,11 +219,11 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes a service, with the choices for its own components.
+    /// Removes a service, and the choices made for its components.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoService`], or [`EnvironmentError::Chosen`] if it was chosen for a component of
-    /// another service.
+    /// Returns [`EnvironmentError::NoService`] if the environment lacks the service. Returns
+    /// [`EnvironmentError::Chosen`] if the service was chosen for a component of another service.
     pub fn remove_service(&mut self, name: &AssemblyName) -> Result<(), EnvironmentError> {
         self.service(name)?;
         let of_others =
@@ -236,20 +238,20 @@ impl Environment {
         Ok(())
     }
 
-    /// Returns a service.
+    /// Returns the service with a name.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoService`].
+    /// Returns [`EnvironmentError::NoService`] if the environment lacks the service.
     pub fn service(&self, name: &AssemblyName) -> Result<&Service, EnvironmentError> {
         let unknown =
             || EnvironmentError::NoService { service: name.to_string(), known: names(self.services.keys()) };
         self.services.get(name).ok_or_else(unknown)
     }
 
-    /// Sets the location of the scripting service. Setting it again changes nothing.
+    /// Sets the location of the scripting service.
     ///
     /// # Errors
-    /// [`EnvironmentError::SecondScripting`] if another location is set and `replaces` is not.
+    /// Returns [`EnvironmentError::SecondScripting`] if another location is set and `replaces` is false.
     pub fn set_scripting(&mut self, location: &str, replaces: bool) -> Result<(), EnvironmentError> {
         if let Some(present) = self.scripting.as_ref().filter(|present| *present != location && !replaces) {
             return Err(EnvironmentError::SecondScripting(present.clone()));
@@ -261,7 +263,7 @@ impl Environment {
     /// Removes the scripting service.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoScripting`] if another location or none is set.
+    /// Returns [`EnvironmentError::NoScripting`] unless `location` is the scripting service.
     pub fn remove_scripting(&mut self, location: &str) -> Result<(), EnvironmentError> {
         if self.scripting.as_deref() != Some(location) {
             return Err(EnvironmentError::NoScripting(location.to_owned()));
@@ -270,10 +272,10 @@ impl Environment {
         Ok(())
     }
 
-    /// Chooses a service for a component of another service.
+    /// Chooses a service for a component of another service. The choice replaces an earlier one.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoService`] if the environment lacks one of the two services.
+    /// Returns [`EnvironmentError::NoService`] if the environment lacks one of the two services.
     pub fn bind(&mut self, choice: Choice) -> Result<(), EnvironmentError> {
         self.service(&choice.service)?;
         self.service(&choice.chosen)?;
@@ -283,10 +285,10 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes the choice for a component.
+    /// Removes the choice of a service for a component.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoChoice`].
+    /// Returns [`EnvironmentError::NoChoice`] if no service is chosen for the component.
     pub fn unbind(
         &mut self,
         service: &AssemblyName,
@@ -304,7 +306,7 @@ impl Environment {
     /// Removes a marker.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoMarker`].
+    /// Returns [`EnvironmentError::NoMarker`] if the environment lacks the marker.
     pub fn remove_marker(&mut self, marker: &Name) -> Result<(), EnvironmentError> {
         if self.markers.remove(marker) {
             return Ok(());
@@ -312,10 +314,12 @@ impl Environment {
         Err(EnvironmentError::NoMarker { marker: marker.to_string(), known: names(&self.markers) })
     }
 
-    /// Sets a property to a value of its type. A secret value goes to `secrets`.
+    /// Sets a property to a value of the type `kind`. If `secrets` is given, the value is secret and goes
+    /// there.
     ///
     /// # Errors
-    /// [`EnvironmentError::Value`] if the value does not fit the type. The error does not show the value.
+    /// Returns [`EnvironmentError::Value`] if the value does not fit the type. The error does not show the
+    /// value.
     pub fn set_property(
         &mut self,
         name: Name,
@@ -345,7 +349,7 @@ impl Environment {
     /// Removes a property.
     ///
     /// # Errors
-    /// [`EnvironmentError::NoProperty`].
+    /// Returns [`EnvironmentError::NoProperty`] if the environment lacks the property.
     pub fn remove_property(&mut self, name: &Name) -> Result<(), EnvironmentError> {
         if self.properties.remove(name).is_some() {
             return Ok(());
@@ -358,7 +362,7 @@ impl Environment {
 /// Parses the type of a property, such as `map<string, int>`.
 ///
 /// # Errors
-/// [`EnvironmentError::Type`].
+/// Returns [`EnvironmentError::Type`] if the text is not a type.
 pub fn property_type(text: &str) -> Result<ValueType, EnvironmentError> {
     grammar::value_type(text)
         .map_err(|problem| EnvironmentError::Type { text: text.chars().take(100).collect(), problem })

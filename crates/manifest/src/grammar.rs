@@ -1,6 +1,7 @@
-//! The texts of pins and of targets: `configuration(string)`, `bind(vm#compute.ip)`, `main.workflow#result`.
+//! Parsers of the texts of pins and of targets: `configuration(string)`, `bind(vm#compute.ip)`,
+//! `main#result`.
 //!
-//! Each parser reads the whole text. It reports the first mistake with its byte range in the text.
+//! Each parser reads the whole text. It reports the first mistake, with the byte range of the mistake.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -11,20 +12,20 @@ use windlass_model::pins::{Name, PinType, Record, Signature, ValueType, is_name_
 
 use crate::name::ComponentPath;
 
-/// Maximum nesting depth of a type.
+/// Maximum nesting depth of a value type.
 pub const MAX_TYPE_DEPTH: usize = 32;
 
-/// A text that is not a pin or a target.
+/// The error of a text that is not a pin, a target or a type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct GrammarError {
     /// The byte range of the mistake in the text; empty at the end of the text.
     pub range: Range<usize>,
-    /// The mistake.
+    /// The kind of the mistake.
     pub problem: GrammarProblem,
 }
 
-/// The mistake in the text of a pin or a target.
+/// A mistake in the text of a pin, a target or a type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GrammarProblem {
@@ -33,7 +34,7 @@ pub enum GrammarProblem {
     Expected {
         /// The expected token.
         expected: &'static str,
-        /// The token, or `the end`.
+        /// The token in the text, or `the end`.
         found: String,
     },
     /// The word before the first parenthesis is not a kind of pin.
@@ -55,18 +56,18 @@ pub enum GrammarProblem {
 pub enum PinText {
     /// A pin of a component with a type.
     Declared(PinType),
-    /// `bind(…)`: a pin that exposes others.
+    /// `bind(…)`: the pins that a pin of a composition exposes, each with its byte range in the text.
     Bind(Vec<(PinRef, Range<usize>)>),
 }
 
-/// A pin, or all pins of an interface, of a component: `vm#compute.ip`, `vm#compute.*`.
+/// A reference to a pin of a component, or to all pins of an interface: `vm#compute.ip`, `vm#compute.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinRef {
-    /// The component, relative to the composite that contains the text.
+    /// Path of the component, relative to the composite that contains the text.
     pub component: ComponentPath,
-    /// The interface.
+    /// Name of the interface.
     pub interface: Name,
-    /// The pin; none for `*`.
+    /// Name of the pin; `None` for `*`.
     pub pin: Option<Name>,
 }
 
@@ -80,9 +81,9 @@ impl std::fmt::Display for PinRef {
 /// One side of a binding: a component, or one of its interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The component, relative to the composite that contains the binding.
+    /// Path of the component, relative to the composite that contains the binding.
     pub component: ComponentPath,
-    /// The interface; `None` for all interfaces.
+    /// Name of the interface; `None` for all interfaces.
     pub interface: Option<Name>,
 }
 
@@ -118,10 +119,10 @@ impl FromStr for Target {
     }
 }
 
-/// Parses the type of a value: `map<string, int>`.
+/// Parses a value type, such as `map<string, int>`.
 ///
 /// # Errors
-/// The first mistake, with its place in the text.
+/// Returns the first mistake, with its place in the text.
 pub fn value_type(text: &str) -> Result<ValueType, GrammarError> {
     let mut parser = Parser::new(text);
     let kind = parser.value_type(0)?;
@@ -149,7 +150,8 @@ impl<'t> Parser<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Consumes a token, with the blanks after it, if the token is next.
+    /// Consumes a token, and the blanks after it. Returns false and consumes nothing if another token is
+    /// next.
     fn take(&mut self, token: &str) -> bool {
         let is_next = self.rest().starts_with(token);
         if is_next {
@@ -159,7 +161,7 @@ impl<'t> Parser<'t> {
         is_next
     }
 
-    /// Returns the next token for messages: a word, or a single character.
+    /// Returns the byte range of the next token, for messages. The token is a word or a single character.
     fn next(&self) -> Range<usize> {
         let rest = self.rest();
         let word = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
@@ -248,7 +250,7 @@ impl<'t> Parser<'t> {
         Ok(Signature { arguments, progress: Some(results), results: self.record(0, ")")? })
     }
 
-    /// Parses the fields of a record up to `close` or `=>`, which it does not consume.
+    /// Parses the fields of a record up to `close` or `=>`, which is not consumed.
     fn record(&mut self, depth: usize, close: &str) -> Result<Record, GrammarError> {
         let mut fields = IndexMap::new();
         if self.rest().starts_with(close) || self.rest().starts_with("=>") {

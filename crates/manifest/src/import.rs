@@ -12,7 +12,7 @@ use crate::codes;
 use crate::environment::property_type;
 use crate::report::Report;
 
-/// Keys that environment files of the original platform may contain. They have no meaning for scripted
+/// Keys of environment files of the original platform, Tonomi (Qubell). They have no meaning for scripted
 /// components.
 const IGNORED: [&str; 4] = ["policies", "componentPolicies", "services", "serviceIds"];
 
@@ -28,13 +28,13 @@ pub struct Imported {
 /// A property in an environment file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedProperty {
-    /// Its name.
+    /// Name of the property.
     pub name: Name,
-    /// Its type.
+    /// Type of the property.
     pub kind: ValueType,
-    /// Its value, as data.
+    /// Value of the property, as data.
     pub value: Value,
-    /// Whether it is a secret: `secret: true`.
+    /// Whether the property is a secret: `secret: true`.
     pub secret: bool,
 }
 
@@ -125,10 +125,10 @@ fn property(report: &mut Report<'_>, name: Name, node: &Node) -> Option<Imported
     }
 }
 
-/// Reads a value of a command line as data of a type: text as it is, everything else as YAML.
+/// Reads a value from a command line as data of a type. Reads a text as it is, and every other value as YAML.
 ///
 /// # Errors
-/// If the text is not a YAML document.
+/// Returns the problems of a text that is not a YAML document.
 pub fn read_value(kind: &ValueType, text: &str) -> Result<Value, Diagnostics> {
     if matches!(kind, ValueType::String | ValueType::Bytes) {
         return Ok(text.into());

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use windlass_model::pins::{Name, NameError};
 
 /// A path of component names from a composite to a component inside it: `main.workflow`. The empty path is
-/// the composite itself.
+/// the path of the composite itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ComponentPath(pub Vec<Name>);
 
 impl ComponentPath {
-    /// Returns the path of a component directly inside the one at this path.
+    /// Returns the path of a component directly inside the component at this path.
     #[must_use]
     pub fn child(&self, name: &Name) -> Self {
         Self(self.0.iter().chain([name]).cloned().collect())

@@ -7,19 +7,19 @@ use crate::document::Manifest;
 use crate::report::{Report, choose};
 use crate::role::{FactoryRole, Role};
 
-/// A manifest under the title by which others name it.
+/// A manifest, and the title by which other manifests name it.
 #[derive(Debug, Clone, Copy)]
 pub struct Published<'m> {
     /// The title.
     pub title: &'m str,
     /// The manifest.
     pub manifest: &'m Manifest,
-    /// Its role, as [`check`](crate::check()) finds it.
+    /// The manifest's role, as [`check`](crate::check()) finds it.
     pub role: &'m Role,
 }
 
-/// Checks that applications and factories name each other: `factory.name` is the title of a factory, and
-/// `component.application` is the title of an application that names this factory.
+/// Checks that applications and factories name each other. `factory.name` must be the title of a factory.
+/// `component.application` must be the title of an application, and this application must name the factory.
 ///
 /// A title that is not among `published` causes a warning, since it may be published later.
 pub fn check_pairs(published: &[Published<'_>]) -> Diagnostics {
@@ -72,7 +72,7 @@ pub fn check_pairs(published: &[Published<'_>]) -> Diagnostics {
     diagnostics
 }
 
-/// Finds a manifest by its title, and reports a missing one.
+/// Finds a manifest by its title. Reports a title without a manifest.
 fn counterpart<'p, 'm>(
     report: &mut Report<'_>,
     published: &'p [Published<'m>],

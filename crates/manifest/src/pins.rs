@@ -1,4 +1,4 @@
-//! The pins of the scripted component, as records and views contain them.
+//! The pins of the scripted component, in the form in which records and views contain them.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::document::{Leaf, Parameter};
 use crate::value;
 
 /// Returns the pins of the scripted component: the declared pins and the built-in signals. Each pin lists the
-/// ids under which the application exposes it. The result is `None` for a manifest without a role.
+/// ids under which the application exposes it. Returns `None` for a manifest without a role.
 ///
-/// Built-in configuration pins, such as the scripts, are part of the [`Role`](crate::Role) instead.
+/// Built-in configuration pins, such as the paths of scripts, are part of the [`Role`](crate::Role) instead.
 pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
     let component = checked.role.as_ref()?.component();
     let visible = checked.visible.find(component).ok()?;
@@ -45,7 +45,7 @@ pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
     Some(pins)
 }
 
-/// Tells whether a pin of a scripted component is declared by its manifest. Scripts get declared pins only.
+/// Tells whether the manifest declares a pin of a scripted component. Scripts get declared pins only.
 pub(crate) fn is_declared(id: &PinId) -> bool {
     ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
 }
@@ -60,7 +60,8 @@ fn declared(leaf: &Leaf, id: &PinId, kind: &PinType) -> Pin {
     pin
 }
 
-/// Returns the defaults of arguments. A default that does not fit its type counts as absent.
+/// Returns the default values of a command's arguments. Leaves out defaults that do not fit the argument's
+/// type.
 fn defaults(signature: &Signature, arguments: &IndexMap<Name, Parameter>) -> BTreeMap<Name, Value> {
     let with_default = arguments.iter().filter_map(|(name, of)| {
         let kind = signature.arguments.0.get(name)?;

@@ -26,23 +26,23 @@ const LEAF: [&str; 4] = ["type", "configuration", "interfaces", "required"];
 /// Keys of a pin in its long form.
 const PIN: [&str; 6] = ["type", "name", "suggestions", "arguments", "results", "sensitive"];
 
-/// Keys of the description of an argument or a result.
+/// Keys of the description of a command's argument or result.
 const PARAMETER: [&str; 3] = ["name", "default", "suggestions"];
 
 /// The result of reading: the readable part of a manifest, and all problems.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Read {
-    /// Manifest; `None` when the document has no mapping `application`.
+    /// The manifest; `None` if the document has no mapping `application`.
     pub manifest: Option<Manifest>,
     /// Problems, in the order of their places.
     pub diagnostics: Diagnostics,
 }
 
-/// Tells whether a text is meant as a manifest: it begins with the key `application`, or one of its lines
-/// does.
+/// Tells whether a text is meant as a manifest: the text or one of its lines begins with the key
+/// `application`.
 ///
-/// The text may contain mistakes. Descriptors never contain this key.
+/// The text may contain mistakes. The key distinguishes manifests from descriptors, which never contain it.
 pub fn is_manifest(text: &str) -> bool {
     let is_key = |text: &str| {
         let key = text.trim_start_matches(['"', '\'']).strip_prefix("application");
@@ -59,7 +59,7 @@ pub fn read(source: &Arc<Source>) -> Read {
     let mut found = Diagnostics::new();
     let mut report = Report { source, diagnostics: &mut found };
     let manifest = loaded.root.as_ref().and_then(|root| read_root(&mut report, root));
-    // Errors that start at a syntax error are consequences of it.
+    // Errors at the place of a syntax error are consequences of the syntax error.
     let start = |said: &Diagnostic| said.place().map(|place| place.span().start);
     let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
     diagnostics.extend(found.into_iter().filter(|said| start(said).is_none_or(|at| !broken.contains(&at))));
@@ -118,7 +118,8 @@ fn composite(report: &mut Report<'_>, body: &Mapping, what: &str) -> Composite {
     }
 }
 
-/// Reads a section whose keys are names. Returns the entries, and the names of those that could not be read.
+/// Reads a section whose keys are names. Returns the entries, and the names of entries that could not be
+/// read.
 fn section<V>(
     report: &mut Report<'_>,
     body: &Mapping,
@@ -219,7 +220,7 @@ fn exposed_interface(report: &mut Report<'_>, entry: &Entry) -> ExposedInterface
     found
 }
 
-/// Splits a pin into its text and its long form, if it has one.
+/// Returns the text of a pin, and the mapping around the text if the pin has its long form.
 fn pin_parts<'n>(report: &mut Report<'_>, entry: &'n Entry) -> Option<(&'n Node, Option<&'n Mapping>)> {
     let name = entry.key.text();
     let body = entry.value.as_mapping();
@@ -327,7 +328,7 @@ fn pin(report: &mut Report<'_>, entry: &Entry) -> Option<Pin> {
     })
 }
 
-/// Reads the descriptions of arguments or results. `declared` are those of the signature.
+/// Reads the descriptions of arguments or results. `declared` contains the fields of the pin's signature.
 fn parameters(
     report: &mut Report<'_>,
     node: Option<&Node>,

@@ -1,4 +1,4 @@
-//! Reads nodes as typed parts: reports every problem, and keeps the readable parts.
+//! Reads nodes as typed values. Reports every problem, and keeps the readable parts.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::codes;
 use crate::grammar::{GrammarError, GrammarProblem};
 use crate::report::{Report, choose};
 
-/// Maximum edit distance of a misspelling; beyond it another word may be meant.
+/// Maximum edit distance of a misspelling. A word at a greater distance is an unknown word.
 const EDITS: usize = 2;
 
 impl Report<'_> {
@@ -21,7 +21,7 @@ impl Report<'_> {
         self.error(codes::WRONG_SORT, node.span(), message);
     }
 
-    /// Reads a mapping. Returns `None` for null, and for any other node, which is reported.
+    /// Reads a mapping. Returns `None` for null. Reports any other node, and returns `None` for it too.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         let mapping = node.as_mapping();
         if mapping.is_none() && !node.is_null() {
@@ -30,7 +30,8 @@ impl Report<'_> {
         mapping
     }
 
-    /// Reads a list. Returns an empty one for null, and for any other node, which is reported.
+    /// Reads a list. Returns an empty list for null. Reports any other node, and returns an empty list for it
+    /// too.
     pub(crate) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
         let Some(node) = node.filter(|node| !node.is_null()) else { return &[] };
         node.as_sequence().unwrap_or_else(|| {
@@ -39,7 +40,8 @@ impl Report<'_> {
         })
     }
 
-    /// Reads the text of a scalar. Returns `None` for null, and for any other node, which is reported.
+    /// Reads the text of a scalar. Returns `None` for null. Reports any other node, and returns `None` for it
+    /// too.
     pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         match node.as_str() {
             Some(_) if node.is_null() => None,
@@ -51,7 +53,7 @@ impl Report<'_> {
         }
     }
 
-    /// Reads a flag; `yes` and `no` are accepted too.
+    /// Reads a flag. Accepts `yes`, `no`, `on` and `off` too.
     pub(crate) fn flag(&mut self, node: &Node, what: &str) -> bool {
         match node.as_str().map(str::to_ascii_lowercase).as_deref() {
             Some("true" | "yes" | "on") => true,
@@ -63,7 +65,7 @@ impl Report<'_> {
         }
     }
 
-    /// Parses a key as a name.
+    /// Parses a key of a mapping as a name.
     pub(crate) fn key<T>(&mut self, key: &Key) -> Option<T>
     where
         T: FromStr,
@@ -76,7 +78,8 @@ impl Report<'_> {
         parsed.ok()
     }
 
-    /// Parses a text of the grammar. A mistake is reported at its place inside the text.
+    /// Parses a text, such as the text of a pin, by its grammar. Reports a mistake at its place inside the
+    /// text.
     pub(crate) fn grammar<T>(&mut self, node: &Node, what: &str, code: Code) -> Option<Spanned<T>>
     where
         T: FromStr<Err = GrammarError>,
@@ -94,7 +97,7 @@ impl Report<'_> {
         }
     }
 
-    /// Reports every key that is not in `known`: a misspelling is an error, another word a warning.
+    /// Reports every key that is not in `known`: a misspelling as an error, any other word as a warning.
     pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             if self.diagnostics.is_full(Severity::Error) && self.diagnostics.is_full(Severity::Warning) {
@@ -117,7 +120,7 @@ impl Report<'_> {
     }
 }
 
-/// Adds help to a mistake: the nearest valid word, or else all valid words.
+/// Adds help to a diagnostic of a mistake: the nearest valid word, or else all valid words.
 fn with_words(diagnostic: Diagnostic, problem: &GrammarProblem) -> Diagnostic {
     match problem {
         GrammarProblem::Kind(word) if ValueType::from_word(word).is_some() => {

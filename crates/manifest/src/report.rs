@@ -11,8 +11,8 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Adds a problem at a place. The diagnostic is created only if the limit for its severity is not reached;
-    /// `finish` adds help and related places.
+    /// Adds a problem at a place. `finish` adds help and related places to the diagnostic. No diagnostic is
+    /// created beyond the limit for its severity.
     pub(crate) fn say(
         &mut self,
         severity: Severity,
@@ -33,7 +33,7 @@ impl Report<'_> {
     }
 }
 
-/// Adds help to a diagnostic: the nearest of some words, or else all of them.
+/// Adds help to a diagnostic: the word of `words` that is nearest to `word`, or else all of `words`.
 pub(crate) fn choose<'w>(
     diagnostic: Diagnostic,
     word: &str,

@@ -1,6 +1,6 @@
-//! Resolution of components `reference.Service` among the services of an environment.
+//! Resolution of components of the type `reference.Service` to services of an environment.
 //!
-//! The result depends on the environment as it is, not on the order of its changes.
+//! The result depends on the present content of the environment, not on the order of its changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use windlass_model::pins::{PinId, PinType, ValueType};
 use crate::environment::Environment;
 use crate::services::ServiceReference;
 
-/// The existing services of an environment, each with the pins that its application exposes.
+/// The existing services of an environment, each with the pins that the service's application exposes.
 pub type Offers = BTreeMap<AssemblyName, BTreeMap<PinId, PinType>>;
 
-/// The name of the interface whose pins are the properties of an environment.
+/// The name of the interface whose pins represent the properties of an environment.
 const PROPERTIES: &str = "properties";
 
-/// The provider of the pins of a component `reference.Service`.
+/// The provider of the pins of a component of the type `reference.Service`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provider {
     /// A service.
@@ -25,23 +25,23 @@ pub enum Provider {
     Environment,
 }
 
-/// The state of a component `reference.Service`.
+/// The state of a component of the type `reference.Service`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceState {
-    /// The component has one provider: the only one with its pins, or the chosen one.
+    /// The component has one provider: the only provider of its pins, or the chosen service.
     Resolved(Provider),
-    /// No service has its pins.
+    /// No service has the component's pins.
     Missing,
-    /// Several services have its pins, and none was chosen.
+    /// Several services have the component's pins, and none of them was chosen.
     Ambiguous(BTreeSet<AssemblyName>),
-    /// The chosen service does not have its pins.
+    /// The chosen service does not have the component's pins.
     Unfit(AssemblyName),
     /// The chosen service no longer exists.
     Dangling(AssemblyName),
 }
 
 impl ServiceState {
-    /// Returns the word of the state: `resolved`, `pending` or `dangling`.
+    /// Returns the word for the state: `resolved`, `pending` or `dangling`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Resolved(_) => "resolved",
@@ -50,7 +50,7 @@ impl ServiceState {
         }
     }
 
-    /// Returns the service that the component is resolved to.
+    /// Returns the service to which the component is resolved.
     pub fn service(&self) -> Option<&AssemblyName> {
         match self {
             Self::Resolved(Provider::Service(service)) => Some(service),
@@ -59,7 +59,7 @@ impl ServiceState {
     }
 }
 
-/// Resolves a component of the service or application `of`.
+/// Resolves the component `reference` of the service or application `of`.
 ///
 /// A service fits if its application exposes each pin of the component under the same id with the same type.
 /// A choice for the component takes precedence. Without a choice, the environment provides the pins if its
@@ -101,7 +101,7 @@ pub fn resolve(
     }
 }
 
-/// Returns the services that have the pins of a component.
+/// Returns the services that have the pins of the component `reference`.
 pub fn candidates(
     reference: &ServiceReference,
     environment: &Environment,
@@ -113,8 +113,8 @@ pub fn candidates(
     fitting.map(|(name, _)| name.clone()).collect()
 }
 
-/// Returns the markers and properties of an environment as pins. A marker `eu` is the pin `eu.eu`, a property
-/// `region` is the pin `properties.region`.
+/// Returns the markers and properties of an environment as pins. The marker `eu` becomes the pin `eu.eu`, and
+/// the property `region` becomes the pin `properties.region`.
 fn of_environment(environment: &Environment) -> BTreeMap<PinId, PinType> {
     let markers = environment.markers.iter().map(|marker| {
         let id = PinId { interface: marker.clone(), pin: marker.clone() };

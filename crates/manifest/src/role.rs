@@ -9,9 +9,9 @@ use crate::name::ComponentPath;
 /// The role of a manifest.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Role {
-    /// It has a `scripted.Component`.
+    /// An application, whose manifest has a `scripted.Component`.
     Application(ApplicationRole),
-    /// It has a `scripted.ComponentFactory`.
+    /// A factory, whose manifest has a `scripted.ComponentFactory`.
     Factory(FactoryRole),
 }
 
@@ -25,10 +25,10 @@ impl Role {
     }
 }
 
-/// An application: its factory and its scripts, by their paths.
+/// The title of an application's factory, and the paths of the application's scripts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApplicationRole {
-    /// The scripted component.
+    /// The path of the scripted component.
     pub component: ComponentPath,
     /// The title of the factory: `factory.name`.
     pub factory: Spanned<String>,
@@ -40,26 +40,26 @@ pub struct ApplicationRole {
     pub health_check: Option<Spanned<String>>,
     /// The script that applies changed values.
     pub reconfiguration: Option<Spanned<String>>,
-    /// The scripts of commands, by the pins of the component.
+    /// The scripts of commands, by the ids of the command pins.
     pub commands: IndexMap<PinId, Spanned<String>>,
 }
 
-/// A factory: its discovery and its mappings.
+/// The discovery and the mappings of a factory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactoryRole {
-    /// The factory component.
+    /// The path of the factory component.
     pub component: ComponentPath,
-    /// Its discovery; `None` if the manifest sets none of the three values.
+    /// The discovery of instances; `None` if the manifest sets none of the three values of a [`Discovery`].
     pub discovery: Option<Discovery>,
-    /// The pins through which its instances refer to instances of other factories. The `mapping` of a
-    /// reference names one of these pins.
+    /// The signals that the factory consumes. Through them, its instances refer to instances of other
+    /// factories. The `mapping` of an instance's reference names one of these pins.
     pub mappings: Vec<PinId>,
 }
 
-/// The discovery of a factory.
+/// The settings by which a factory discovers existing instances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Discovery {
-    /// The title of the application that found instances belong to.
+    /// The title of the application to which the found instances belong.
     pub application: Spanned<String>,
     /// The script that finds instances.
     pub script: Spanned<String>,

@@ -1,20 +1,21 @@
 //! JSON Schemas of manifests and of environment files, for editors and for other tools.
 //!
-//! A schema describes keys, sorts of values and the form of names. Only the check knows the pins of a
-//! manifest. The schema permits keys that cause only a warning of the check.
+//! A schema describes keys, kinds of values and the form of names. It does not describe the pins of a
+//! manifest; only [`check`](crate::check()) knows them. The schema permits keys for which the check only
+//! warns.
 
 use serde_json::{Value, json};
 
-/// The draft of the schemas.
+/// The draft of JSON Schema that the schemas use.
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The form of names.
+/// The pattern of names.
 const NAME: &str = "^[A-Za-z0-9_-]+$";
 
-/// The form of the ids of pins.
+/// The pattern of the ids of pins.
 const PIN_ID: &str = r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$";
 
-/// Returns the schema of application manifests, of the draft 2020-12.
+/// Returns the schema of application manifests, by the draft 2020-12 of JSON Schema.
 pub fn manifest() -> Value {
     let values = json!({
         "description": "values of pins, by their ids",
@@ -113,7 +114,7 @@ pub fn manifest() -> Value {
     })
 }
 
-/// Returns the schema of environment files, of the draft 2020-12.
+/// Returns the schema of environment files, by the draft 2020-12 of JSON Schema.
 pub fn environment() -> Value {
     let property = json!({
         "type": {"description": "a type, as in a manifest", "type": "string"},

@@ -7,12 +7,12 @@ use crate::codes;
 use crate::report::Report;
 use crate::role::Role;
 
-/// The files among which scripts are searched.
+/// A set of files in which scripts are searched.
 pub trait ScriptFiles {
     /// Finds a script by its path in the manifest.
     fn find(&self, path: &str) -> ScriptSearch;
 
-    /// Returns the paths of all files, in the form of a manifest: `/vm/launch.py`.
+    /// Returns the paths of all files, as a manifest writes paths: `/vm/launch.py`.
     fn paths(&self) -> Vec<String>;
 }
 
@@ -21,37 +21,38 @@ pub trait ScriptFiles {
 pub enum ScriptSearch {
     /// A file with the permission to execute it.
     Executable,
-    /// A file without that permission.
+    /// A file without the permission to execute it.
     NotExecutable,
     /// A folder, or something else without content.
     NotAFile,
-    /// A link leads to this target, which does not exist.
+    /// A link to this target, which does not exist.
     Dangling(String),
-    /// Nothing has this path.
+    /// No file or folder has this path.
     Missing,
 }
 
-/// The kind of place that contains the files.
+/// The kind of place that contains the scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptPlace {
-    /// A folder that accompanies a manifest. The image of the scripting service may have further scripts.
+    /// A folder that accompanies a manifest. Scripts may also be in the image of the scripting service
+    /// instead.
     Package,
-    /// A folder with all scripts.
+    /// A folder that contains all scripts.
     Folder,
-    /// An image with all scripts.
+    /// An image that contains all scripts.
     Image,
 }
 
 /// A file of a folder of scripts.
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptFile<'f> {
-    /// Its path within the folder, with `/` between its parts.
+    /// The file's path within the folder, with `/` between the parts of the path.
     pub path: &'f str,
-    /// Whether it may be executed.
+    /// Whether the file has the permission to execute it.
     pub executable: bool,
 }
 
-/// The path `/vm/launch.py` of a manifest is the file `vm/launch.py` of a folder.
+/// Finds files by the paths of manifests: `/vm/launch.py` is the file `vm/launch.py` of the folder.
 impl ScriptFiles for [ScriptFile<'_>] {
     fn find(&self, path: &str) -> ScriptSearch {
         let path = path.trim_start_matches('/');
@@ -111,7 +112,7 @@ struct Lookup<'c, F: ?Sized> {
 }
 
 impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
-    /// Returns the path of a script as it is shown: a file of a folder has no leading `/`.
+    /// Returns the path of a script for messages. The path of a file in a folder has no leading `/`.
     fn shown<'s>(&self, script: &'s Spanned<String>) -> &'s str {
         if self.place == ScriptPlace::Image { &script.value } else { script.value.trim_start_matches('/') }
     }
@@ -120,7 +121,8 @@ impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
         if self.place == ScriptPlace::Image { "image" } else { "folder" }
     }
 
-    /// Reports a relative path of an image, which would depend on the working folder of a job.
+    /// Reports a relative path of a script in an image. Such a path would depend on the working folder of a
+    /// job.
     fn relative(&mut self, script: &Spanned<String>) {
         let path = &script.value;
         let message =
@@ -177,8 +179,8 @@ impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
     }
 }
 
-/// Suggests a file with a similar path. If the folder of the script does not exist, it suggests the file of
-/// the same name in another folder, if only one such file exists.
+/// Suggests a file with a similar path. If the folder of the script does not exist, suggests the only file of
+/// the same name in another folder.
 fn near(said: Diagnostic, path: &str, files: &(impl ScriptFiles + ?Sized)) -> Diagnostic {
     let paths = files.paths();
     let said = did_you_mean(said, path, paths.iter().map(String::as_str));
@@ -196,7 +198,7 @@ fn near(said: Diagnostic, path: &str, files: &(impl ScriptFiles + ?Sized)) -> Di
     }
 }
 
-/// Lists the scripts of a manifest.
+/// Returns the paths of the scripts that a manifest names.
 fn scripts<'c>(checked: &'c Checked<'_>) -> Vec<&'c Spanned<String>> {
     match &checked.role {
         Some(Role::Application(of)) => [&of.launch, &of.destroy]

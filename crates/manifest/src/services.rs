@@ -1,4 +1,4 @@
-//! The services that a manifest needs, and the pins that its application offers as a service.
+//! The services that a manifest needs, and the pins that its application offers to other services.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::check::Checked;
 use crate::document::{ComponentType, Leaf};
 use crate::name::ComponentPath;
 
-/// A component `reference.Service`: a placeholder for a service of the environment.
+/// A component of the type `reference.Service`: a placeholder for a service of the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceReference {
-    /// The component.
+    /// The path of the component.
     pub component: ComponentPath,
     /// The pins that the service must have.
     pub pins: BTreeMap<PinId, PinType>,
@@ -21,29 +21,30 @@ pub struct ServiceReference {
 /// A signal that a component consumes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The component that publishes it.
+    /// The path of the component that publishes the signal.
     pub component: ComponentPath,
-    /// The pin of that component.
+    /// The pin that publishes the signal.
     pub pin: PinId,
 }
 
-/// The services that a manifest needs, and the pins that its application offers as a service.
+/// The services that a manifest needs, and the pins that its application offers to other services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Services {
-    /// The pins that the application exposes, by their outer ids.
+    /// The pins that the application exposes, by the ids under which it exposes them.
     pub exposed: BTreeMap<PinId, PinType>,
-    /// The outer ids of `factory.instances`.
+    /// The ids under which the application exposes the signal `factory.instances`.
     pub instances: BTreeSet<PinId>,
-    /// Its components `reference.Service`.
+    /// The components of the type `reference.Service`.
     pub references: Vec<ServiceReference>,
-    /// The mappings of a factory, each with the signal that is bound to it.
+    /// The mappings of a factory, which are the signals that it consumes. Each has the signal that is bound
+    /// to it.
     pub mappings: BTreeMap<PinId, Option<Source>>,
-    /// The mappings of required interfaces.
+    /// The mappings that belong to required interfaces.
     pub required: BTreeSet<PinId>,
 }
 
 impl Services {
-    /// Returns the services of a checked manifest.
+    /// Returns the services that a checked manifest needs and offers.
     pub fn of(checked: &Checked<'_>) -> Self {
         let mut services = Self::default();
         for (id, pin) in checked.visible.pins() {
@@ -65,7 +66,7 @@ impl Services {
         services
     }
 
-    /// Notes the signals that the scripted component consumes.
+    /// Records the signals that the scripted component consumes.
     fn consumes(&mut self, checked: &Checked<'_>, path: &ComponentPath, leaf: &Leaf) {
         let required: BTreeSet<&str> = leaf.required.iter().map(|name| name.value.as_str()).collect();
         for (id, kind) in pins(leaf) {
@@ -84,7 +85,7 @@ impl Services {
         }
     }
 
-    /// Returns a component `reference.Service`.
+    /// Returns the component of the type `reference.Service` at a path.
     pub fn reference(&self, component: &ComponentPath) -> Option<&ServiceReference> {
         self.references.iter().find(|reference| reference.component == *component)
     }

@@ -1,4 +1,4 @@
-//! The values that a manifest gives to pins, and their precedence.
+//! The values that a manifest gives to pins, and the precedence of these values.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,8 @@ use crate::visible::{LeafPin, Visible, unknown_pin};
 /// the outermost one applies.
 pub type Settings<'m> = HashMap<LeafPin, &'m Setting>;
 
-/// Collects the values of an application. Reports values without a pin, and values that do not fit their
-/// pin's type.
+/// Collects the values that an application gives to pins. Reports values for unknown pins, and values that do
+/// not fit the pin's type.
 pub(crate) fn collect<'m>(
     report: &mut Report<'_>,
     application: &'m Composite,
@@ -99,8 +99,8 @@ fn configuration<'m>(
     }
 }
 
-/// Old manifests of factories set the pins of discovery in the interface `factory`. Returns the current id of
-/// such a pin.
+/// Returns the current id of a discovery pin that a manifest sets by its old id. Old manifests of factories
+/// set these pins in the interface `factory`.
 fn current_id(leaf: &Leaf, given: &PinId) -> Option<PinId> {
     let is_old = leaf.kind.value == ComponentType::Factory
         && given.interface.as_str() == builtin::FACTORY
@@ -109,7 +109,7 @@ fn current_id(leaf: &Leaf, given: &PinId) -> Option<PinId> {
     is_old.then(|| PinId { interface, pin: given.pin.clone() })
 }
 
-/// Reports a value for a pin that does not exist. The nearest ids of configuration pins are suggested.
+/// Reports a value for a pin that does not exist, and suggests the nearest ids of configuration pins.
 fn missing(report: &mut Report<'_>, (visible, path): (&Visible, &ComponentPath), id: &PinId, span: Span) {
     if visible.lacks(&id.interface) != Some(Severity::Error) {
         return unknown_pin(report, visible, path, (&id.interface, Some(&id.pin)), span);

@@ -1,12 +1,12 @@
-//! Titles of applications, and the short names made of them.
+//! Short names of applications, which are made of the applications' titles.
 
 use windlass_model::AssemblyName;
 use windlass_model::name::MAX_NAME;
 
-/// Returns the short name of a title: its letters and digits in lower case, with one `-` for the characters
-/// between them. Assemblies and records use it as their name.
+/// Returns the short name of a title: its letters and digits in lower case, with one `-` in place of the
+/// characters between them. Assemblies and records use the short name as their name.
 ///
-/// Returns `None` if the result is not a valid assembly name: it is empty, begins with a digit, or is
+/// Returns `None` if the short name is not a valid assembly name: it is empty, begins with a digit, or is
 /// reserved.
 ///
 /// ```

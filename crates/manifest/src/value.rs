@@ -1,18 +1,18 @@
-//! Reading the values of configuration pins by the types of the pins.
+//! Reading of the values of configuration pins, by the types of the pins.
 
 use serde_json::Value;
 use windlass_model::pins::{Misfit, ValueType};
 use windlass_source::{Kind, Node, Reading};
 
-/// Reads a node of a manifest as a value of a type. A text keeps its spelling: `1.10` stays `1.10`.
+/// Reads a node of a manifest as a value of a type. A value of type `string` keeps its spelling: `1.10`.
 ///
 /// # Errors
-/// The part of the value that does not fit.
+/// Returns the part of the value that does not fit the type.
 pub fn read(kind: &ValueType, node: &Node) -> Result<Value, Misfit> {
     kind.fit(&spelled(kind, node))
 }
 
-/// Returns the data of a node. Scalars that the type reads as text keep their spelling.
+/// Returns the data of a node. Scalars of the types `string` and `bytes` keep their spelling.
 fn spelled(kind: &ValueType, node: &Node) -> Value {
     match (kind, node.kind()) {
         (ValueType::String | ValueType::Bytes, Kind::Scalar(scalar)) if !node.is_null() => {

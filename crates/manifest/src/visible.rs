@@ -1,4 +1,5 @@
-//! The pins of each component as seen from outside: its own, the built-in ones, and those that it exposes.
+//! The pins of each component as seen from outside: declared pins, built-in pins, and pins that a composition
+//! exposes.
 
 use std::sync::Arc;
 
@@ -13,55 +14,56 @@ use crate::grammar::PinRef;
 use crate::name::ComponentPath;
 use crate::report::{Report, choose};
 
-/// Maximum number of visible pins and of their targets in one manifest. Wildcards and fan-out multiply pins,
-/// so a short text can have very many.
+/// Maximum number of visible pins and of their targets in one manifest. A short text can have very many,
+/// because wildcards and pins that are bound to several pins multiply them.
 pub const MAX_PINS: usize = 100_000;
 
-/// A pin of a typed component, by its path from the application.
+/// A pin of a typed component. The component is named by its path from the application.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeafPin {
-    /// The component.
+    /// The path of the component.
     pub component: Arc<ComponentPath>,
-    /// The pin.
+    /// The id of the pin.
     pub pin: PinId,
 }
 
 /// A pin as seen from outside its component.
 #[derive(Debug, Clone)]
 pub struct VisiblePin {
-    /// Place of its declaration; that of the component for a built-in pin.
+    /// Place of the pin's declaration. For a built-in pin, it is the place of the component.
     pub span: Span,
-    /// Its type; none for a pin that could not be read, and for an undeclared pin of a component type that
-    /// windlass does not know.
+    /// Type of the pin. `None` for a pin that could not be read, and for an undeclared pin of a component
+    /// type that windlass does not know.
     pub kind: Option<PinType>,
     /// The pins of typed components that this pin represents. A pin of a typed component represents itself.
     pub targets: Vec<LeafPin>,
-    /// Whether its value is a secret.
+    /// Whether the value of the pin is a secret.
     pub sensitive: bool,
 }
 
 /// An interface as seen from outside its component.
 #[derive(Debug, Clone, Default)]
 pub struct VisibleInterface {
-    /// Its pins.
+    /// The pins of the interface, by name.
     pub pins: IndexMap<Name, VisiblePin>,
-    /// Whether it may have further pins: it exposes all pins of an interface that windlass does not know.
+    /// Whether the interface may have further pins, because it exposes all pins of an interface that windlass
+    /// does not know.
     pub is_open: bool,
 }
 
 /// A component with all of its pins.
 #[derive(Debug, Clone, Default)]
 pub struct Visible {
-    /// Its interfaces.
+    /// The interfaces of the component, by name.
     pub interfaces: IndexMap<Name, VisibleInterface>,
-    /// Whether it may have further interfaces, since windlass does not know its type.
+    /// Whether the component may have further interfaces, because windlass does not know its type.
     pub is_open: bool,
-    /// The components inside it.
+    /// The components inside a composition, by name.
     pub children: IndexMap<Name, Visible>,
 }
 
 impl Visible {
-    /// Returns a pin.
+    /// Returns the pin with an id.
     pub fn pin(&self, id: &PinId) -> Option<&VisiblePin> {
         self.interfaces.get(&id.interface)?.pins.get(&id.pin)
     }
@@ -78,16 +80,18 @@ impl Visible {
     /// Finds the component at a path.
     ///
     /// # Errors
-    /// The first name that is missing, and the component that has no child of this name.
+    /// Returns the first name that is missing, and the component that has no child of this name.
     pub fn find<'v, 'p>(&'v self, path: &'p ComponentPath) -> Result<&'v Self, (&'p Name, &'v Self)> {
         path.0.iter().try_fold(self, |at, name| at.children.get(name).ok_or((name, at)))
     }
 
-    /// Returns the severity of a reference to a missing pin; `None` if the pin may exist.
+    /// Returns the severity of a reference to a pin that the interface lacks. Returns `None` if the pin may
+    /// exist.
     pub(crate) fn lacks(&self, interface: &Name) -> Option<Severity> {
         match self.interfaces.get(interface) {
             Some(known) if known.is_open => None,
-            // A component of a type that windlass does not know may have built-in pins of that interface.
+            // windlass does not know the component's type. The interface may have built-in pins beside the
+            // declared ones.
             Some(_) if self.is_open => Some(Severity::Warning),
             None if self.is_open => None,
             _ => Some(Severity::Error),
@@ -95,7 +99,7 @@ impl Visible {
     }
 }
 
-/// Resolves the pins of an application, and reports problems of its exposed pins.
+/// Resolves the pins of an application. Reports problems of the pins that compositions expose.
 pub(crate) fn resolve(report: &mut Report<'_>, application: &Composite) -> Visible {
     let mut resolver = Resolver { report, left: MAX_PINS, is_cut: false };
     resolver.composite(application, &ComponentPath::default())
@@ -118,7 +122,7 @@ pub(crate) fn component<'v>(
     found.ok()
 }
 
-/// Reports a pin or an interface that a component lacks, unless the component may have it.
+/// Reports a reference to a pin or an interface that a component lacks, unless the component may have it.
 pub(crate) fn unknown_pin(
     report: &mut Report<'_>,
     of: &Visible,
@@ -142,14 +146,14 @@ pub(crate) fn unknown_pin(
     });
 }
 
-/// Returns a pin of which only the existence is known.
+/// Returns a pin of which only the existence is known, because its declaration could not be read.
 fn unread(span: Span) -> VisiblePin {
     VisiblePin { span, kind: None, targets: Vec::new(), sensitive: false }
 }
 
 struct Resolver<'r, 'a> {
     report: &'r mut Report<'a>,
-    /// Number of pins and targets that may still be added.
+    /// Number of pins and targets that may still be added before [`MAX_PINS`] is reached.
     left: usize,
     is_cut: bool,
 }
@@ -278,7 +282,7 @@ impl Resolver<'_, '_> {
         made
     }
 
-    /// Adds a further target to an exposed pin.
+    /// Adds another target to an exposed pin.
     fn join(&mut self, made: &mut VisiblePin, found: VisiblePin, target: &Spanned<PinRef>) {
         let is_configuration =
             |pin: &VisiblePin| pin.kind.as_ref().is_none_or(|kind| kind.as_configuration().is_some());
@@ -300,7 +304,8 @@ impl Resolver<'_, '_> {
         made.targets.extend(found.targets);
     }
 
-    /// Subtracts a number of pins from the remaining limit, and reports when the limit is first exceeded.
+    /// Subtracts a number of pins from the remaining limit. Reports when the limit is exceeded for the first
+    /// time.
     fn takes(&mut self, pins: usize, span: Span) -> bool {
         let left = self.left.checked_sub(pins.max(1));
         self.left = left.unwrap_or(0);

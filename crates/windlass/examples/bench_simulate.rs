@@ -1,8 +1,9 @@
-//! Measures how fast a simulation is, and how its memory grows. `scripts/bench-simulate` runs it.
+//! Measures the speed of a simulation, and the growth of its memory. `scripts/bench-simulate` runs this
+//! program.
 //!
-//! 10 000 applications of 20 factories are checked each minute. In each period of ten minutes, one application of
-//! twenty reports another status and another signal for three minutes. Time is that of the processor, and memory is the
-//! peak of a process of its own.
+//! 10 000 applications of 20 factories are checked each minute. In each period of ten minutes, one of twenty
+//! applications reports another status and another signal for three minutes. Speed is measured in processor
+//! time. Memory is the peak of a separate process.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program for the terminal")]
 
@@ -17,16 +18,16 @@ use windlass::engine::Stop;
 use windlass::simulating::{ManifestFile, SimulationInput, SimulationView, Simulator};
 use windlass::{Settings, Windlass};
 
-/// Number of factories, each with an application.
+/// Number of factories. Each has one title of applications.
 const FACTORIES: usize = 20;
 
-/// Number of simulated seconds for each second of the processor, with answers as data.
+/// Goal with answers as data: simulated seconds for each second of processor time.
 const DATA_GOAL: f64 = 1440.0;
 
-/// The same with answers as text.
+/// Goal with answers as text: simulated seconds for each second of processor time.
 const TEXT_GOAL: f64 = 300.0;
 
-/// Maximum ratio of the peaks after ten days and after one.
+/// Maximum ratio of the memory peak after ten days to the memory peak after one day.
 const MEMORY_GOAL: f64 = 1.05;
 
 const DAY: f64 = 86_400.0;
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs all simulations, each in a process of its own, and tells whether the goals are met.
+/// Runs each simulation in a process of its own. Returns whether the goals are met.
 fn all(count: &str) -> Result<bool, Box<dyn Error>> {
     println!("{FACTORIES} factories with {count} applications each, checks each minute\n");
     println!("| answers | days | processor | × real time | checks | changes | peak |");
@@ -82,7 +83,7 @@ fn all(count: &str) -> Result<bool, Box<dyn Error>> {
     Ok(measured[0].1 >= DATA_GOAL && measured[2].1 >= TEXT_GOAL && growth <= MEMORY_GOAL)
 }
 
-/// Runs a simulation in a process of its own.
+/// Runs one simulation in a process of its own, and reads the values that it prints.
 fn process(mode: &str, days: u32, count: &str) -> Result<Measured, Box<dyn Error>> {
     let output = Command::new(std::env::current_exe()?).args([mode, &days.to_string(), count]).output()?;
     let text = String::from_utf8(output.stdout)?;
@@ -98,7 +99,7 @@ fn process(mode: &str, days: u32, count: &str) -> Result<Measured, Box<dyn Error
     }
 }
 
-/// Runs a simulation here, and prints its values.
+/// Runs one simulation in this process, and prints the measured values.
 fn one(mode: &str, days: u32, count: &str) -> Result<bool, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let count: u32 = count.parse()?;
@@ -114,7 +115,7 @@ fn one(mode: &str, days: u32, count: &str) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
-/// Writes manifests and answers, and returns the input of a simulation.
+/// Writes manifests and answers to a folder, and returns the input of a simulation.
 fn input(folder: &Path, mode: &str, days: u32, count: u32) -> Result<SimulationInput, Box<dyn Error>> {
     let mut manifests = Vec::new();
     let mut answers = "version: 1\nanswers:\n".to_owned();
@@ -136,7 +137,7 @@ fn input(folder: &Path, mode: &str, days: u32, count: u32) -> Result<SimulationI
     Ok(input)
 }
 
-/// Adds the answers for the health checks of an application.
+/// Adds the answers for the health checks of a title's applications.
 fn rules(answers: &mut String, mode: &str, title: &str, count: u32) -> Result<(), std::fmt::Error> {
     let name = |number: u32| if number == 1 { title.to_owned() } else { format!("{title}-{number}") };
     let window = "from: 5m, every: 10m, for: 3m";
@@ -197,14 +198,14 @@ application:
         compute: {ip: publish-signal(string)}
 "#;
 
-/// Returns the seconds of the processor that this process has used.
+/// Returns the processor time that this process has used, in seconds.
 fn cpu() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
         .as_secs_f64()
 }
 
-/// Returns the peak of the memory of this process.
+/// Returns the peak memory of this process.
 fn peak_kib() -> Result<u64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line =

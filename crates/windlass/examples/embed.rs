@@ -1,5 +1,5 @@
-//! A program that embeds windlass: brings up the assembly in the folder of its first argument. With `--ask` it shows
-//! the plan and asks its user first.
+//! A program that embeds windlass. It brings up the assembly in the folder of its first argument. With
+//! `--ask`, it first shows the plan and asks its user.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program prints its results")]
 
@@ -10,7 +10,7 @@ use windlass::engine::Stop;
 use windlass::{AssemblyInput, Settings, Windlass};
 
 fn main() -> ExitCode {
-    // The program also supervises its jobs: it starts itself again for that.
+    // The program starts itself again as the supervisor of its jobs.
     if let Some(code) = windlass::supervise() {
         return code;
     }
@@ -34,7 +34,7 @@ async fn up(folder: &str, asks: bool) -> Result<(), Box<dyn Error>> {
     }
     let stop = Stop::default();
     if asks && !tokio::task::spawn_blocking(is_agreed_to).await?? {
-        // The process is recorded as cancelled, and no step runs.
+        // Because of this stop, the process is recorded as cancelled, and no step runs.
         stop.soon.cancel();
     }
     let ended = started.run(&stop).await?;
@@ -45,7 +45,7 @@ async fn up(folder: &str, asks: bool) -> Result<(), Box<dyn Error>> {
     Ok(windlass.close().await?)
 }
 
-/// Asks the user, whose answer may take any time: meanwhile no other process can change the assembly.
+/// Asks the user. The answer may take any time; meanwhile no other process can change the assembly.
 fn is_agreed_to() -> std::io::Result<bool> {
     println!("run it? [y/N]");
     let mut answer = String::new();

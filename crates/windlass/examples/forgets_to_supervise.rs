@@ -1,5 +1,5 @@
-//! A program whose `main` does not begin with `windlass::supervise()`, so that its jobs have no supervisor. A test
-//! shows that it is told so.
+//! A program whose `main` does not begin with `windlass::supervise()`, so its jobs have no supervisor. A test
+//! shows that the failure names the remedy.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program prints its results")]
 

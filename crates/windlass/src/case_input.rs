@@ -1,4 +1,4 @@
-//! The input of a script that is run by hand, given as the document that the script would read.
+//! The input of a script that is run by hand. It is given as the document that the script would read.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ const LOCATION: &str = "location.";
 /// The prefix of the properties of a component in the configuration of an instance.
 const PROPERTIES: &str = "properties.";
 
-/// Returns the input of the only call of a document.
+/// Returns the input for the only call that a document describes.
 ///
 /// # Errors
-/// If the document contains several instances or commands, or values that do not belong to a resource.
+/// Fails if the document contains several instances or commands, or values that do not belong to a resource.
 pub(crate) fn of_request(request: &Request) -> Result<CaseInput, Diagnostics> {
     let mut reader = Reader { request, problems: Diagnostics::new() };
     let location = reader.stripped(&request.configuration, LOCATION);
@@ -42,7 +42,7 @@ impl Reader<'_> {
         self.problems.push(Diagnostic::error(codes::SCRIPT, message).at(place).help(help));
     }
 
-    /// Reads the only instance, and returns its id.
+    /// Reads the only instance of the document, and returns its id.
     fn only(
         &mut self,
         instances: &BTreeMap<String, RequestedInstance>,
@@ -75,7 +75,7 @@ impl Reader<'_> {
         Some(id.clone())
     }
 
-    /// Removes the prefix that the driver adds to names.
+    /// Removes the prefix that the driver adds to the names of values.
     fn stripped(&mut self, values: &Values, prefix: &str) -> BTreeMap<String, Value> {
         let mut stripped = BTreeMap::new();
         for (name, value) in values {
@@ -90,7 +90,7 @@ impl Reader<'_> {
         stripped
     }
 
-    /// Parses the names of properties.
+    /// Parses names of properties.
     fn named<N: std::str::FromStr<Err: std::fmt::Display> + Ord>(
         &mut self,
         values: BTreeMap<String, Value>,

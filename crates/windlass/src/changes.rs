@@ -11,25 +11,25 @@ use crate::open::Windlass;
 /// The pause between two attempts to find a missing store.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The changes of the records.
+/// A stream of the changes that any process makes to the records.
 pub struct Changes<'w> {
     windlass: &'w Windlass,
     watch: Option<Watch>,
 }
 
 impl<'w> Changes<'w> {
-    /// Waits for changes from now on. Nothing is created or opened yet.
+    /// Creates a stream of the changes from now on. It creates and opens nothing before the first wait.
     pub fn new(windlass: &'w Windlass) -> Self {
         Self { windlass, watch: None }
     }
 
     /// Waits for a change. The first call returns at once if there is a store, because earlier changes are
-    /// unknown. Without a store, it waits until one exists. The future may be dropped while it waits; no
-    /// change is missed.
+    /// unknown. Without a store, the first call waits until one exists. The future may be dropped while it
+    /// waits; the next call then misses no change.
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn next(&mut self) -> Result<(), Error> {
         if let Some(watch) = &mut self.watch {
             watch.next().await?;

@@ -64,10 +64,10 @@ pub struct RepairedFile {
     pub file: String,
     /// The applied fixes.
     pub fixes: Vec<AppliedFix>,
-    /// Its text before the repair.
+    /// The text of the file before the repair.
     #[serde(skip)]
     pub before: String,
-    /// Its text after the repair.
+    /// The text of the file after the repair.
     #[serde(skip)]
     pub after: String,
 }
@@ -75,11 +75,11 @@ pub struct RepairedFile {
 /// A fix that was applied.
 #[derive(Debug, Clone, Serialize)]
 pub struct AppliedFix {
-    /// The code of the diagnostic.
+    /// The code of the diagnostic that offered the fix.
     pub code: Code,
     /// The fix, as an instruction: ``write `description` ``.
     pub description: String,
-    /// The place, in the text before this fix.
+    /// The place of the fix, in the text before the fix.
     #[serde(serialize_with = "line_and_column")]
     pub place: Place,
 }
@@ -94,7 +94,7 @@ fn line_and_column<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok,
 ///
 /// # Errors
 ///
-/// Only if the working folder can't be determined. All other problems are part of the result.
+/// Fails only if the working folder can't be determined. All other problems are part of the result.
 pub fn check_paths(paths: &[PathBuf], folders: &[PathBuf]) -> Result<CheckView, Error> {
     let (overlay, runtimes, drivers) = (Overlay::default(), RuntimeRegistry::default(), drivers());
     let (overlay, runtimes, drivers) = (&overlay, &runtimes, &drivers);
@@ -108,22 +108,22 @@ pub struct CheckInput<'a> {
     pub paths: &'a [PathBuf],
     /// The folders with further descriptors.
     pub folders: &'a [PathBuf],
-    /// Texts that replace those of files, for example the buffers of an editor.
+    /// Texts that are read in place of files, for example the buffers of an editor.
     pub overlay: &'a Overlay,
     /// The kinds of runtimes that locations may have.
     pub runtimes: &'a RuntimeRegistry,
     /// The drivers that check packages. `windlass.yaml` may contain settings for them.
     pub drivers: &'a Registry,
-    /// The files among which scripts of manifests are looked up; `None` skips that check.
+    /// The files among which scripts of manifests are searched; `None` skips the check of scripts.
     pub scripts: Option<&'a ScriptFiles>,
 }
 
-/// Checks as [`check_paths`] does, with texts that replace those of files, and with other kinds of runtimes and
-/// drivers.
+/// Checks files and folders like [`check_paths`], but with an overlay of texts and with any kinds of runtimes
+/// and drivers.
 ///
 /// # Errors
 ///
-/// Those of [`check_paths`].
+/// Fails for the reasons of [`check_paths`].
 pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
     let CheckInput { paths, folders, overlay, runtimes, drivers, scripts } = input;
     let kinds = runtimes.kinds();
@@ -150,7 +150,7 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
     Ok(CheckView::new(diagnostics))
 }
 
-/// Checks a text that is not in a file. A descriptor is checked with the descriptors below `folders`, a
+/// Checks a text that is not in a file. A descriptor is checked with the descriptors below `folders`, and a
 /// manifest with `scripts`. If the text is larger than the usual limit, files may be as large as the text.
 pub fn check_text(
     name: &str,
@@ -195,7 +195,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             }
             check_parts(project, &assembly, &opened.catalog, diagnostics);
         }
-        // A single resource is checked, too.
+        // The file may also be a single resource, which is checked by itself.
         Err(Error::Input(problems)) => match by_itself(project, path) {
             Some((resource, found)) => {
                 diagnostics.extend(found);
@@ -209,7 +209,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
     }
 }
 
-/// Checks a descriptor, including the lists that the descriptor itself gives to `each`.
+/// Checks a descriptor, and the lists that an assembly descriptor gives to `each`.
 fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
     let mut found = check(descriptor, catalog, Missing::Tolerated);
     if let Descriptor::Assembly(assembly) = descriptor {
@@ -218,14 +218,14 @@ fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
     found
 }
 
-/// Reads a file if it is an application manifest.
+/// Returns the text of a file if the file is an application manifest.
 fn manifest_of(project: &Project, path: &Path) -> Option<Arc<Source>> {
     let source = path.is_file().then(|| project.overlay().source(path).ok())??;
     is_manifest(source.text()).then_some(source)
 }
 
-/// Reads a file as a resource, if it is one. For a document of a kind that this program does not use, returns
-/// only the warnings. Returns `None` for any other file.
+/// Reads a file as a resource. Returns only the warnings for a document of a kind that this program does not
+/// use. Returns `None` for any other file.
 fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diagnostics)> {
     let read = path.is_file().then(|| project.overlay().load(path))?;
     match &read.descriptor {
@@ -238,7 +238,7 @@ fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diag
 }
 
 /// Checks the resources and nested assemblies of an assembly. Also checks the resources whose `queries` would
-/// find its references.
+/// find the assembly's references.
 fn check_parts(
     project: &Project,
     assembly: &Descriptor,

@@ -1,4 +1,5 @@
-//! Builds the engine's input from a descriptor file: read, check, compose, load packages.
+//! Builds the desired state of an assembly from its descriptor file: reads, checks, composes and loads
+//! packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ struct Composition<'a> {
     project: &'a Project,
     engine_env: &'a EngineEnv,
     parameters: &'a BTreeMap<String, Value>,
-    /// Places of the parameters that come from files.
+    /// Source locations of the given parameters, for messages.
     places: &'a GivenPlaces,
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn read_assembly(
     }
 }
 
-/// Completes the diagnostics of a file that contains no descriptor.
+/// Adds help to the diagnostics of a file that contains no usable descriptor.
 fn none_in(file: &Path, diagnostics: Diagnostics) -> Diagnostics {
     use windlass_descriptor::codes::{NOT_A_DESCRIPTOR, OTHER_KIND};
     if diagnostics.is_empty() {
@@ -107,7 +108,7 @@ fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagno
     }
 }
 
-/// Builds the desired state of an assembly, and returns it with warnings. On failure the error contains all
+/// Builds the desired state of an assembly, and returns it with warnings. On failure, the error contains all
 /// problems.
 pub(crate) async fn desired(
     project: &Project,
@@ -148,7 +149,7 @@ pub(crate) async fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Composes an assembly whose references may refer to other assemblies of the store.
+/// Composes an assembly with references that may refer to other assemblies of the store.
 async fn referred(
     composition: Composition<'_>,
     assembly: &Arc<AssemblyDescriptor>,
@@ -163,7 +164,7 @@ async fn referred(
     if first.references.is_empty() {
         return Ok(first);
     }
-    // References can be resolved only once all existing instances are known.
+    // References can be resolved only when all existing instances are known.
     let neighbours = Neighbours::of(store, name).await?;
     let bound = neighbours.bound();
     let mut existing = composition.project.existing().to_vec();
@@ -190,8 +191,8 @@ async fn referred(
     Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, composition.places))
 }
 
-/// Adds values from the environment for properties that have no parameter. Also returns the names of the
-/// added properties.
+/// Adds values from environment variables for properties that have no parameter. Also returns the names of
+/// the added properties.
 pub(crate) fn with_environment(
     parameters: &BTreeMap<String, Value>,
     environment: &BTreeMap<String, String>,
@@ -231,7 +232,7 @@ pub(crate) fn packages<'a>(
                 }
                 packages.push(Arc::new(package));
             }
-            // Problems of the descriptor text were reported before.
+            // Problems in the text of the descriptor were reported before.
             Err(problems) => {
                 for problem in problems {
                     if !diagnostics.contains(&problem) {
@@ -257,7 +258,7 @@ fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Ve
 }
 
 /// Maps a problem of a package to its place on disk, because a driver knows only paths within the package. A
-/// problem without a place concerns the declarations of the descriptor.
+/// problem without a place concerns a declaration in the descriptor.
 fn placed(catalog: &DiskCatalog, resource: &DescriptorName, mut problem: Diagnostic) -> Diagnostic {
     match &mut problem.primary {
         Some(label) => {
@@ -293,7 +294,7 @@ fn on_disk(catalog: &DiskCatalog, resource: &DescriptorName, place: &Place) -> P
     }
 }
 
-/// Warns of secrets that others could see.
+/// Warns of secrets that were given where other people could see them.
 pub(crate) fn open_secrets(
     open: &[String],
     passed: &str,
@@ -316,7 +317,7 @@ fn kinds(package: &Package) -> BTreeSet<DriverKind> {
     named.chain(&bindings.default).chain(&bindings.queries).map(|binding| binding.driver.clone()).collect()
 }
 
-/// Returns the parameters for the record. A sensitive value is replaced by the marker of its secret.
+/// Returns the parameters as they are recorded. The marker of a secret replaces each sensitive value.
 pub(crate) fn recorded(
     parameters: &BTreeMap<String, Value>,
     topology: &windlass_model::Topology,

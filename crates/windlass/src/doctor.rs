@@ -8,7 +8,7 @@ use crate::stores::{self, StoreKind};
 
 pub use crate::runtimes::RuntimeView;
 
-/// The result, as printed by `windlass doctor --format json`.
+/// The result of inspecting the runtimes, as printed by `windlass doctor --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Doctor {
     /// The version of this view.
@@ -29,13 +29,13 @@ pub struct StateView {
     pub kind: Option<&'static str>,
     /// The path or address, without a password.
     pub place: Option<String>,
-    /// Whether there is a store. The first `windlass up` creates it.
+    /// Whether the store exists. The first `windlass up` creates it.
     pub exists: bool,
     /// The reason why the store can't be used, or why its secrets can't be opened.
     pub problem: Option<String>,
 }
 
-/// Inspects the runtimes of this machine and those that the project's locations name.
+/// Inspects the runtimes of this machine, and the runtimes that the project's locations name.
 pub async fn look(windlass: &Windlass) -> Doctor {
     let locations: Vec<_> = windlass.project().locations().cloned().collect();
     let mut runtimes = Vec::new();
@@ -48,7 +48,7 @@ pub async fn look(windlass: &Windlass) -> Doctor {
     Doctor { version: 1, windlass: env!("CARGO_PKG_VERSION").to_owned(), state, runtimes }
 }
 
-/// Opens the store of the project if there is one.
+/// Opens the store of the project if it exists, and describes it.
 async fn state(windlass: &Windlass) -> StateView {
     let settings = windlass.store_settings();
     let kind = stores::of(settings.address.as_deref()).ok();

@@ -1,4 +1,4 @@
-//! Files that windlass writes and reads later, with a version, and a digest that detects damage.
+//! Files that windlass writes and later reads. They contain a version, and a digest that detects damage.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,18 +11,18 @@ use windlass_source::files::MAX_SIZE;
 
 use crate::codes;
 
-/// A kind of file.
+/// The format of a kind of file.
 pub(crate) struct Format {
-    /// The name of the kind.
+    /// The name of the kind of file.
     pub(crate) kind: &'static str,
-    /// The version that is written.
+    /// The version in which new files are written.
     pub(crate) version: u64,
-    /// Converts the content of an older version to the next one.
+    /// Converts the content of an older version to the next version.
     pub(crate) upgrade: fn(u64, Value) -> Value,
 }
 
 impl Format {
-    /// Returns the first version of a kind.
+    /// Returns the format of a kind of file that has only one version.
     pub(crate) const fn first(kind: &'static str) -> Self {
         Self { kind, version: 1, upgrade: |_, content| content }
     }
@@ -35,9 +35,9 @@ pub enum DocumentError {
     /// The file has another format or kind.
     #[error("is not a {what}: {why}{}", made_by(what))]
     Other {
-        /// The expected kind.
+        /// The expected kind of file.
         what: &'static str,
-        /// The difference to that kind.
+        /// The difference from the expected kind.
         why: String,
     },
     /// A newer program wrote the file.
@@ -48,7 +48,7 @@ pub enum DocumentError {
         /// The newest version that this program reads.
         known: u64,
     },
-    /// The content does not match the digest.
+    /// The content of the file does not match its digest.
     #[error("is damaged: its content does not match its digest; create it again")]
     Damaged,
 }
@@ -80,11 +80,11 @@ struct Head {
     version: Option<u64>,
 }
 
-/// Maximum memory size of a document, as a multiple of the size of its text.
+/// Maximum memory that a document may need, as a multiple of the size of its text.
 const MOST_WEIGHT: usize = 12;
 
-/// Estimates the memory in bytes that JSON text needs as parsed data. A map with one entry needs a hundred
-/// times the size of its text.
+/// Estimates the memory in bytes that a JSON text needs as parsed data. A map with one entry can need a
+/// hundred times the size of its text.
 fn weight(text: &str) -> usize {
     const MAP: usize = 640;
     const VALUE: usize = 32;
@@ -103,7 +103,7 @@ fn weight(text: &str) -> usize {
     weight
 }
 
-/// Returns a hint on the command that creates such a file.
+/// Returns a hint that names the command which creates files of a kind.
 fn made_by(kind: &str) -> &'static str {
     match kind {
         "windlass plan" => "; `windlass plan FILE -o PLAN` creates one",
@@ -112,7 +112,7 @@ fn made_by(kind: &str) -> &'static str {
     }
 }
 
-/// Returns a hint on the command that uses such a file.
+/// Returns a hint that names the command which uses files of a kind.
 fn used_by(kind: &str) -> &'static str {
     match kind {
         "windlass plan" => ", which `windlass apply` executes",
@@ -121,7 +121,7 @@ fn used_by(kind: &str) -> &'static str {
     }
 }
 
-/// Serializes a document of a kind.
+/// Serializes content as a document of a format.
 pub(crate) fn write(format: &Format, content: &impl Serialize) -> Result<String, serde_json::Error> {
     let content = serde_json::value::to_raw_value(content)?;
     let digest = digest(content.get());
@@ -131,7 +131,7 @@ pub(crate) fn write(format: &Format, content: &impl Serialize) -> Result<String,
     Ok(text)
 }
 
-/// Parses a document of a kind. The content of an older version is upgraded.
+/// Parses a document of a format. Content of an older version is upgraded first.
 pub(crate) fn read<T: DeserializeOwned>(format: &Format, text: &str) -> Result<T, DocumentError> {
     let Format { kind, version: known, upgrade } = *format;
     let other = |why: String| DocumentError::Other { what: kind, why };
@@ -146,7 +146,7 @@ pub(crate) fn read<T: DeserializeOwned>(format: &Format, text: &str) -> Result<T
     if weight(text) > text.len().max(MAX_SIZE).saturating_mul(MOST_WEIGHT) {
         return Err(other("it has too many entries".to_owned()));
     }
-    // Only the head is parsed first, so that a file of another kind needs little memory.
+    // Only the head is parsed at first, so that a file of another kind needs little memory.
     let seen: Head = serde_json::from_str(text).map_err(no_json)?;
     match seen.kind.as_deref() {
         Some(found) if found == kind => {}

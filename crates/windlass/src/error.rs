@@ -21,32 +21,32 @@ use crate::transfer::TransferError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// All problems in the user's input.
+    /// The user's input is invalid. The diagnostics contain all problems.
     #[error("{} problems", .0.len())]
     Input(Diagnostics),
     /// A name in an argument is invalid.
     #[error("{0}")]
     Name(#[from] windlass_model::name::NameError),
-    /// The engine rejected or failed the intent.
+    /// The engine rejected the intent or failed to execute it.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The store can't be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another command executes a process of the assembly.
+    /// Another process is executing an intent on the assembly.
     #[error(
         "`{assembly}` is held by {by}, which executes {process} {intent} since {since}; wait until it ends, or stop it with `windlass cancel {assembly} {process}`; `windlass ps` lists all processes"
     )]
     InUse {
-        /// The assembly.
+        /// The assembly that is in use.
         assembly: AssemblyName,
-        /// The holder of its lease.
+        /// The holder of the assembly's lease.
         by: Box<Holder>,
-        /// The process.
+        /// The process that is being executed.
         process: ProcessId,
         /// The intent of the process.
         intent: String,
-        /// The time of its start.
+        /// The start time of the process.
         since: Timestamp,
     },
     /// A runtime can't be opened or closed.
@@ -55,10 +55,10 @@ pub enum Error {
     /// No runtime serves a location, or its runtime can't be opened. The text gives the reason.
     #[error("{0}")]
     NoRuntime(String),
-    /// No process ever worked on the component.
+    /// No recorded process worked on the component.
     #[error("no step ran for a component `{component}` of `{assembly}`{}", near(component, known))]
     NoComponent {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The requested component.
         component: String,
@@ -68,7 +68,7 @@ pub enum Error {
     /// The assembly has no such part.
     #[error("`{assembly}` has no part `{part}`{}", near(part, known))]
     NoPart {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The requested part.
         part: String,
@@ -84,7 +84,7 @@ pub enum Error {
     /// There is no process with this id.
     #[error("there is no process {process}{}", last.map(|last| format!("; the last one is {last}")).unwrap_or_default())]
     NoProcess {
-        /// The requested process.
+        /// The id of the requested process.
         process: ProcessId,
         /// The last process.
         last: Option<ProcessId>,
@@ -92,71 +92,71 @@ pub enum Error {
     /// The process has already ended.
     #[error("{process} has ended already: it is {status}")]
     Ended {
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
-        /// Its final status.
+        /// The final status of the process.
         status: ProcessStatus,
     },
-    /// The process was interrupted, and no orchestrator runs it.
+    /// The process was interrupted, and no program executes it now.
     #[error(
         "{process} was interrupted and is not running; resume it with `windlass retry {assembly}` or the same command"
     )]
     NotRunning {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
     },
     /// The assembly has no such request.
     #[error("`{assembly}` has no request {request}; `windlass ps` lists those that are pending")]
     NoRequest {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The requested request.
+        /// The unknown request.
         request: RequestId,
     },
     /// There is no such request.
     #[error("there is no request {request}; `windlass ps` lists those that are pending")]
     UnknownRequest {
-        /// The requested request.
+        /// The unknown request.
         request: RequestId,
     },
     /// The request is no longer pending.
     #[error("{request} is no longer pending: it is {status}")]
     NotPending {
-        /// The request.
+        /// The id of the request.
         request: RequestId,
-        /// Its status.
+        /// The status of the request.
         status: RequestStatus,
     },
     /// The holder of the assembly rejected the request.
     #[error("{why}")]
     Refused {
-        /// The reason.
+        /// The reason of the rejection.
         why: String,
-        /// Whether the input was invalid, as opposed to a failure.
+        /// Whether the rejection was caused by invalid input, and not by a failure.
         is_input: bool,
     },
-    /// The orchestrator that executed the process for this command exited before the process ended.
+    /// The program that executed the process for this command exited before the process finished.
     #[error(
         "the process that executed {process} exited before it finished; resume it with `windlass retry {assembly}` or `windlass run`"
     )]
     OrchestratorExited {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
     },
     /// An exported assembly can't be written or read.
     #[error(transparent)]
     Transfer(#[from] TransferError),
-    /// A command on an application is refused.
+    /// A command on an application was refused.
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// A saved plan can't be applied.
     #[error(transparent)]
     Saved(#[from] SavedPlanError),
-    /// An application or an environment is not published, found or changed.
+    /// An application or an environment can't be published, found or changed.
     #[error(transparent)]
     Application(#[from] ApplicationError),
     /// This process was started to supervise jobs, but its `main` did not call `supervise` first.
@@ -165,27 +165,27 @@ pub enum Error {
     /// The working folder can't be determined.
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
-    /// This build does not support the place of the state.
+    /// This build supports no store at the address of the state.
     #[error("this windlass was built without the feature `postgres`, so it can't keep the state at `{0}`")]
     NoSuchState(String),
-    /// Another process receives metrics.
+    /// Another program already receives metrics at this socket.
     #[error("another `windlass run` receives metrics at `{}`; stop it first", .0.display())]
     SocketTaken(PathBuf),
     /// A metric could not be delivered.
     #[error("the metric was not delivered to `{}`: {why}; start `windlass run` in this project's folder and keep it running", path.display())]
     NotDelivered {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
         /// The reason.
         why: String,
     },
-    /// The daemon received the text, but it is not a metric.
+    /// The daemon received a text that is not a metric. The message gives the reason.
     #[error("the metric was rejected: {0}")]
     NoMetric(String),
     /// A file can't be read.
     #[error("can't read `{}`", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
@@ -200,14 +200,15 @@ pub enum Error {
     },
 }
 
-/// Maximum number of names in a message when none is similar.
+/// Maximum number of known names in a message, if no known name is similar to the requested name.
 const LISTED: usize = 8;
 
 fn near(wanted: &str, known: &[String]) -> String {
     near_or(wanted, known, "there are")
 }
 
-/// Suggests the name that was probably meant, or lists the known names after `words`.
+/// Suggests the known name that was probably meant. If no name is similar, lists the known names after
+/// `words`.
 pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
     let within = format!("__{wanted}");
     if let [inside] = known.iter().filter(|name| name.ends_with(&within)).collect::<Vec<_>>()[..] {
@@ -227,7 +228,7 @@ pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
 impl Error {
     /// Returns the code of the error, which `windlass explain` explains.
     ///
-    /// Returns `None` for diagnostics, because each of them has its own code.
+    /// Returns `None` for [`Error::Input`], because each diagnostic in it has its own code.
     pub fn code(&self) -> Option<Code> {
         Some(match self {
             Self::Input(_) => return None,
@@ -262,7 +263,8 @@ impl Error {
         })
     }
 
-    /// Tells whether the user's input was wrong, as opposed to a failure.
+    /// Tells whether invalid input caused the error, as opposed to a failure. Nothing was changed in this
+    /// case.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Input(_)
@@ -304,12 +306,12 @@ impl Error {
         }
     }
 
-    /// Returns the daemon that holds the assembly and can execute the intent instead.
+    /// Returns the daemon that holds the assembly, and that can execute the intent instead of this program.
     pub fn served_by(&self) -> Option<&Holder> {
         self.holder().filter(|by| by.serves)
     }
 
-    /// Returns the process that holds the assembly.
+    /// Returns the holder of the assembly's lease, if the lease caused the error.
     pub fn holder(&self) -> Option<&Holder> {
         match self {
             Self::Engine(EngineError::Store(StoreError::Held { by, .. }))

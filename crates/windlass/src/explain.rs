@@ -1,8 +1,8 @@
-//! A registry of the codes of all crates: those of diagnostics and of errors.
+//! A registry of the codes of all crates, for diagnostics and errors.
 
 use windlass_source::CodeInfo;
 
-/// Returns all codes, sorted.
+/// Returns the codes of all crates, sorted.
 pub fn codes() -> Vec<&'static CodeInfo> {
     let tables: [&'static [CodeInfo]; 11] = [
         windlass_source::codes::CODES,
@@ -22,13 +22,13 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     all
 }
 
-/// Finds the meaning of a code among [`codes`]. The number alone is sufficient: `112` for `WL0112`.
+/// Finds the explanation of a code. The number alone is sufficient: `112` for `WL0112`.
 pub fn explain(code: &str) -> Option<&'static CodeInfo> {
     find(&codes(), code)
 }
 
-/// Finds the meaning of a code in a list, to which a program may have added codes of its own. The number
-/// alone is sufficient.
+/// Finds the explanation of a code in a list. Unlike [`codes`], the list may contain codes that a program
+/// added. The number of the code alone is sufficient.
 pub fn find(codes: &[&'static CodeInfo], code: &str) -> Option<&'static CodeInfo> {
     let is_meant = |known: &str| {
         let number = known.trim_start_matches(['W', 'L']).trim_start_matches('0');

@@ -1,4 +1,4 @@
-//! Removal of records without calling a driver.
+//! Removal of the records of an assembly or of a part, without a call of a driver.
 
 use std::sync::Arc;
 
@@ -17,16 +17,17 @@ use crate::wiring::Removal;
 pub struct ForgetView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
     /// The part whose records are removed; `None` for the whole assembly.
     pub part: Option<ElementName>,
-    /// The resources that windlass no longer manages. They are neither stopped nor removed.
+    /// The resources that windlass no longer manages. The resources themselves are neither stopped nor
+    /// removed.
     pub resources: Vec<ForgottenView>,
-    /// The number of created relationships between two nodes whose records are removed. Their operations are
-    /// not called.
+    /// The number of created relationships between two nodes whose records are removed. The operations of
+    /// these relationships are not called.
     pub relationships: usize,
-    /// Whether the records were removed. If not, they were only checked.
+    /// Whether the records were removed. If false, the removal was only checked.
     pub done: bool,
 }
 
@@ -34,11 +35,11 @@ pub struct ForgetView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ForgottenView {
-    /// Its name.
+    /// The name of the resource.
     pub name: ElementName,
-    /// Its last recorded state.
+    /// The last recorded state of the resource.
     pub state: State,
-    /// Its natural id; `None` if it has no such id, or if the id is secret.
+    /// The natural id of the resource; `None` if the resource has no such id, or if the id is secret.
     pub natural_id: Option<String>,
 }
 
@@ -60,8 +61,8 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, another process holds it, other assemblies reference it, or its last
-    /// process was interrupted. Nothing has been changed then.
+    /// Fails if there is no such assembly, another process holds it, or other assemblies reference it. Also
+    /// fails if its last process was interrupted. Nothing has been changed then.
     pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
         let store = self.windlass.store_of(name).await?;
         let removal = self.forgotten(&store, name, part).await?;
@@ -73,11 +74,11 @@ impl Upkeep<'_> {
         Ok(ForgetView::new(name.clone(), part.cloned(), records, true))
     }
 
-    /// Returns the records that [`forget`](Self::forget) would remove, and changes nothing.
+    /// Returns the records that [`forget`](Self::forget) would remove. Changes nothing.
     ///
     /// # Errors
     ///
-    /// The reasons for which [`forget`](Self::forget) would fail.
+    /// Fails for the reasons for which [`forget`](Self::forget) would fail.
     pub async fn can_forget(
         &self,
         name: &AssemblyName,
@@ -89,8 +90,8 @@ impl Upkeep<'_> {
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
     }
 
-    /// Refuses to forget an application that others refer to. Returns the references to the assembly, or
-    /// `None` if only a part is forgotten.
+    /// Refuses to forget an application to which other applications refer. Returns the references to the
+    /// assembly, or `None` if only a part is forgotten.
     async fn forgotten(
         &self,
         store: &Arc<dyn Store>,

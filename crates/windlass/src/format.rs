@@ -1,4 +1,4 @@
-//! Formatting of YAML files: their layout only.
+//! Formatting of YAML files. Only the layout of the files changes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::repair::Repair;
 pub struct FormatView {
     /// The version of this format.
     pub version: u32,
-    /// The files whose layout was changed, or would be.
+    /// The files whose layout was changed, or would be changed by a repair.
     pub changed: Vec<String>,
     /// The problems of files that can't be formatted.
     pub diagnostics: Diagnostics,
@@ -47,7 +47,7 @@ pub fn format_paths(paths: &[PathBuf], overlay: &Overlay, repair: Repair) -> For
     view
 }
 
-/// Formats a file. Tells whether its layout was changed, or would be.
+/// Formats a file. Returns whether its layout was changed, or would be changed by a repair.
 fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagnostics> {
     let one = |problem: Box<_>| Diagnostics::from(vec![*problem]);
     let source = overlay.source(path).map_err(one)?;
@@ -68,12 +68,12 @@ fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagno
     Ok(true)
 }
 
-/// Tells whether the extension of a file is that of YAML.
+/// Tells whether the extension of a file is an extension of YAML.
 fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "yaml" || end == "yml")
 }
 
-/// Tells whether a document is one text, without any entry.
+/// Tells whether a document is a single text, not a mapping or a list.
 fn is_text(source: &Arc<Source>) -> bool {
     load_one(source, &LoadOptions::default()).root.is_some_and(|root| root.as_scalar().is_some())
 }

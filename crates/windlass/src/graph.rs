@@ -15,24 +15,25 @@ use crate::input::AssemblyInput;
 use crate::view::Views;
 use crate::view::status::lowest;
 
-/// The subject of a drawing.
+/// The part of an assembly that a drawing shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GraphView {
-    /// Components and relationships.
+    /// Components and relationships of the assembly.
     Topology,
-    /// Steps and their dependencies.
+    /// Steps of a plan and their dependencies.
     Plan,
-    /// Data flow between properties.
+    /// The flow of data between properties.
     Properties,
 }
 
 impl Views<'_> {
-    /// Draws the assembly of an input. For the plan view, plans the input against the current state.
+    /// Draws the assembly that an input describes. For [`GraphView::Plan`], plans the input against the
+    /// current state.
     ///
     /// # Errors
     ///
-    /// All problems that prevent planning it.
+    /// Returns all problems of the input that prevent a plan.
     pub async fn graph(
         &self,
         input: &AssemblyInput,
@@ -55,12 +56,12 @@ impl Views<'_> {
         Ok((drawing, warnings))
     }
 
-    /// Draws an assembly in the store, as last requested. For the plan view, draws the plan of its last
+    /// Draws an assembly of the store, as last requested. For [`GraphView::Plan`], draws the plan of its last
     /// process.
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, or the store can't be read.
+    /// Fails if there is no such assembly, or the store can't be read.
     pub async fn graph_of(&self, name: &AssemblyName, view: GraphView) -> Result<Drawing, Error> {
         let snapshot = self.windlass.snapshot(name).await?;
         let topology = &snapshot.assembly.topology;
@@ -84,8 +85,8 @@ impl Views<'_> {
     }
 }
 
-/// Adds the states of the components. A node that stands for several components shows the lowest of their
-/// states, and the number of components in that state.
+/// Adds the states of components to a drawing. A node of the drawing that represents several components shows
+/// their lowest state, and the number of components in this state.
 fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     let mut states: BTreeMap<String, Vec<State>> = BTreeMap::new();
     let topology = &snapshot.assembly.topology;
@@ -118,8 +119,8 @@ fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     drawing
 }
 
-/// Returns the name of an element with the number or key of each node replaced by `*`, so that the nodes of a
-/// cluster are drawn as one.
+/// Returns the name under which an element is drawn. `*` replaces the number or key of a node, so that all
+/// nodes of a cluster share one name and are drawn as one.
 fn shared_name(topology: &Topology, name: &ElementName) -> String {
     let parent = |element: &&Element| topology.get(element.parent.as_ref()?);
     let part = |element: &Element| match parent(&element) {

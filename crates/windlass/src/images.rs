@@ -1,4 +1,4 @@
-//! Images for sandboxes, built and stored without an engine or a registry.
+//! Images for sandboxes. They are built and stored without a container engine or a registry.
 //!
 //! ```
 //! use windlass::images::{Contents, Images};
@@ -23,10 +23,10 @@ use windlass_source::Code;
 use crate::codes;
 use crate::runtimes::{Variables, save_from_engine};
 
-/// Usual paths of a static busybox.
+/// Usual paths of a statically linked busybox.
 const BUSYBOXES: [&str; 2] = ["/bin/busybox", "/usr/bin/busybox"];
 
-/// The images of one user.
+/// The image store of one user.
 #[derive(Debug)]
 pub struct Images {
     store: Store,
@@ -37,14 +37,14 @@ pub struct Images {
 pub enum Contents {
     /// All files of a folder, as the root of the image.
     Folder(PathBuf),
-    /// The static busybox of this host: a shell and common small tools.
+    /// The statically linked busybox of this host: a shell and common small tools.
     Busybox,
 }
 
 /// The selection of images to remove.
 pub use image::Prune;
 
-/// Errors of image operations.
+/// The reason why an operation on images failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImagesError {
@@ -64,12 +64,12 @@ pub enum ImagesError {
         reasons.join(", and ")
     )]
     Nowhere {
-        /// The image as it was named.
+        /// The requested name of the image.
         image: String,
-        /// The reason of each engine.
+        /// The reasons why the engines do not have the image, one for each engine.
         reasons: Vec<String>,
     },
-    /// No static busybox was found on this host.
+    /// No statically linked busybox was found on this host.
     #[error("there is no busybox on this host: install the package `busybox-static`")]
     NoBusybox,
     /// The archive could not be written.
@@ -107,7 +107,7 @@ impl ImagesError {
     }
 }
 
-/// A list of images: `version: 1`.
+/// A list of stored images, with a version for JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImagesView {
     /// The version of this format: 1.
@@ -116,21 +116,21 @@ pub struct ImagesView {
     pub images: Vec<ImageView>,
 }
 
-/// One image.
+/// A stored image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ImageView {
-    /// The digest of its config. Jobs may use it as the name of the image.
+    /// The digest of the image's config. Jobs may use it as the name of the image.
     pub id: String,
-    /// All its names.
+    /// All names of the image.
     pub names: Vec<String>,
-    /// Size of its files in bytes.
+    /// Size of the image's files in bytes.
     pub bytes: u64,
     /// Processor architecture of the image.
     pub architecture: String,
 }
 
-/// The removed images: `version: 1`.
+/// The result of removing images, with a version for JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PrunedView {
@@ -138,25 +138,26 @@ pub struct PrunedView {
     pub version: u32,
     /// The ids of the removed images.
     pub removed: Vec<String>,
-    /// Size of their files in bytes.
+    /// Size of the removed images' files in bytes.
     pub bytes: u64,
     /// The ids of images that were kept because jobs use them.
     pub in_use: Vec<String>,
 }
 
 impl Images {
-    /// Opens the images in a folder, which is created if needed.
+    /// Opens the image store in a folder. Creates the folder if it is missing.
     ///
     /// # Errors
-    /// [`ImagesError::Image`] if the folder can't be created.
+    /// Returns [`ImagesError::Image`] if the folder can't be created.
     pub fn open(folder: &Path) -> Result<Self, ImagesError> {
         Ok(Self { store: Store::open(folder)? })
     }
 
-    /// Builds an image and stores it under a name. With `file`, also writes an archive for `docker load`.
+    /// Builds an image and stores it under a name. If `file` is given, also writes an archive to this file,
+    /// for `docker load`.
     ///
     /// # Errors
-    /// Every variant of `ImagesError`, except that an image is not found.
+    /// Returns any [`ImagesError`] except those of an image that is not found.
     pub fn build(
         &self,
         contents: &Contents,
@@ -179,7 +180,7 @@ impl Images {
         if let Some(file) = file {
             write(file)?;
         }
-        // The given file may be a pipe, which can't be read again.
+        // The given file may be a pipe, which can't be read again, so the archive is imported from a copy.
         let passing = self.store.path().join(format!("built-{}.tar", std::process::id()));
         let imported = write(&passing).and_then(|()| self.import(&passing, Some(&name.to_string())));
         let _removed = std::fs::remove_file(passing);
@@ -189,18 +190,18 @@ impl Images {
     /// Imports the images of a file or folder.
     ///
     /// # Errors
-    /// `ImagesError::Name` if the name is invalid, [`ImagesError::Image`] if the images can't be read or
-    /// stored.
+    /// Returns [`ImagesError::Name`] if the name is invalid. Returns [`ImagesError::Image`] if the images
+    /// can't be read or stored.
     pub fn import(&self, path: &Path, name: Option<&str>) -> Result<ImagesView, ImagesError> {
         let name: Option<ImageName> = name.map(str::parse).transpose()?;
         Ok(ImagesView::of(self.store.import(path, name.as_ref())?))
     }
 
-    /// Lists the files of an image, without running or importing it. `image` names a file or folder, a stored
-    /// image, or else an image of an engine of this machine.
+    /// Lists the files of an image without running or importing the image. `image` names a file or folder, a
+    /// stored image, or else an image of a container engine of this machine.
     ///
     /// # Errors
-    /// [`ImagesError::Nowhere`], and all errors of reading an image.
+    /// Returns [`ImagesError::Nowhere`] if no such image exists, and any error of reading an image.
     pub async fn files(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
         match self.store.files(&image.parse()?) {
             Err(ImageError::Unknown { .. }) => self.files_of_engine(image, variables).await,
@@ -208,7 +209,8 @@ impl Images {
         }
     }
 
-    /// Lists the files of an image of an engine. The engine saves the image to a temporary file.
+    /// Lists the files of an image that a container engine has. The engine saves the image to a temporary
+    /// file.
     async fn files_of_engine(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
         let path = self.store.path().join(format!("saved-{}.tar", std::process::id()));
         let failed = |source| ImagesError::Write { path: path.clone(), source };
@@ -221,18 +223,18 @@ impl Images {
         files
     }
 
-    /// Lists the images.
+    /// Lists the stored images.
     ///
     /// # Errors
-    /// [`ImagesError::Image`] if the folder can't be read.
+    /// Returns [`ImagesError::Image`] if the folder of the store can't be read.
     pub fn list(&self) -> Result<ImagesView, ImagesError> {
         Ok(ImagesView::of(self.store.list()?))
     }
 
-    /// Removes images.
+    /// Removes the images that `which` selects.
     ///
     /// # Errors
-    /// [`ImagesError::Image`] if an image can't be removed.
+    /// Returns [`ImagesError::Image`] if an image can't be removed.
     pub fn prune(&self, which: Prune) -> Result<PrunedView, ImagesError> {
         let pruned = self.store.prune(which)?;
         let texts = |ids: Vec<image::Digest>| ids.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! A new assembly of one component, as a start for the user's own.
+//! Creation of an assembly of one component, from which users start.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -13,27 +13,27 @@ pub use windlass_script::Style;
 use crate::error::Error;
 use crate::open::{Settings, Windlass};
 
-/// The language of the scripts.
+/// The language of the scripts of a new package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// POSIX shell.
     Shell,
-    /// Python 3 without packages.
+    /// Python 3 without third-party packages.
     Python,
 }
 
-/// The files that were created.
+/// The files that were created, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct InitView {
     /// The version of this format.
     pub version: u32,
     /// The name of the assembly.
     pub name: String,
-    /// The files, relative to the folder.
+    /// The paths of the files, relative to the folder.
     pub files: Vec<PathBuf>,
 }
 
-/// A file of the new assembly.
+/// A file that is created in a new assembly or package.
 struct NewFile {
     path: &'static str,
     text: &'static str,
@@ -55,7 +55,7 @@ const ASSEMBLY: NewFile = document("assembly.yaml", include_str!("init/assembly.
 /// The folder of the package in the new assembly.
 const PACKAGE: &str = "Contains/greeter";
 
-/// The files of a package in a style and language.
+/// Returns the files of a package in a style and a language.
 macro_rules! package {
     ($style:literal, $language:literal: $($name:literal)*) => {
         const {
@@ -73,7 +73,7 @@ macro_rules! package {
     };
 }
 
-/// The Python module with which full scripts read their input and print their answer.
+/// The Python module with which scripts of the full style read their input and print their answer.
 const PROTOCOL: NewFile =
     document("Lifecycle/script/lib/protocol.py", include_str!("init/full/python/protocol.py"));
 
@@ -93,13 +93,14 @@ fn package_files(language: Language, style: Style) -> Vec<&'static NewFile> {
     files.iter().chain(protocol).collect()
 }
 
-/// Creates an assembly in a folder, which is created if missing. `name` is the middle part of the descriptor's
-/// name; the default is the name of the folder. A `windlass.yaml` is added if the folder belongs to no project.
+/// Creates an assembly in a folder. Creates the folder if it is missing, and a `windlass.yaml` if the folder
+/// belongs to no project. `name` is the middle part of the descriptor's name; the default is the name of the
+/// folder.
 ///
 /// # Errors
 ///
-/// If the name is invalid, one of the files exists, or a file can't be written. Existing files are never
-/// changed.
+/// Fails if the name is invalid, one of the files exists, or a file can't be written. Existing files are
+/// never changed.
 pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style) -> Result<InitView, Error> {
     let failed = |source| Error::Write { path: folder.to_owned(), source };
     let absolute = std::path::absolute(folder).map_err(failed)?;
@@ -116,13 +117,13 @@ pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style)
     Ok(InitView { version: 1, name, files: files.into_iter().map(|(path, _)| path).collect() })
 }
 
-/// Creates the package of a resource in a folder, which is created if missing, with test cases. `name` is the
-/// middle part of the descriptor's name; the default is the name of the folder.
+/// Creates the package of a resource, with test cases, in a folder. Creates the folder if it is missing.
+/// `name` is the middle part of the descriptor's name; the default is the name of the folder.
 ///
 /// # Errors
 ///
-/// If the name is invalid, one of the files exists, or a file can't be written. Existing files are never
-/// changed.
+/// Fails if the name is invalid, one of the files exists, or a file can't be written. Existing files are
+/// never changed.
 pub fn new_package(
     folder: &Path,
     name: Option<&str>,
@@ -141,7 +142,7 @@ pub fn new_package(
     Ok(InitView { version: 1, name, files: files.into_iter().map(|(path, _)| path).collect() })
 }
 
-/// Creates files, unless one of them exists.
+/// Creates files. If one of them exists, creates none.
 fn create_all(
     folder: &Path,
     files: &[(PathBuf, &NewFile)],

@@ -1,4 +1,4 @@
-//! The input for an assembly: its descriptor, parameters and options.
+//! The input from which an assembly is created, changed or planned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct AssemblyInput {
     pub(crate) refresh: Option<Duration>,
 }
 
-/// Default maximum time for the health checks before planning.
+/// Default maximum time of the health checks that run before planning.
 pub const REFRESH_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl AssemblyInput {
@@ -75,7 +75,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the source location of a parameter name, for messages.
+    /// Sets the source location of a parameter's name, for messages.
     pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
         self.places.names.insert(name.into(), place);
         self
@@ -87,7 +87,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the fields that were left out of the entries of a list parameter, for messages.
+    /// Sets the fields that a converter left out of the entries of a list parameter, for messages.
     pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
         self.places.left_out.insert(name.into(), fields);
         self
@@ -99,17 +99,17 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets a property to a value that others could see, as on a command line. If the property is a secret,
-    /// planning warns.
+    /// Sets a property to a value that other people could see, for example on a command line. Planning warns
+    /// if the property is a secret.
     pub fn open_parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         self.open.push(name.clone());
         self.parameter(name, value)
     }
 
-    /// Sets values for properties that have no [`parameter`](Self::parameter). The variable of a property is
-    /// its name in upper case with `_` for `-` and `.`: `NODE_COUNT` is `node-count`. Others could see these
-    /// values, too.
+    /// Sets values for properties that have no [`parameter`](Self::parameter), from environment variables.
+    /// The variable of a property is its name in upper case with `_` for `-` and `.`: `NODE_COUNT` is
+    /// `node-count`. Planning warns if such a property is a secret, because other people could see the value.
     ///
     /// Variables without a matching property are ignored, because an environment serves many assemblies.
     /// Variables of properties that can't be set are ignored, too.
@@ -123,7 +123,7 @@ impl AssemblyInput {
         self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
     }
 
-    /// Copies the value that another input has for a property.
+    /// Copies the value of a property from another input, if that input has a value.
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);
@@ -140,7 +140,7 @@ impl AssemblyInput {
         self.environment(value.map(|value| (variable, value)))
     }
 
-    /// Sets the goal state of all parts. Default: Active.
+    /// Sets the goal state of all parts. The default is Active.
     pub fn goal(mut self, goal: State) -> Self {
         self.goal = goal;
         self
@@ -152,42 +152,43 @@ impl AssemblyInput {
         self
     }
 
-    /// Adds parts to be re-created even if they have not changed. Names are relative to the assembly: `B__1`.
+    /// Adds parts that are re-created even if they have not changed. Names are relative to the assembly:
+    /// `B__1`.
     pub fn replace(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.replace.extend(parts);
         self
     }
 
-    /// Sets the number of nodes of each group that a change may take down at once. Default: the number that the
-    /// descriptor declares. Without one it is 1 if a relationship joins the group with another component, and all
-    /// nodes otherwise.
+    /// Sets the number of nodes of each group that a change may take down at once. The default is the number
+    /// that the descriptor declares. Without a declared number, it is 1 if a relationship joins the group
+    /// with another component, and all nodes otherwise.
     pub fn max_unavailable(mut self, count: Option<MaxUnavailable>) -> Self {
         self.max_unavailable = count;
         self
     }
 
-    /// Sets the number of additional nodes of each group during a change. Default: the number that the descriptor
-    /// declares, or none.
+    /// Sets the number of additional nodes of each group during a change. The default is the number that the
+    /// descriptor declares, or none.
     pub fn max_surge(mut self, count: Option<MaxSurge>) -> Self {
         self.max_surge = count;
         self
     }
 
-    /// Sets whether parts are also stopped and removed with the packages on disk. Default: with the packages that
-    /// they were created from.
+    /// Sets whether packages on disk also stop and remove parts. By default, parts are stopped and removed
+    /// with the packages from which they were created.
     pub fn current_packages(mut self, current: bool) -> Self {
         self.current_packages = current;
         self
     }
 
-    /// Limits the plan to parts and their dependencies. Names are relative to the assembly: `B__1`.
+    /// Limits the plan to some parts and their dependencies. Names are relative to the assembly: `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
         self
     }
 
-    /// Leaves parts as they are. Names are relative to the assembly: `B__1`. Planning fails if a part that
-    /// changes needs an excluded part that does not exist.
+    /// Leaves some parts as they are. Names are relative to the assembly: `B__1`. Planning fails if a part
+    /// that changes needs an excluded part that does not exist.
     pub fn except(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.except.extend(parts);
         self
@@ -200,7 +201,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Limits the plans that may remove or replace parts which are recorded as healthy. Default: all may.
+    /// Limits which plans may remove or replace parts that are recorded as healthy. By default, all plans
+    /// may.
     pub fn consent(mut self, consent: Consent) -> Self {
         self.consent = consent;
         self

@@ -1,4 +1,4 @@
-//! Intents on assemblies: up, and changes of existing ones.
+//! Intents on assemblies: creating an assembly, and changing an existing one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,11 +26,12 @@ use crate::view::plan::{PlanView, ProtectionChange};
 use crate::wiring::Removal;
 
 impl Windlass {
-    /// Prepares to create an assembly, or to change or repair an existing one.
+    /// Prepares to create an assembly, or to change or repair an existing one. [`Started::run`] executes the
+    /// process.
     ///
     /// # Errors
     ///
-    /// All problems that prevent it. Nothing has been changed then.
+    /// Returns all problems that prevent the process. Nothing has been changed then.
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
@@ -39,7 +40,7 @@ impl Windlass {
         Ok(self.bring_up(&name, request, warnings, stop).await?.with_protection(protection))
     }
 
-    /// Returns the changes of protection that a desired topology makes.
+    /// Returns the changes of protection that the desired topology makes to the recorded assembly.
     async fn protection(&self, desired: &Topology) -> Result<Vec<ProtectionChange>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let before = store.assembly(desired.name()).await?;
@@ -57,18 +58,19 @@ impl Windlass {
         let store = if let Some(store) = self.store(false).await? {
             store
         } else {
-            // This may be the first assembly of the project: a refused intent must not leave a store behind.
+            // This may be the first assembly of the project. A refused intent must not leave a new store
+            // behind.
             self.engine_env().preview_new(request.clone())?;
             self.store_or_new().await?
         };
         self.start(store, name, request, warnings, stop).await
     }
 
-    /// Prepares to change an existing assembly: take it down, retry, scale, heal, and so on.
+    /// Prepares a change of an existing assembly: take it down, retry, scale, heal, and so on.
     ///
     /// # Errors
     ///
-    /// All problems that prevent it. Nothing has been changed then.
+    /// Returns all problems that prevent the change. Nothing has been changed then.
     pub async fn change(
         &self,
         name: &AssemblyName,
@@ -80,12 +82,12 @@ impl Windlass {
         self.start(store, name, request, Diagnostics::default(), stop).await
     }
 
-    /// Reads the current packages of an existing assembly from disk. The search for them begins at its
-    /// descriptor `file`. The result is the input of [`Request::down_with`].
+    /// Reads the current packages of an existing assembly from disk, for [`Request::down_with`]. The search
+    /// for the packages begins at the assembly's descriptor `file`.
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, or the file or a package can't be read.
+    /// Fails if there is no such assembly, or if the file or a package can't be read.
     pub async fn current_packages(
         &self,
         name: &AssemblyName,
@@ -122,8 +124,8 @@ impl Windlass {
         }
     }
 
-    /// Refuses the removal of an application that others refer to. With `notes`, records the targets of these
-    /// references.
+    /// Refuses the removal of an application to which other applications refer. If `notes` is set, records
+    /// the targets of these references.
     pub(crate) async fn removed(
         &self,
         store: &Arc<dyn Store>,
@@ -139,11 +141,11 @@ impl Windlass {
         if notes { removal.note().await } else { Ok(()) }
     }
 
-    /// Plans what [`up`](Self::up) would do, without changing anything.
+    /// Plans the changes that [`up`](Self::up) would make, without making them.
     ///
     /// # Errors
     ///
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the plan.
     pub async fn plan(&self, input: &AssemblyInput) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
@@ -164,18 +166,18 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn is_removed(&self, name: &AssemblyName) -> Result<bool, Error> {
         let Some(store) = self.store(false).await? else { return Ok(false) };
         let is_known = !store.processes_of(name, None, 1).await?.is_empty();
         Ok(is_known && store.assembly(name).await?.is_none())
     }
 
-    /// Plans what [`change`](Self::change) would do, without changing anything.
+    /// Plans the changes that [`change`](Self::change) would make, without making them.
     ///
     /// # Errors
     ///
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the plan.
     pub async fn preview(&self, name: &AssemblyName, request: impl Into<Request>) -> Result<PlanView, Error> {
         let request = request.into();
         let store = self.store_of(name).await?;
@@ -188,7 +190,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the assembly has no such process, the process has ended, or no orchestrator runs it.
+    /// Fails if the assembly has no such process, the process has ended, or no program executes it.
     pub async fn cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         self.can_cancel(name, process).await?;
         Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
@@ -198,7 +200,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the assembly has no such process, the process has ended, or no orchestrator runs it.
+    /// Fails if the assembly has no such process, the process has ended, or no program executes it.
     pub async fn can_cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let store = self.store_of(name).await?;
         let found = store.process(process).await?.filter(|found| found.assembly == *name);
@@ -212,17 +214,17 @@ impl Windlass {
         }
     }
 
-    /// Finds a part of an existing assembly. `part` is its name relative to the assembly (`B__1`), its full
-    /// name, its instance id, or the id that its driver uses.
+    /// Finds a part of an existing assembly. `part` is the part's name relative to the assembly (`B__1`), its
+    /// full name, its instance id, or its natural id.
     ///
     /// # Errors
     ///
-    /// If there is no such assembly or part.
+    /// Fails if there is no such assembly or part.
     pub async fn part(&self, name: &AssemblyName, part: &str) -> Result<ElementName, Error> {
         let snapshot = self.snapshot(name).await?;
         let topology = &snapshot.assembly.topology;
         let by_name = |element: &&ElementName| element.local() == part || element.as_str() == part;
-        // Parts that are to be removed exist only in the records.
+        // Parts that will be removed exist only in the records, not in the topology.
         let described = topology.elements().iter().map(|element| &element.name);
         if let Some(found) = described.chain(snapshot.elements.keys()).find(by_name) {
             return Ok(found.clone());
@@ -237,10 +239,10 @@ impl Windlass {
         })
     }
 
-    /// Returns the undecided call with an id; `None` if the text is no such id.
+    /// Returns the undecided call with an id. Returns `None` if the text is not the id of an undecided call.
     ///
     /// # Errors
-    /// The store can't be read.
+    /// Fails if the store can't be read.
     pub async fn undecided_call(&self, name: &AssemblyName, id: &str) -> Result<Option<CallId>, Error> {
         let Ok(id) = id.parse::<CallId>() else { return Ok(None) };
         let snapshot = self.store_of(name).await?.load_sealed(name).await?;
@@ -250,11 +252,11 @@ impl Windlass {
 
     /// Parses the outputs that a user provides for a part, for
     /// [`Answer::published`](windlass_engine::Answer::published). `open` lists the outputs whose values were
-    /// on the command line; secrets among them cause a warning.
+    /// on the command line. Secrets among them cause a warning.
     ///
     /// # Errors
     ///
-    /// If a name can't be a property name, or there is no such assembly.
+    /// Fails if a name can't be a property name, or if there is no such assembly.
     pub async fn published(
         &self,
         name: &AssemblyName,
@@ -285,17 +287,17 @@ impl Windlass {
         Ok((published, warnings.collect()))
     }
 
-    /// Finds the outputs that would stay unknown if `answer` declared the open calls as done. An output is
-    /// unknown if it is neither part of the answer nor on record. For a part that was installed again,
+    /// Finds the outputs that would stay unknown if `answer` declared the undecided calls as done. An output
+    /// is unknown if neither the answer nor the records contain it. For a part that was installed again,
     /// recorded outputs belong to the previous instance and do not count.
     ///
     /// The result includes the outputs of a call whose report may still exist, because only settling the call
-    /// shows whether it does. The result is empty if the answer contains an output that no part publishes,
+    /// shows whether it exists. The result is empty if the answer contains an output that no part publishes,
     /// because such an answer is refused.
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn unknown_outputs(
         &self,
         name: &AssemblyName,
@@ -340,7 +342,8 @@ impl Windlass {
         let (mut desired, warnings) =
             Box::pin(desired(&self.project, &engine_env, input, store.clone())).await?;
         let topology = &desired.topology;
-        // A scaled cluster has nodes that the descriptor does not list.
+        // A scaled cluster has nodes that the descriptor does not list. The records are needed to find them
+        // by name.
         let is_partial = !(input.replace.is_empty() && input.target.is_empty() && input.except.is_empty());
         let before = match store.filter(|_| is_partial) {
             Some(store) => store.load_sealed(topology.name()).await?,
@@ -376,8 +379,8 @@ impl Windlass {
     }
 }
 
-/// Returns the error for an assembly whose lease another holder has. If the holder has begun a process, the
-/// error names that process.
+/// Returns the error for an assembly whose lease another program holds. If the holder has begun a process,
+/// the error names this process.
 async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since: Timestamp) -> Error {
     match store.processes_of(&assembly, None, 1).await.map(|mut newest| newest.pop()) {
         Ok(Some(process)) if !process.status.is_final() => Error::InUse {
@@ -391,8 +394,8 @@ async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since:
     }
 }
 
-/// Finds a part in the new or the current topology of an assembly, or among its records. The records may
-/// contain a part that is no longer desired.
+/// Finds a part in the new or the recorded topology of an assembly, or among its records. The records may
+/// contain parts that are no longer desired.
 fn part_of(topology: &Topology, before: Option<&Snapshot>, part: &str) -> Result<ElementName, Error> {
     let is_named = |name: &ElementName| name.local() == part || name.as_str() == part;
     let find = |topology: &Topology| {

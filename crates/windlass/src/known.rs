@@ -1,4 +1,4 @@
-//! Finding existing assemblies.
+//! Access to the parts of a project, its store and its recorded assemblies.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use crate::upkeep::Upkeep;
 use crate::view::Views;
 
 impl Windlass {
-    /// Returns the views of its recorded assemblies.
+    /// Returns the views of the project's recorded assemblies.
     pub fn views(&self) -> Views<'_> {
         Views { windlass: self }
     }
 
-    /// Returns its published applications.
+    /// Returns the project's published applications.
     pub fn applications(&self) -> Applications<'_> {
         Applications { windlass: self }
     }
 
-    /// Returns its environments.
+    /// Returns the project's environments.
     pub fn environments(&self) -> Environments<'_> {
         Environments { windlass: self }
     }
 
-    /// Returns the maintenance operations on its records.
+    /// Returns the maintenance operations on the project's records.
     pub fn upkeep(&self) -> Upkeep<'_> {
         Upkeep { windlass: self }
     }
 
-    /// Returns the store; `None` if there is no store and `create` is not set.
+    /// Returns the project's store. Returns `None` if no store exists and `create` is false.
     ///
-    /// The store is opened once. If another caller is opening it, this call waits for the result.
+    /// The store is opened once. While another caller opens the store, this call waits for the result.
     pub(crate) async fn store(&self, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
-        // Boxed because opening is large and done once.
+        // Boxed because the future of opening is large and needed only once.
         let opened = self.store.get_or_try_init(|| Box::pin(self.open_store(create))).await;
         match opened {
             Ok(store) => Ok(Some(store.clone())),
@@ -47,7 +47,7 @@ impl Windlass {
         }
     }
 
-    /// Opens the store, and settles interrupted exports.
+    /// Opens the store, and settles exports that were interrupted.
     async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
         let settings = self.store_settings();
         let kind = stores::of(settings.address.as_deref())?;
@@ -56,13 +56,13 @@ impl Windlass {
         Ok(store)
     }
 
-    /// Returns the store, which must exist if the assembly does.
+    /// Returns the store of an assembly. Without a store, returns the error of an unknown assembly.
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
         Ok(self.store(false).await?.ok_or_else(unknown)?)
     }
 
-    /// Returns the records of an existing assembly, without its secrets.
+    /// Returns the records of an existing assembly, without the values of its secrets.
     pub(crate) async fn snapshot(&self, name: &AssemblyName) -> Result<Snapshot, Error> {
         let store = self.store_of(name).await?;
         match store.load_sealed(name).await? {
@@ -71,7 +71,7 @@ impl Windlass {
         }
     }
 
-    /// Reads an assembly with its secrets.
+    /// Returns the records of an existing assembly, with the values of its secrets.
     pub(crate) async fn open_snapshot(&self, name: &AssemblyName) -> Result<Snapshot, Error> {
         let store = self.store_of(name).await?;
         match store.load(name).await? {
@@ -86,10 +86,9 @@ impl Windlass {
     }
 }
 
-/// The reasons why there is no open store. A failure is not cached: the next call tries to open the store
-/// again.
+/// The reason why there is no open store. A failure is not remembered, so the next call tries again.
 enum Unopened {
-    /// There is no store, and none was to be created.
+    /// No store exists, and the caller did not want to create one.
     NoStore,
     Failed(Error),
 }

@@ -6,9 +6,9 @@
 //! |---|---|
 //! | [`open`](mod@open) | [`Windlass`]: a project with its store, drivers and runtimes |
 //! | [`input`] | the descriptor, parameters and options of an assembly |
-//! | [`intent`] | intents: up, down, retry and other changes |
-//! | [`launching`] | launched applications: launch, reconfigure, commands ([`launching::Launcher`]) |
-//! | [`started`] | processes: those that run here, and those of another orchestrator |
+//! | [`intent`] | intents on assemblies: up, down, retry and other changes |
+//! | [`launching`] | launched applications: launch, reconfiguration, commands ([`launching::Launcher`]) |
+//! | [`started`] | processes that this program or another program executes |
 //! | [`request`] | submitting intents to the daemon |
 //! | `daemon` | the daemon: requests, metrics, policies, health (feature `daemon`) |
 //! | [`transfer`] | moving an assembly to another store |
@@ -23,12 +23,12 @@
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
-//! | [`init`](mod@init) | a new assembly of one component, as a start for the user's own |
+//! | [`init`](mod@init) | a new assembly of one component, from which users start |
 //! | [`script`](mod@script) | scripts run by hand, and test cases of packages |
 //! | [`simulating`] | a day of applications on a virtual clock ([`simulating::Simulator`]) |
 //! | [`runtimes`] | the kinds of runtimes, and their registry |
-//! | [`images`](mod@images) | images for sandboxes, built and stored without an engine |
-//! | [`explain`](mod@explain) | the codes of all crates: those of diagnostics and of errors |
+//! | [`images`](mod@images) | images for sandboxes, built and stored without a container engine |
+//! | [`explain`](mod@explain) | the codes of all crates, for diagnostics and errors |
 //! | [`error`], [`codes`] | the errors of this crate, and their codes |
 //!
 //! The crates that this crate combines are re-exported under their own names: [`descriptor`], [`plan`],

@@ -1,8 +1,8 @@
-//! The output of running jobs: followed on this machine, masked, and cut into lines.
+//! The output of running jobs on this machine: followed, masked, and split into lines.
 //!
-//! A job's stderr is read from its runtime, whichever process submitted the job. It is masked with the
-//! secrets on record. Output that may contain other secrets is not followed: it is shown, masked, when the
-//! job's end is recorded.
+//! A job's stderr is read from its runtime, whichever process submitted the job. The output is masked with
+//! the recorded secrets. Output that may contain other secrets is not followed. It is shown, masked, when the
+//! end of the job is recorded.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,13 +19,14 @@ use windlass_store::ProcessHistory;
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// Maximum number of lines that wait for the reader. A slow reader delays only the delivery.
+/// Maximum number of lines that wait for a reader. A slow reader delays only the delivery, not the job.
 const QUEUE: usize = 256;
 
 /// Maximum length of an unfinished line in bytes. A longer line is split.
 const LONGEST: usize = 8 * 1024;
 
-/// Number of attempts to find a job, because a job may be recorded before it is submitted.
+/// Maximum number of attempts to find a job. The first may fail, because a job may be recorded before it is
+/// submitted.
 const ATTEMPTS: u32 = 3;
 
 /// A line of a running job's output.
@@ -33,23 +34,23 @@ const ATTEMPTS: u32 = 3;
 pub(crate) struct LiveLine {
     /// The id of the job.
     pub(crate) job: String,
-    /// The line, masked.
+    /// The masked text of the line.
     pub(crate) text: String,
 }
 
 /// A reason why the output of a running job is not shown before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hidden {
-    /// It may contain secrets that are not recorded yet.
+    /// The output may contain secrets that are not recorded yet.
     Secrets,
     /// No runtime of this project has the job.
     NotHere,
 }
 
-/// The output of running jobs.
+/// The output of the running jobs of processes, as a stream of lines.
 pub(crate) struct LiveOutput<'w> {
     windlass: &'w Windlass,
-    /// Whether the jobs are those of this program.
+    /// Whether this program executes the jobs.
     own: bool,
     jobs: HashMap<String, Sight>,
     backlog: VecDeque<LiveLine>,
@@ -59,7 +60,7 @@ pub(crate) struct LiveOutput<'w> {
 
 /// The state of following one job.
 enum Sight {
-    /// The number of attempts that did not find the job.
+    /// The runtimes have not found the job in this number of attempts.
     Missing(u32),
     Hidden,
     Followed {
@@ -75,7 +76,7 @@ impl<'w> LiveOutput<'w> {
         Self { windlass, own, jobs: HashMap::new(), backlog: VecDeque::new(), sender, receiver }
     }
 
-    /// Waits for the next line. The future may be dropped while it waits.
+    /// Waits for the next line. The future may be dropped while it waits; no line is lost.
     pub(crate) async fn next(&mut self) -> LiveLine {
         let line = match self.backlog.pop_front() {
             Some(line) => line,
@@ -85,7 +86,7 @@ impl<'w> LiveOutput<'w> {
         line
     }
 
-    /// Returns the next line that has arrived.
+    /// Returns the next line if one has arrived.
     fn arrived(&mut self) -> Option<LiveLine> {
         let line = self.backlog.pop_front().or_else(|| self.receiver.try_recv().ok())?;
         self.count(&line);
@@ -99,11 +100,11 @@ impl<'w> LiveOutput<'w> {
         }
     }
 
-    /// Follows the running jobs of a process. Returns the jobs whose output is not shown before their end,
-    /// each only once.
+    /// Follows the running jobs of a process. Returns each job whose output is not shown before its end,
+    /// once.
     ///
     /// # Errors
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub(crate) async fn follow<'h>(
         &mut self,
         history: &'h ProcessHistory,
@@ -147,7 +148,7 @@ impl<'w> LiveOutput<'w> {
         matches!(self.jobs.get(&job.id), None | Some(Sight::Missing(_)))
     }
 
-    /// Reads the secrets of an assembly. Returns `None` if they can't be opened.
+    /// Reads the secrets of an assembly. Returns `None` if the secrets can't be opened.
     async fn secrets(&self, name: &AssemblyName) -> Result<Option<RecordedSecrets>, Error> {
         let store = self.windlass.store_of(name).await?;
         let snapshot = match store.load(name).await {
@@ -173,7 +174,7 @@ impl<'w> LiveOutput<'w> {
         Some(Redactor::new(of_call.into_iter().chain(of_location)))
     }
 
-    /// Returns the runtime of this project that has a job.
+    /// Returns the runtime of this project on which a job runs or has ended.
     async fn find(&self, kind: &str, id: &JobId) -> Option<Arc<dyn Runtime>> {
         for runtime in self.windlass.places.runtimes.of_kind(kind).await.ok()? {
             if let Ok(Found::Running | Found::Ended(_)) = runtime.find(id).await {
@@ -183,15 +184,15 @@ impl<'w> LiveOutput<'w> {
         None
     }
 
-    /// Ends following a job, and returns the lines of its stderr that were not returned before. `recorded` is
-    /// the recorded, masked end of its stderr.
+    /// Stops following a job, and returns the lines of its stderr that were not returned before. `recorded`
+    /// is the recorded, masked end of the stderr.
     pub(crate) fn finish(&mut self, job: &str, recorded: &str) -> Vec<String> {
         let mut others = VecDeque::new();
         let mut rest = Vec::new();
         while let Some(line) = self.arrived() {
             if line.job == job { rest.push(line.text) } else { others.push_back(line) }
         }
-        // These lines are counted again when they are returned.
+        // The lines of other jobs are counted again when they are returned.
         for line in &others {
             if let Some(Sight::Followed { lines, .. }) = self.jobs.get_mut(&line.job) {
                 *lines -= 1;
@@ -220,8 +221,8 @@ impl Drop for LiveOutput<'_> {
     }
 }
 
-/// Returns the recorded lines after the first `shown` ones. If only the end of a long output is recorded,
-/// returns the lines after `last`, the line that was shown last.
+/// Returns the recorded lines after the first `shown` lines. If only the end of a long output is recorded,
+/// returns the lines after `last`, which is the last line that was shown.
 fn after<'r>(recorded: &'r str, shown: usize, last: &str) -> std::vec::IntoIter<&'r str> {
     let lines: Vec<&str> = recorded.lines().collect();
     let is_whole = recorded.len() < LONGEST;
@@ -233,7 +234,7 @@ fn after<'r>(recorded: &'r str, shown: usize, last: &str) -> std::vec::IntoIter<
     lines.get(from..).unwrap_or_default().to_vec().into_iter()
 }
 
-/// Sends the lines of a job's stderr until it ends or the reader is gone.
+/// Sends the lines of a job's stderr until the job ends or the reader is dropped.
 async fn send_lines(runtime: Arc<dyn Runtime>, id: JobId, redactor: Redactor, lines: mpsc::Sender<LiveLine>) {
     let Ok(mut events) = runtime.events(&id).await else { return };
     let mut masked = redactor.stream();
@@ -261,39 +262,39 @@ async fn send(lines: &mpsc::Sender<LiveLine>, id: &JobId, line: &mut Vec<u8>) ->
     lines.send(LiveLine { job: id.to_string(), text }).await.is_ok()
 }
 
-/// A step that runs now.
+/// A step that runs at the time of reading.
 #[derive(Debug, Clone)]
 pub struct RunningStep {
-    /// Its number.
+    /// The number of the step.
     pub id: StepId,
-    /// Its title.
+    /// The title of the step.
     pub title: String,
-    /// The time of its start.
+    /// The start time of the step.
     pub since: Timestamp,
-    /// The number of its calls that have ended.
+    /// The number of the step's calls that have ended.
     pub ended_calls: u64,
-    /// The last line that one of its running jobs has written to stderr, masked. It is none before the first line, and
-    /// for output that must not be shown yet.
+    /// The last line that a running job of the step has written to stderr, masked. `None` before the first
+    /// line, and for output that must not be shown yet.
     pub last_line: Option<String>,
 }
 
 /// The steps of a process that run now, with the output of their jobs.
 pub struct RunningSteps<'w> {
     live: LiveOutput<'w>,
-    /// The last line of each running job.
+    /// The last line that each running job has written, by the job's id.
     last: HashMap<String, String>,
 }
 
 impl<'w> RunningSteps<'w> {
-    /// Observes the running steps of processes. `own` tells whether they are executed by this program.
+    /// Observes the running steps of processes. `own` tells whether this program executes the processes.
     pub fn new(windlass: &'w Windlass, own: bool) -> Self {
         Self { live: LiveOutput::new(windlass, own), last: HashMap::new() }
     }
 
-    /// Returns the steps of a process that run now, sorted by the time of their start.
+    /// Returns the running steps of a process, sorted by their start times.
     ///
     /// # Errors
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn read(
         &mut self,
         name: &AssemblyName,

@@ -1,4 +1,4 @@
-//! Following the log: events as they become durable, and the output of jobs as they write it.
+//! Following the log: events when they become durable, and the output of jobs when they write it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Number of events that are read at once.
 const PAGE: usize = 1_000;
 
-/// An entry of the log, as a document of its own.
+/// An entry of the log, as a JSON document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogEntry {
     /// The version of this format.
@@ -30,17 +30,17 @@ pub struct LogEntry {
     /// The time of the entry.
     #[serde(serialize_with = "crate::view::time::one")]
     pub at: Timestamp,
-    /// The assembly.
+    /// The assembly to which the entry belongs.
     pub assembly: AssemblyName,
-    /// The process that it belongs to; none for entries outside of processes.
+    /// The process to which the entry belongs; `None` for entries outside of processes.
     pub process: Option<ProcessId>,
-    /// The severity. Output and progress are information, unless a line of stderr begins with the prefix of
-    /// another severity, such as `E! `. Failures are errors.
+    /// The severity of the entry. Failures are errors. Output and progress are information, unless a line of
+    /// stderr begins with the prefix of another severity, such as `E! `.
     pub severity: Severity,
     /// The pairs of nodes that a step of a relationship connects or separates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<PairView>,
-    /// The content.
+    /// The content of the entry.
     pub content: LogContent,
 }
 
@@ -49,36 +49,36 @@ pub struct LogEntry {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LogContent {
-    /// An event.
+    /// An event of the assembly.
     Event(Event),
-    /// A step that was running already when following began. The time of the entry is that of its start.
+    /// A step that already ran when following began. The time of the entry is the start time of the step.
     Running {
         /// The title of the step.
         title: String,
     },
     /// A line of a job's output.
     Output {
-        /// The element of its call.
+        /// The element on which the job acts.
         element: ElementName,
-        /// The action of its call.
+        /// The action of the call that the job executes.
         action: String,
-        /// Whether the line is from stdout, which is shown when the job has ended.
+        /// Whether the line is from stdout. Stdout is shown when the job has ended.
         stdout: bool,
-        /// The line, masked.
+        /// The masked text of the line.
         line: String,
     },
     /// A running job whose output is shown only when it has ended.
     Hidden {
-        /// The element of its call.
+        /// The element on which the job acts.
         element: ElementName,
-        /// The action of its call.
+        /// The action of the call that the job executes.
         action: String,
-        /// The reason, and the place of the job if it runs elsewhere.
+        /// The reason, and the place of the job if the job runs on another machine.
         why: String,
     },
 }
 
-/// The log of assemblies, as it grows.
+/// A stream of the log entries of one assembly or of all assemblies.
 pub struct LogStream<'w> {
     windlass: &'w Windlass,
     store: Arc<dyn Store>,
@@ -87,26 +87,26 @@ pub struct LogStream<'w> {
     name: Option<AssemblyName>,
     filter: LogFilter,
     live: LiveOutput<'w>,
-    /// The processes that run.
+    /// The processes that are being executed.
     active: BTreeSet<ProcessId>,
-    /// The jobs of these processes whose recorded output was returned.
+    /// The running processes' jobs whose recorded output was returned.
     reported: HashSet<String>,
-    /// The running jobs that are followed.
+    /// The running jobs that are followed, by their ids.
     running: HashMap<String, (CallRecord, AssemblyName)>,
     ready: VecDeque<LogEntry>,
     refresh_at: Instant,
 }
 
 impl<'w> LogStream<'w> {
-    /// Follows the log of an assembly, or of all assemblies. Begins with the entries since the time of the
-    /// filter. Without such a time, begins with the steps that run now, and with the output of their jobs.
+    /// Follows the log of an assembly, or of all assemblies. If the filter contains a time, begins with the
+    /// entries since then. Otherwise begins with the steps that run now, and with the output of their jobs.
     ///
     /// The output of a job on this machine is shown as soon as the job writes it, whichever process submitted
     /// the job. The output of other jobs is shown when their end is recorded.
     ///
     /// # Errors
     ///
-    /// If there is no store, no such assembly or no such part, or the store can't be read.
+    /// Fails if there is no store, no such assembly or no such part, or if the store can't be read.
     pub async fn open(
         windlass: &'w Windlass,
         name: Option<&AssemblyName>,
@@ -154,7 +154,7 @@ impl<'w> LogStream<'w> {
     ///
     /// # Errors
     ///
-    /// If the store can't be read. The stream continues with the next call.
+    /// Fails if the store can't be read. The stream continues with the next call.
     pub async fn next(&mut self) -> Result<LogEntry, Error> {
         loop {
             while let Some(entry) = self.ready.pop_front() {
@@ -188,7 +188,7 @@ impl<'w> LogStream<'w> {
         self.name.as_ref().is_none_or(|name| name == assembly)
     }
 
-    /// Reports the steps that are already running.
+    /// Reports the steps that already run.
     async fn begin(&mut self) -> Result<(), Error> {
         for process in self.store.open_processes().await? {
             let runs = self.store.holder(&process.assembly).await?.is_some();
@@ -215,7 +215,7 @@ impl<'w> LogStream<'w> {
         self.refresh(&[]).await
     }
 
-    /// Reads new events, with the output of the jobs that have ended.
+    /// Reads new events. Reports them with the output of the jobs that have ended.
     async fn read(&mut self) -> Result<(), Error> {
         loop {
             let events = match &self.name {
@@ -230,8 +230,8 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reads the records of running processes: follows new jobs, and reports events with the output that belongs to
-    /// them.
+    /// Reads the records of running processes. Follows new jobs, and reports events with the output of the
+    /// jobs to which they belong.
     async fn refresh(&mut self, events: &[EventRecord]) -> Result<(), Error> {
         let begun = Instant::now();
         let mentioned = events.iter().filter_map(|event| event.draft.process);
@@ -263,7 +263,7 @@ impl<'w> LogStream<'w> {
                 self.follow(&history).await?;
             }
         }
-        // The larger a history is, the more rarely it is read.
+        // Large histories are read less often, so that reading takes at most a tenth of the time.
         self.refresh_at = Instant::now() + PAUSE.max(begun.elapsed() * 10);
         Ok(())
     }
@@ -300,7 +300,7 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reports the output of jobs that have ended: of one step, or of all.
+    /// Reports the output of jobs that have ended. `step` limits the jobs to those of one step.
     fn report_ended(&mut self, history: &ProcessHistory, step: Option<StepId>) {
         let calls: HashMap<_, _> = history.calls.iter().map(|call| (&call.id, call)).collect();
         for job in &history.jobs {
@@ -325,7 +325,7 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reports an event, unless the filter selects a part that the event does not concern.
+    /// Reports an event. Leaves it out if the filter selects a part that the event does not concern.
     fn report(&mut self, event: &EventRecord, history: Option<&ProcessHistory>) {
         let assembly = &event.draft.assembly;
         let mut pairs = Vec::new();

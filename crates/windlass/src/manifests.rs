@@ -1,5 +1,5 @@
-//! Checks of application manifests: each by itself and with its scripts, then all of one check as pairs of an
-//! application and a factory.
+//! Checks of application manifests. Each manifest is checked by itself and with its scripts. Then all
+//! manifests of a check are compared as pairs of an application and a factory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::script_files::ScriptFiles;
 #[derive(Debug)]
 pub(crate) struct Manifests<'a> {
     scripts: Option<&'a ScriptFiles>,
-    /// The manifests, each with the name of its file without the extension.
+    /// The checked manifests, each with the name of its file without the extension.
     read: Vec<(String, Manifest)>,
     found: Diagnostics,
 }
 
 impl<'a> Manifests<'a> {
-    /// Creates a check of manifests with these scripts.
+    /// Creates a check of manifests with the files of their scripts.
     pub(crate) fn new(scripts: Option<&'a ScriptFiles>) -> Self {
         Self { scripts, read: Vec::new(), found: Diagnostics::new() }
     }
@@ -38,7 +38,7 @@ impl<'a> Manifests<'a> {
         self.read.push((stem.to_string_lossy().into_owned(), manifest));
     }
 
-    /// Checks the manifests as pairs, and returns all problems.
+    /// Checks the added manifests as pairs, and returns all problems.
     pub(crate) fn finish(mut self) -> Diagnostics {
         if self.scripts.is_some() && self.read.is_empty() && self.found.is_empty() {
             let message = "none of the files is an application manifest, so no script was looked up";
@@ -51,8 +51,8 @@ impl<'a> Manifests<'a> {
 }
 
 /// Checks that applications and factories name each other. A manifest gets its title only when it is
-/// published. So this check uses the title by which another manifest names the file, or the file's name, and
-/// only warns.
+/// published. So the check uses the title by which another manifest names the file, or the file's name.
+/// Problems are only warnings, because the published title may differ.
 fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
     let roles: Vec<_> = manifests.iter().map(|(_, manifest)| check(manifest).role).collect();
     let named: Vec<&str> = roles.iter().flatten().filter_map(counterpart).collect();
@@ -78,7 +78,7 @@ fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
         .collect()
 }
 
-/// Returns the title that a manifest names.
+/// Returns the title of the application or factory that a manifest names as its counterpart.
 fn counterpart(role: &Role) -> Option<&str> {
     match role {
         Role::Application(application) => Some(&application.factory.value),

@@ -1,7 +1,7 @@
 //! Compares given parameters with the types that the assembly declares.
 //!
-//! jsonschema validates the parameters against [`parameters`]. Its own messages quote values, which may be
-//! secrets, so only their paths and expectations are used.
+//! jsonschema validates the parameters against the schema of [`parameters`]. Messages of jsonschema quote
+//! values, which may be secrets. So only the paths and expectations of these messages are used.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) fn misfits(
 ) -> Vec<Diagnostic> {
     let mut schema = parameters(assembly);
     let Some(declared) = schema["properties"].as_object_mut() else { return Vec::new() };
-    // Only given properties are validated, because preparing the pattern of a property takes time.
+    // Only given properties are validated, because compiling the pattern of a property takes time.
     declared.retain(|name, _| given.contains_key(name));
     if declared.is_empty() {
         return Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn steps(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Returns the part of a schema that contains a keyword.
+/// Returns the part of a schema that contains the keyword at a JSON pointer.
 pub(crate) fn at<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Value> {
     schema.pointer(keyword.rsplit_once('/')?.0)
 }

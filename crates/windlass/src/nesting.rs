@@ -17,7 +17,8 @@ struct Open {
 }
 
 impl Open {
-    /// Returns `None` for an assembly without a name, because no other assembly can contain it.
+    /// Returns an assembly to visit. Returns `None` without a name, because no other assembly can contain it
+    /// then.
     fn new(assembly: Arc<AssemblyDescriptor>) -> Option<Self> {
         let name = assembly.name.as_ref()?.value.clone();
         let parts = assembly.composition.values().filter_map(|part| part.kind.clone());

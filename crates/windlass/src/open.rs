@@ -24,7 +24,7 @@ use crate::stores::{self, StoreKind, StoreSettings};
 use crate::supervise;
 use crate::system::SystemEntropy;
 
-/// Settings for opening a project.
+/// The settings with which a project is opened.
 #[derive(Clone)]
 pub struct Settings {
     start: PathBuf,
@@ -45,7 +45,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Creates settings for the project of a file or folder: the nearest `windlass.yaml` at or above it.
+    /// Creates settings for the project of a file or folder. The project's `windlass.yaml` is the nearest at
+    /// or above it.
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {
             start: start.into(),
@@ -66,16 +67,16 @@ impl Settings {
         }
     }
 
-    /// Sets the environment. Locations read secrets from it. Runtimes find their engines by the variables of
-    /// the Docker client in it. By default there are no variables.
+    /// Sets the function that reads environment variables. Locations read secrets from them. Runtimes find
+    /// container engines by the variables of the Docker client. By default there are no variables.
     #[must_use]
     pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(variables);
         self
     }
 
-    /// Sets the handler of notices that do not belong to a command's result, for example that an interrupted
-    /// export was finished. By default they are ignored.
+    /// Sets the handler of notices that do not belong to the result of a command. An example is the notice
+    /// that an interrupted export was finished. By default notices are ignored.
     #[must_use]
     pub fn notices(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.tell = Arc::new(tell);
@@ -90,38 +91,39 @@ impl Settings {
         self
     }
 
-    /// Sets the folder of the images for sandboxes. Default: `.windlass/images`.
+    /// Sets the folder of the images for sandboxes. The default is `.windlass/images`.
     #[must_use]
     pub fn images(mut self, folder: Option<PathBuf>) -> Self {
         self.images = folder;
         self
     }
 
-    /// Adds a runtime of the embedding program. It serves all locations of its [kind](Runtime::kind), even if
-    /// this crate has a runtime of that kind.
+    /// Adds a runtime of the embedding program. The runtime serves all locations of its
+    /// [kind](Runtime::kind), even if this crate has a runtime of that kind.
     #[must_use]
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.runtimes = self.runtimes.with_runtime(runtime);
         self
     }
 
-    /// Adds a kind of runtime of the embedding program, with its own settings in `windlass.yaml`. It replaces
-    /// a kind of the same name.
+    /// Adds a kind of runtime of the embedding program, with its own settings in `windlass.yaml`. The kind
+    /// replaces a kind of the same name.
     #[must_use]
     pub fn runtime_kind(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
         self.runtimes = self.runtimes.with(factory);
         self
     }
 
-    /// Adds a driver of the embedding program, with its own settings in `windlass.yaml`. It replaces a driver of
-    /// the same kind.
+    /// Adds a driver of the embedding program, with its own settings in `windlass.yaml`. The driver replaces
+    /// a driver of the same kind.
     #[must_use]
     pub fn driver(mut self, driver: impl Driver + 'static) -> Self {
         self.drivers = self.drivers.with(driver);
         self
     }
 
-    /// Sets the file with the key that seals secrets. Default: `.windlass/key`, created when needed.
+    /// Sets the file with the key that seals secrets. The default is `.windlass/key`, which is created when
+    /// needed.
     #[must_use]
     pub fn key_file(mut self, file: Option<PathBuf>) -> Self {
         self.key_file = file;
@@ -129,8 +131,8 @@ impl Settings {
     }
 
     /// Sets the address of a PostgreSQL database for the state, such as
-    /// `postgres://windlass@db.example.org/windlass`. Default: `.windlass/state.db`. All processes that share
-    /// a database need the same key.
+    /// `postgres://windlass@db.example.org/windlass`. By default, the state is in the file
+    /// `.windlass/state.db`. All processes that share a database need the same key.
     #[must_use]
     pub fn state(mut self, address: Option<String>) -> Self {
         self.state = address;
@@ -152,22 +154,22 @@ impl Settings {
         self
     }
 
-    /// Sets the command line that other processes see while this one holds a lease.
+    /// Sets the command line that other processes see while this process holds a lease.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = command.into();
         self
     }
 
-    /// Sets the maximum size of a document in bytes. Default: 16 MiB.
+    /// Sets the maximum size of a document in bytes. The default is 16 MiB.
     #[must_use]
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
         self
     }
 
-    /// Declares that this process executes requests of other processes for the assemblies that it holds.
-    /// `daemon::watch` (feature `daemon`) executes them.
+    /// Declares that this process executes the requests of other processes for the assemblies that it holds.
+    /// To execute them, it must call `daemon::watch` (feature `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -175,8 +177,8 @@ impl Settings {
     }
 }
 
-/// A project with its store, drivers and runtimes. Opening it is cheap: the store and the runtimes are opened
-/// on first use.
+/// A project with its store, drivers and runtimes. Opening a project is cheap, because the store and the
+/// runtimes are opened at first use.
 pub struct Windlass {
     pub(crate) project: Project,
     pub(crate) settings: Settings,
@@ -187,14 +189,14 @@ pub struct Windlass {
 }
 
 impl Windlass {
-    /// Opens a project.
+    /// Opens the project to which a file or folder belongs.
     ///
     /// # Errors
     ///
-    /// If the start path does not exist, or its `windlass.yaml` has errors; all of them are reported. Also if
-    /// this process was started to [supervise](crate::supervise()) jobs.
+    /// Fails if the start path does not exist. Fails with all errors of the project's `windlass.yaml`. Also
+    /// fails if this process was started to [supervise](crate::supervise()) jobs.
     pub fn open(settings: Settings) -> Result<Self, Error> {
-        // The running program would start itself as a supervisor without end.
+        // Without this check, the program would start itself as a supervisor again and again.
         if supervise::is_supervisor() {
             return Err(Error::IsSupervisor);
         }
@@ -231,12 +233,12 @@ impl Windlass {
         self.settings.clock.now()
     }
 
-    /// Returns the runtime that serves a location, and opens it if needed. The location need not belong to
-    /// the project.
+    /// Returns the runtime that serves a location, and opens the runtime if needed. The location need not
+    /// belong to the project.
     ///
     /// # Errors
     ///
-    /// If no runtime serves it, or the runtime can't be opened.
+    /// Fails if no runtime serves the location, or if the runtime can't be opened.
     pub async fn runtime(&self, location: &Location) -> Result<Arc<dyn Runtime>, Error> {
         self.places.runtimes.of(location).await.map_err(Error::NoRuntime)
     }
@@ -250,11 +252,11 @@ impl Windlass {
         &self.context
     }
 
-    /// Closes the runtimes, and removes their empty folders. Jobs that must not be interrupted keep running.
+    /// Closes the runtimes and removes their empty folders. Jobs that must not be interrupted keep running.
     ///
     /// # Errors
     ///
-    /// If the folders can't be read.
+    /// Fails if the folders can't be read.
     pub async fn close(&self) -> Result<(), Error> {
         Ok(self.places.runtimes.close().await?)
     }
@@ -269,7 +271,7 @@ impl Windlass {
         }
     }
 
-    /// Reports a notice to the user that does not belong to the result.
+    /// Passes a notice that does not belong to the result of a command to the handler of notices.
     pub(crate) fn tell(&self, what: &str) {
         (self.settings.tell)(what);
     }
@@ -291,12 +293,12 @@ impl Windlass {
         Engine { store, env: self.engine_env(), options: self.settings.options }
     }
 
-    /// Tells whether intents may remove something that other assemblies refer to.
+    /// Tells whether intents may remove something to which other assemblies refer.
     pub(crate) fn is_forced(&self) -> bool {
         self.settings.options.force
     }
 
-    /// Returns the engine's dependencies beside the store.
+    /// Returns everything that the engine needs except the store.
     pub(crate) fn engine_env(&self) -> EngineEnv {
         EngineEnv {
             drivers: self.drivers().clone(),
@@ -308,7 +310,7 @@ impl Windlass {
         }
     }
 
-    /// Names this machine and the canonical folder of this project.
+    /// Returns a text that identifies this machine and the canonical folder of this project.
     pub(crate) fn home(&self) -> String {
         let root = self.project.root();
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
@@ -359,7 +361,7 @@ mod tests {
         assert!(Arc::ptr_eq(&found, &made.unwrap().unwrap()));
     }
 
-    /// The only thread of tokio unlocks the file on which the open waits.
+    /// The test's only thread runs the task that unlocks the file for which the open waits.
     #[tokio::test]
     async fn opening_a_store_blocks_no_other_task() {
         let folder = tempfile::tempdir().unwrap();
@@ -372,7 +374,7 @@ mod tests {
         assert!(opened.unwrap().is_some());
     }
 
-    /// The server accepts connections and never answers.
+    /// A server that accepts connections and never answers.
     #[cfg(all(feature = "daemon", feature = "postgres"))]
     #[tokio::test]
     async fn a_stop_ends_a_slow_open() {
@@ -384,7 +386,7 @@ mod tests {
         let (_samples, received) = tokio::sync::mpsc::channel(1);
         let watched = crate::daemon::watch(&windlass, &watching, received, &|_| {}, &stop);
         let (watched, ()) = tokio::join!(watched, async { stop.soon.cancel() });
-        // Without the stop it would be the error of a server that gave no answer.
+        // Without the stop, the error would be that of a server that gave no answer.
         watched.unwrap();
     }
 }

@@ -22,9 +22,9 @@ impl ProjectPlaces {
         Self { project, variables, runtimes }
     }
 
-    /// Returns the secrets of a location, for masking. Returns `None` if they can't be read. `own` tells
-    /// whether this process has started the jobs. If it has not, also returns `None` for a location with a
-    /// secret from a variable or a file, because the other process may have read another value.
+    /// Returns the secrets of a location, for masking. Returns `None` if the secrets can't be read. `own`
+    /// tells whether this process has started the jobs. Another process may have read other
+    /// values of secrets. Then the result is also `None` if a secret comes from a variable or a file.
     pub(crate) fn secrets(&self, location: &str, own: bool) -> Option<Vec<String>> {
         let Some(declared) = self.project.locations().find(|declared| declared.name == location) else {
             return Some(Vec::new());
@@ -58,7 +58,7 @@ impl Places for ProjectPlaces {
 
     fn free_space(&self) -> Option<u64> {
         let state = self.project.state_dir();
-        // Uses the disk of the project's root if the state folder does not exist yet.
+        // If the state folder does not exist yet, the disk of the project's root counts.
         let disk = [state.as_path(), self.project.root()]
             .into_iter()
             .find_map(|path| rustix::fs::statvfs(path).ok())?;

@@ -9,12 +9,12 @@ use windlass_store::StoreError;
 use crate::error::Error;
 use crate::upkeep::Upkeep;
 
-/// The removed records, or those that would be removed.
+/// The records that were removed, or that would be removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct PruneView {
     /// The version of this format.
     pub version: u32,
-    /// Whether nothing was removed, only listed.
+    /// Whether the records were only listed and not removed.
     pub dry_run: bool,
     /// Number of the newest processes and versions that are kept for each assembly.
     pub keep: usize,
@@ -29,32 +29,32 @@ pub struct PruneView {
 /// The removed records of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct PrunedView {
-    /// Its name. The assembly itself may have been deleted before.
+    /// The name of the assembly. The assembly itself may have been deleted before.
     pub name: AssemblyName,
-    /// The processes, with their steps, calls, jobs and events.
+    /// The removed processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
-    /// The versions, by the processes that created them.
+    /// The removed versions of the assembly, by the processes that created them.
     pub versions: Vec<ProcessId>,
-    /// The number of entries of health checks and discoveries.
+    /// The number of removed entries of health checks and discoveries.
     pub checks: usize,
 }
 
 /// An assembly that another process holds.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeldView {
-    /// Its name.
+    /// The name of the assembly.
     pub name: AssemblyName,
-    /// The holder.
+    /// The holder of the assembly's lease.
     pub by: String,
 }
 
 impl Upkeep<'_> {
-    /// Removes old records of an assembly, or of all assemblies: those that are neither among the newest
-    /// `keep.keep` nor younger than `keep.older`. With `dry_run`, only lists them.
+    /// Removes old records of an assembly, or of all assemblies. A record is old if it is not among the
+    /// newest `keep.keep` and is older than `keep.older`. With `dry_run`, only lists the records.
     ///
     /// # Errors
     ///
-    /// If the assembly has no recorded process, or the store fails.
+    /// Fails if the assembly has no recorded process, or if the store fails.
     pub async fn prune(
         &self,
         name: Option<&AssemblyName>,

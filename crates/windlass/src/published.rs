@@ -1,8 +1,8 @@
 //! Compares a `windlass.yaml` with its published schema.
 //!
-//! The reader checks all keys that it knows. Runtimes and drivers check the values of their own settings, or
-//! only declare schemas for them. jsonschema validates the document against the published schema, which
-//! contains the schemas of runtimes and drivers.
+//! The reader of `windlass.yaml` checks the keys that it knows. Runtimes and drivers declare schemas for
+//! their own settings, and may check the values themselves. The published schema contains these schemas, so
+//! jsonschema checks the whole document.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(crate) fn refused(
     let Ok(validator) = jsonschema::validator_for(&schema) else { return Diagnostics::new() };
     let problem = |error: ValidationError<'_>| {
         let path = error.instance_path().as_str();
-        // The value may be a secret.
+        // The value may be a secret, so the message does not contain it.
         let message = format!("`{}`: {}", steps(path).join("."), error.masked_with("the value"));
         let place = source.place(root.locate(path).node.span());
         let diagnostic = Diagnostic::error(REFUSED_BY_SCHEMA, message).at(place);

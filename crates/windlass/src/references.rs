@@ -1,5 +1,5 @@
-//! Candidates for the references of an assembly, beside the instances that its project lists: other
-//! assemblies of the store, and instances that drivers find.
+//! Candidates for the references of an assembly: other assemblies of the store, and instances that drivers
+//! find. Instances that the project lists are not handled here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,19 +38,19 @@ impl Neighbours {
         Ok(Self { own: own.clone(), record })
     }
 
-    /// Returns the current referents of the assembly's references.
+    /// Returns the elements and instances to which the assembly's references refer now.
     pub(crate) fn bound(&self) -> BTreeMap<ElementName, Referent> {
         let elements = self.record.iter().flat_map(|record| record.topology.elements());
         elements.filter_map(|element| Some((element.name.clone(), element.referent.clone()?))).collect()
     }
 
-    /// Finds the assemblies that one of the references may refer to, including unsuitable ones.
+    /// Finds the assemblies to which one of the references may refer, including unsuitable assemblies.
     pub(crate) async fn candidates(
         &self,
         store: Option<&dyn Store>,
         wanted: &[ReferenceRequest],
     ) -> Result<Vec<Existing>, StoreError> {
-        // Without references there is no need to read possibly thousands of assemblies.
+        // Without references, there is no need to read the assemblies of the store, which may be thousands.
         let Some(store) = store.filter(|_| !wanted.is_empty()) else { return Ok(Vec::new()) };
         let is_wanted = |record: &AssemblyRecord| {
             let (name, kind) = (&record.descriptor.name, record.descriptor.kind);
@@ -78,7 +78,7 @@ impl Neighbours {
         Ok(candidates)
     }
 
-    /// Returns the reason why an assembly may not be referenced, regardless of the requested properties. An
+    /// Returns the reason why an assembly may not be referenced, whatever properties are requested. An
     /// assembly that is already referenced need not be Active.
     fn unfit(&self, references: &References, offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.is_going_down {
@@ -91,7 +91,7 @@ impl Neighbours {
         Some(format!("it is {state}, not Active"))
     }
 
-    /// Finds a chain of references that leads from an assembly back to this one.
+    /// Finds a chain of references that leads from the assembly `from` back to this assembly.
     fn way_back(&self, references: &References, from: &AssemblyName) -> Option<String> {
         let mut came: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
         let mut open = vec![from.clone()];
@@ -136,7 +136,7 @@ fn existing(offer: Offer, unfit: Option<String>) -> Existing {
 ///
 /// # Errors
 ///
-/// The reason why they could not search.
+/// Returns the reason why the drivers could not search.
 pub(crate) async fn look_for(
     engine_env: &EngineEnv,
     catalog: &DiskCatalog,
@@ -176,8 +176,8 @@ pub(crate) async fn look_for(
     Ok(found.into_iter().map(|thing| discovered(thing, package.name(), &asked, &sensitive)).collect())
 }
 
-/// Converts an instance that a driver found. If the driver does not report its location and resource manager,
-/// those of the search are used. Its id becomes a property.
+/// Converts an instance that a driver found. If the driver does not report location and resource manager,
+/// uses the location and resource manager of the search. The instance's id becomes a property.
 fn discovered(
     found: Found,
     resource: &DescriptorName,

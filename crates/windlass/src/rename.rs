@@ -1,4 +1,4 @@
-//! Another name for an assembly.
+//! Renaming of an assembly.
 
 use serde::Serialize;
 use windlass_engine::Stop;
@@ -8,7 +8,7 @@ use windlass_model::rename::Renaming;
 use crate::error::Error;
 use crate::upkeep::Upkeep;
 
-/// A changed name.
+/// The result of renaming an assembly.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct RenameView {
@@ -16,24 +16,27 @@ pub struct RenameView {
     pub version: u32,
     /// The new name.
     pub assembly: AssemblyName,
-    /// The name before.
+    /// The previous name.
     pub from: AssemblyName,
-    /// The title of the application that it was launched from; none for an assembly with a descriptor.
+    /// The title of the application from which the assembly was launched; `None` for an assembly with a
+    /// descriptor.
     pub application: Option<String>,
-    /// The assemblies that reference it or belong to it. Their records contain the new name.
+    /// The assemblies that reference the renamed assembly or belong to it. Their records contain the new
+    /// name.
     pub followed: Vec<AssemblyName>,
-    /// The environments that have it as a service. They contain the new name.
+    /// The environments that have the assembly as a service. They contain the new name.
     pub environments: Vec<String>,
 }
 
 impl Upkeep<'_> {
     /// Gives an assembly another name in all of its records, and calls no driver. Instances keep their ids.
-    /// `${instance.name}` keeps its values until the next `up`.
+    /// The values of `${instance.name}` stay until the next `up`.
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, the new name is in use or has a history, another process holds one of
-    /// the assemblies, or the last process of one was interrupted. Nothing has been changed then.
+    /// Fails if there is no such assembly, or if the new name is in use or has a history. Fails if another
+    /// process holds one of the assemblies, or the last process of one of them was interrupted. Nothing has
+    /// been changed then.
     pub async fn rename(
         &self,
         from: &AssemblyName,

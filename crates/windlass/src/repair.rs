@@ -1,8 +1,9 @@
 //! Automatic fixes for problems that a check found.
 //!
-//! A diagnostic may carry a [`Fix`]. If it carries exactly one, the fix is certain and is applied here; the
-//! rest of the file stays byte for byte. A fix can reveal further problems, so files are checked again until
-//! no certain fix is left. All of that happens in memory. A file is written once and atomically at the end.
+//! A diagnostic may carry a [`Fix`]. If it carries exactly one fix, the fix is certain and is applied here.
+//! The rest of the file stays byte for byte. A fix can reveal further problems, so files are checked again
+//! until no certain fix is left. Until then, texts are changed in memory only. Each file is written once and
+//! atomically at the end.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,31 +15,31 @@ use windlass_source::{Diagnostic, Diagnostics, Fix, apply_fixes};
 use crate::check::{AppliedFix, CheckInput, CheckView, RepairedFile, check_over};
 use crate::error::Error;
 
-/// Maximum number of check rounds. Each round fixes something, and problems that hide each other are not
-/// nested this deeply.
+/// Maximum number of check rounds. Each round fixes a problem, and each fix may reveal another. A file in
+/// which more problems hide each other is not expected.
 const ROUNDS: usize = 32;
 
-/// Maximum number of fixes tried one by one in a round, if applying all of them together would break
-/// something.
+/// Maximum number of fixes that a round tries one by one. Fixes are tried one by one only if applying all of
+/// them together would break something.
 const MOST_TRIED: usize = 500;
 
-/// The use of the repaired texts.
+/// The destination of the repaired texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
-    /// Write them to the files.
+    /// The repaired texts are written to the files.
     Write,
-    /// Only return them.
+    /// The repaired texts are only returned.
     DryRun,
 }
 
-/// Repairs files and folders, and checks them again. The result describes the repaired texts, even for a dry
-/// run.
+/// Repairs files and folders, and checks them again. The result describes the repaired texts, also for
+/// [`Repair::DryRun`].
 ///
 /// A fix that would break the syntax of a file is not applied.
 ///
 /// # Errors
 ///
-/// If the working folder can't be determined. Files that can't be written are reported in the result.
+/// Fails if the working folder can't be determined. Files that can't be written are reported in the result.
 pub fn repair_paths(input: CheckInput<'_>, repair: Repair) -> Result<CheckView, Error> {
     let disk = input.overlay;
     let mut files: BTreeMap<PathBuf, RepairedFile> = BTreeMap::new();
@@ -80,7 +81,7 @@ pub fn repair_paths(input: CheckInput<'_>, repair: Repair) -> Result<CheckView, 
     if problems.is_empty() {
         return Ok(view);
     }
-    // A file that could not be written still has its problems.
+    // A file that could not be written still has its problems, so the files are checked again.
     let repaired = std::mem::take(&mut view.repaired);
     problems.extend(check_over(input)?.diagnostics);
     Ok(CheckView { repaired, ..CheckView::new(problems) })
@@ -92,7 +93,7 @@ type Round = BTreeMap<PathBuf, Vec<Diagnostic>>;
 fn certain(diagnostics: &Diagnostics) -> Round {
     let mut round = Round::new();
     for diagnostic in diagnostics.iter().filter(|found| found.certain_fix().is_some()) {
-        // A text that is not a file, such as the output of a script, can't be repaired.
+        // A text that is not in a file, such as the output of a script, can't be repaired.
         let path = diagnostic.place().map(|place| PathBuf::from(place.source().name()));
         if let Some(path) = path.filter(|path| path.is_file()) {
             round.entry(path).or_default().push(diagnostic.clone());
@@ -105,7 +106,7 @@ fn fixes(found: &[Diagnostic]) -> impl Iterator<Item = &Fix> {
     found.iter().filter_map(Diagnostic::certain_fix)
 }
 
-/// Returns the text of the diagnostics' file, with their fixes applied.
+/// Returns the text of the file to which the diagnostics belong, with their fixes applied.
 fn texts_of(found: &[Diagnostic]) -> String {
     let text = found.first().and_then(Diagnostic::place).map_or("", |place| place.source().text());
     apply_fixes(text, fixes(found))
@@ -114,13 +115,13 @@ fn texts_of(found: &[Diagnostic]) -> String {
 fn overlaid<'a>(overlay: &Overlay, texts: impl IntoIterator<Item = (&'a PathBuf, String)>) -> Overlay {
     let mut overlay = overlay.clone();
     for (path, text) in texts {
-        // A file that was removed in the meantime is noticed when it is read.
+        // A file that was removed in the meantime is noticed when the file is read.
         let _ = overlay.insert(path, text);
     }
     overlay
 }
 
-/// Counts the syntax errors. A repair must not increase this number.
+/// Counts the syntax errors of a check. A repair must not increase this number.
 fn broken(view: &CheckView) -> usize {
     let of_syntax = |found: &&Diagnostic| {
         found.is_error() && windlass_source::codes::CODES.iter().any(|info| info.code == found.code)
@@ -128,8 +129,8 @@ fn broken(view: &CheckView) -> usize {
     view.diagnostics.iter().filter(of_syntax).count()
 }
 
-/// Returns the fixes of a round that break nothing, each tried on its own. For example, renaming a key can
-/// create a duplicate.
+/// Returns the fixes of a round that break nothing when each is applied alone. For example, a fix that
+/// renames a key can create a duplicate key.
 fn harmless(input: CheckInput<'_>, view: &CheckView, round: Round) -> Result<Round, Error> {
     let mut kept = Round::new();
     let all =

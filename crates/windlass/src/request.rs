@@ -28,8 +28,8 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the descriptor, the packages or the parameters are wrong, or the store can't be written. Other
-    /// problems are found when the request is executed.
+    /// Fails if the descriptor, the packages or the parameters are wrong, or if the store can't be written.
+    /// Other problems are found when the request is executed.
     pub async fn ask_up(&self, input: &AssemblyInput) -> Result<Pending<'_>, Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
@@ -52,7 +52,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the store can't be written. Other problems are found when the request is executed.
+    /// Fails if the store can't be written. Other problems are found when the request is executed.
     pub async fn ask(&self, name: &AssemblyName, request: impl Into<Request>) -> Result<Pending<'_>, Error> {
         let request = request.into();
         let store = self.store_of(name).await?;
@@ -72,11 +72,11 @@ impl Windlass {
         Ok(Pending { windlass: self, store, request, warnings, from })
     }
 
-    /// Withdraws a pending request.
+    /// Withdraws a request that is still pending.
     ///
     /// # Errors
     ///
-    /// If the assembly has no such request, or it is no longer pending.
+    /// Fails if the assembly has no such request, or if the request is no longer pending.
     pub async fn withdraw(&self, name: &AssemblyName, request: RequestId) -> Result<(), Error> {
         self.can_withdraw(name, request).await?;
         match self.store_of(name).await?.withdraw(request).await?.map(|found| found.status) {
@@ -89,7 +89,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// If the assembly has no such request, or it is no longer pending.
+    /// Fails if the assembly has no such request, or if the request is no longer pending.
     pub async fn can_withdraw(&self, name: &AssemblyName, request: RequestId) -> Result<(), Error> {
         let found = self.store_of(name).await?.request(request).await?;
         match found.filter(|found| found.assembly == *name).map(|found| found.status) {
@@ -101,7 +101,7 @@ impl Windlass {
 }
 
 impl Pending<'_> {
-    /// Returns the request.
+    /// Returns the record of the request.
     pub fn request(&self) -> &RequestRecord {
         &self.request
     }
@@ -111,16 +111,17 @@ impl Pending<'_> {
         &self.warnings
     }
 
-    /// Waits until an orchestrator begins the request. If no orchestrator holds the assembly any more, the
-    /// request is executed here. If `stop` is triggered first, the request is withdrawn.
+    /// Waits until another program, usually the daemon, begins the request. If no program holds the assembly
+    /// any more, executes the request here. If `stop` is triggered first, withdraws the request.
     ///
     /// # Errors
     ///
-    /// All problems that prevent the request.
+    /// Returns all problems that prevent the request.
     pub async fn begun(self, stop: &Stop) -> Result<Started, Error> {
         let mut watch = self.store.watch(self.from);
         let mut absence = Absence::default();
-        // A fixed interval, because events of other assemblies wake the watch too and would delay a timeout.
+        // The interval is fixed. Otherwise the events of other assemblies, which wake the watch too, would
+        // delay a timeout.
         let mut look = tokio::time::interval(LOOK);
         loop {
             match self.state().await? {
@@ -157,7 +158,7 @@ impl Pending<'_> {
         Ok(found.map_or(RequestStatus::Withdrawn, |found| found.status))
     }
 
-    /// Begins the request here. Returns `None` if another orchestrator was faster.
+    /// Begins the request here. Returns `None` if another program was faster.
     async fn begin(&self, stop: &Stop) -> Result<Option<Started>, Error> {
         let from = self.store.last_event().await?;
         let engine = self.windlass.engine(self.store.clone());
@@ -172,7 +173,7 @@ impl Pending<'_> {
     async fn followed(&self, process: ProcessId) -> Result<Started, Error> {
         let name = &self.request.assembly;
         let theirs = Theirs::find(self.store.clone(), name, process).await?;
-        // Earlier events belong to other processes.
+        // Events before this number belong to other processes.
         let mut from = self.from;
         for event in self.store.events_of(name, self.from, usize::MAX).await? {
             if event.draft.process == Some(process) {

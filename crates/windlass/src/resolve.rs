@@ -1,4 +1,4 @@
-//! A descriptor with all values filled in that are known before anything is created.
+//! A descriptor in which all values are filled in that are known before anything is created.
 
 use serde::Serialize;
 use windlass_descriptor::{Request, Resolved, resolve};
@@ -10,7 +10,7 @@ use crate::desired::{open, with_environment};
 use crate::error::Error;
 use crate::input::AssemblyInput;
 
-/// A descriptor with known values filled in.
+/// A descriptor in which the known values are filled in.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResolveView {
     /// The version of this format.
@@ -19,22 +19,22 @@ pub struct ResolveView {
     pub assembly: AssemblyName,
     /// The descriptor as data. Every scalar is text, spelled as in the descriptor.
     pub descriptor: DescriptorData,
-    /// The unresolved references, in the order of the canonical form.
+    /// The references without a known value, in the order of the canonical form of the descriptor.
     pub left: Vec<LeftView>,
 }
 
-/// A descriptor as data. The data are derived from the text on demand, because large descriptors are mostly
+/// A descriptor as data. The data are parsed from the text on demand, because large descriptors are mostly
 /// printed as text.
 #[derive(Debug, Clone)]
 pub struct DescriptorData(Resolved);
 
 impl DescriptorData {
-    /// Returns the descriptor as YAML. Comments give the reasons for unresolved references.
+    /// Returns the descriptor as YAML. Comments in it give the reasons for unresolved references.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Returns the data.
+    /// Returns the descriptor as JSON data.
     pub fn to_value(&self) -> serde_json::Value {
         self.0.document()
     }
@@ -49,9 +49,9 @@ impl Serialize for DescriptorData {
 /// A reference without a known value.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftView {
-    /// The text between the braces.
+    /// The text between the braces of `${…}`.
     pub reference: String,
-    /// The reason why it is unresolved.
+    /// The reason why the reference is unresolved.
     pub reason: String,
     /// The place of the value that contains the reference.
     pub place: Place,
@@ -61,8 +61,8 @@ pub struct LeftView {
 ///
 /// # Errors
 ///
-/// All errors of the descriptor and the parameters. A missing required parameter or part descriptor is
-/// not an error here.
+/// Returns all errors of the descriptor and the parameters. A missing required parameter or part descriptor
+/// is not an error here.
 pub fn resolve_input(project: &Project, input: &AssemblyInput) -> Result<(ResolveView, Diagnostics), Error> {
     let opened = open(project, &input.file, &input.catalog)?;
     if opened.diagnostics.has_errors() {

@@ -1,4 +1,4 @@
-//! JSON Schemas of the documents that users write, and of those that scripts read and print.
+//! JSON Schemas of the documents that users write, and of the documents that scripts read and print.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::desired::read_assembly;
 use crate::error::Error;
 use crate::runtimes::RuntimeRegistry;
 
-/// A kind of document.
+/// A kind of document that has a JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Document {
@@ -33,7 +33,7 @@ pub enum Document {
 }
 
 impl Document {
-    /// All kinds.
+    /// All kinds of documents.
     pub const ALL: [Self; 7] = [
         Self::Assembly,
         Self::Resource,
@@ -44,7 +44,7 @@ impl Document {
         Self::ScriptOutput,
     ];
 
-    /// Returns the file name of its published schema, in the folder `schemas`.
+    /// Returns the file name of the kind's published schema, in the folder `schemas`.
     pub fn file(self) -> &'static str {
         match self {
             Self::Assembly => "assembly.schema.json",
@@ -58,18 +58,18 @@ impl Document {
     }
 }
 
-/// Returns the JSON Schema of the parameters of an assembly, in draft 2020-12, for `--params` files. `file` is
-/// its descriptor or its folder.
+/// Returns the JSON Schema of the parameters of an assembly, in draft 2020-12, for `--params` files. `file`
+/// is the assembly's descriptor or its folder.
 ///
 /// # Errors
-/// [`Error::Input`] if the file is missing, or is not a readable assembly descriptor.
+/// Returns [`Error::Input`] if the file is missing, or is not a readable assembly descriptor.
 pub fn parameters(file: &Path, overlay: &Overlay) -> Result<Value, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
     let assembly = read_assembly(overlay, &file)?.0;
     Ok(windlass_descriptor::parameter_schema::parameters(&assembly))
 }
 
-/// Returns the JSON Schema of a kind of document, in draft 2020-12. It covers the registered kinds of
+/// Returns the JSON Schema of a kind of document, in draft 2020-12. The schema covers the registered kinds of
 /// runtimes, and the settings and driver properties of the drivers.
 pub fn schema(document: Document, runtimes: &RuntimeRegistry, drivers: &Registry) -> Value {
     match document {

@@ -1,4 +1,4 @@
-//! Scripts run by hand, and test cases of packages. They run jobs, and record nothing.
+//! Scripts run by hand, and test cases of packages. Both run jobs and record nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ const MAX_SCRIPT: usize = 64 << 20;
 /// The folder of the scripts in a package.
 const SCRIPTS: &str = "Lifecycle/script/scripts";
 
-/// The kinds of scripts that have a name of their own, and their transitions.
+/// The names that users give to kinds of scripts, with the transitions that the scripts perform.
 const KINDS: [(&str, Transition); 4] = [
     ("launch", Transition::Install),
     ("destroy", Transition::Uninstall),
@@ -46,14 +46,14 @@ const KINDS: [(&str, Transition); 4] = [
     ("reconfigure", Transition::Reconfigure),
 ];
 
-/// The result of a script.
+/// The result of a script, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScriptView {
     /// The version of this format.
     pub version: u32,
-    /// The result.
+    /// The result of the call.
     pub result: CaseResult,
-    /// The messages that it wrote on stderr, without secrets.
+    /// The messages that the script wrote on stderr, without secrets.
     pub stderr: String,
 }
 
@@ -73,11 +73,11 @@ pub struct CaseView {
     pub file: PathBuf,
     /// Whether the result is the expected one.
     pub passed: bool,
-    /// Whether the file was rewritten.
+    /// Whether the expected result in the file was replaced.
     pub updated: bool,
-    /// The expected result, as YAML.
+    /// The expected result of the case, as YAML.
     pub expected: String,
-    /// The result, as YAML.
+    /// The actual result of the case, as YAML.
     pub actual: String,
     /// The messages that the script wrote on stderr, without secrets, followed by the details of a failure.
     pub stderr: String,
@@ -103,13 +103,13 @@ struct CaseFile {
     expect: CaseResult,
 }
 
-/// Reads the input of a script from a YAML file: `id`, `properties`, `secrets`, `arguments`, `location` and
-/// `document`, all of them optional. Instead, the file may contain the document that the script reads, for
-/// one instance: `instances: {i-1: {configuration: {properties.size: 3}}}`.
+/// Reads the input of a script from a YAML file. The file contains `id`, `properties`, `secrets`,
+/// `arguments`, `location` and `document`, all of them optional. Instead, it may contain the document that
+/// the script would read, for one instance: `instances: {i-1: {configuration: {properties.size: 3}}}`.
 ///
 /// # Errors
 ///
-/// If the file can't be read, or its content is invalid.
+/// Fails if the file can't be read, or if its content is invalid.
 pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
     let source = disk::source(file).map_err(|found| problem(*found))?;
     match read_root(&source)? {
@@ -128,7 +128,7 @@ pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
 ///
 /// # Errors
 ///
-/// If there is no such kind of script.
+/// Fails if there is no such kind of script.
 pub fn parse_kind(kind: &str, script: &Path) -> Result<CaseAction, Error> {
     if let Some((_, transition)) = KINDS.iter().find(|(name, _)| *name == kind) {
         return Ok(CaseAction::Perform(Action::Transition(*transition)));
@@ -160,7 +160,7 @@ pub fn parse_kind(kind: &str, script: &Path) -> Result<CaseAction, Error> {
 ///
 /// # Errors
 ///
-/// If the script or its package can't be read.
+/// Fails if the script or its package can't be read.
 pub fn script_package(script: &Path, action: &CaseAction, style: Option<Style>) -> Result<Package, Error> {
     let failed = |source| Error::File { path: script.to_owned(), source };
     let absolute = script.canonicalize().map_err(failed)?;
@@ -192,7 +192,7 @@ pub fn script_package(script: &Path, action: &CaseAction, style: Option<Style>) 
     Ok(single_script(action, file, others, properties))
 }
 
-/// Runs scripts of packages by hand. Nothing is recorded.
+/// A runner of scripts of packages, by hand. It records nothing.
 #[derive(Clone, Copy)]
 pub struct ScriptRunner<'w> {
     windlass: &'w Windlass,
@@ -210,7 +210,7 @@ impl<'w> ScriptRunner<'w> {
     ///
     /// # Errors
     ///
-    /// If the package has problems or does not declare the action, or the location has no runtime.
+    /// Fails if the package has problems or does not declare the action, or if the location has no runtime.
     pub async fn run(
         &self,
         package: Arc<Package>,
@@ -253,12 +253,12 @@ impl<'w> ScriptRunner<'w> {
     }
 
     /// Runs the test cases of a package: the `.yaml` files in its folder `tests`, in the order of their
-    /// names. With `update`, replaces the `expect` of each failed case by its result. A failed case is a
-    /// result, not an error.
+    /// names. With `update`, replaces the `expect` of each failed case by the actual result. A failed case is
+    /// a result, not an error.
     ///
     /// # Errors
     ///
-    /// If the folder contains no package or no cases, or a case can't be read or run.
+    /// Fails if the folder contains no package or no cases, or if a case can't be read or run.
     pub async fn test(&self, folder: &Path, update: bool) -> Result<CasesView, Error> {
         let package = package_in(folder).map_err(Error::Input)?;
         let package = Arc::new(package.ok_or_else(|| {
@@ -298,7 +298,7 @@ impl<'w> ScriptRunner<'w> {
     }
 }
 
-/// A context that keeps the messages of the scripts for people.
+/// A driver context that collects the messages of the scripts for people.
 struct Watched {
     inner: Unrecorded,
     stderr: Mutex<String>,
@@ -306,7 +306,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Returns the messages without secrets.
+    /// Returns the collected messages, without secrets.
     fn shown(&self) -> String {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         Redactor::new(&*secrets).mask_str(&self.stderr.lock().unwrap_or_else(PoisonError::into_inner))
@@ -374,7 +374,7 @@ fn action_of(package: &Package, name: &str, source: &Arc<Source>, root: &Node) -
     Err(Error::Input(vec![problem.help(help)].into()))
 }
 
-/// Replaces the `expect` of a case by a result. The rest of the file stays as it is.
+/// Replaces the `expect` of a case by the actual result. The rest of the file stays as it is.
 fn rewrite(file: &Path, source: &Arc<Source>, root: &Node, actual: &str) -> Result<(), Error> {
     let text = source.text();
     let entries = root.as_mapping().map(Mapping::entries).unwrap_or_default();

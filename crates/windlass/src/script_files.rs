@@ -1,6 +1,6 @@
-//! The files in which a check looks up the scripts of manifests: those of a folder, or of an image.
+//! The files of a folder or an image, among which a check searches the scripts of manifests.
 //!
-//! Nothing is run: an image is listed from its layers or its unpacked files.
+//! Nothing is run: the files of an image are listed from its layers, or from its unpacked files.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use windlass_source::Diagnostics;
 
 use crate::error::Error;
 
-/// All scripts of some manifests.
+/// The files that contain all scripts of some manifests.
 #[derive(Debug, Clone)]
 pub struct ScriptFiles(Kind);
 
@@ -23,10 +23,10 @@ enum Kind {
 }
 
 impl ScriptFiles {
-    /// Lists a folder.
+    /// Lists the files of a folder.
     ///
     /// # Errors
-    /// [`Error::Input`] if it can't be read.
+    /// Returns [`Error::Input`] if the folder can't be read.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         Ok(Self(Kind::Folder(windlass_project::files_in(folder).map_err(Error::Input)?)))
     }
@@ -45,7 +45,7 @@ impl ScriptFiles {
     }
 }
 
-/// Returns the files of a folder as a check reads them.
+/// Returns the files of a folder in the form that a check reads.
 pub(crate) fn listed(files: &[PackageFile]) -> Vec<ScriptFile<'_>> {
     files.iter().map(|file| ScriptFile { path: &file.path, executable: file.executable }).collect()
 }

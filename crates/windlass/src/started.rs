@@ -1,4 +1,4 @@
-//! Processes that are ready to run, or that another orchestrator already runs.
+//! Processes that are ready to run, or that another program already executes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use windlass_store::{Holder, Snapshot, Store, StoreError, Watch};
 use crate::error::Error;
 use crate::view::plan::{PlanView, ProtectionChange};
 
-/// Interval of the check whether an orchestrator still holds the assembly.
+/// Interval between two checks whether a program still holds the assembly.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
-/// Number of consecutive checks without a holder after which no orchestrator is expected.
+/// Number of consecutive checks without a holder after which no program is expected to execute the process.
 const LOOKS: u32 = 3;
 
-/// A process that is ready to run, or that the daemon already runs.
+/// A process that is ready to run, or that another program, such as the daemon, already executes.
 ///
-/// Its lease is renewed in the background, so the embedding program may wait for any time, for example for an
-/// answer of its user. If this value is dropped, the lease is released in the background, and the process
-/// stays recorded as interrupted. To record it as cancelled instead, run it with a [`Stop`] that is already
-/// triggered.
+/// The lease of the assembly is renewed in the background. So the embedding program may wait for any time,
+/// for example for an answer of its user. If a `Started` is dropped, the lease is released in the background,
+/// and the process stays recorded as interrupted. To record the process as cancelled, run it with a [`Stop`]
+/// that is already triggered.
 #[must_use = "nothing happens before it is run"]
 pub struct Started {
     work: Work,
@@ -35,7 +35,7 @@ pub struct Started {
     protection: Vec<ProtectionChange>,
 }
 
-/// The orchestrator of a process: this one, or another.
+/// The execution of a process: by this program, or by another one.
 enum Work {
     Own(Box<Prepared>),
     Theirs(Box<Theirs>),
@@ -55,7 +55,7 @@ impl Started {
         Self { protection, ..self }
     }
 
-    /// Returns the plan.
+    /// Returns the plan of the process.
     pub fn plan(&self) -> &Plan {
         match &self.work {
             Work::Own(prepared) => prepared.plan(),
@@ -63,7 +63,7 @@ impl Started {
         }
     }
 
-    /// Returns the plan as a view. Its changes are known only for processes that run here.
+    /// Returns the plan as a view. The view contains changes only if this program executes the process.
     pub fn plan_view(&self) -> PlanView {
         let (changes, undone): (Diff, Diff) = match &self.work {
             Work::Own(prepared) => (prepared.diff().clone(), prepared.undone().clone()),
@@ -77,7 +77,7 @@ impl Started {
         view.undone(undone).observed(seen).with_protection(self.protection.clone())
     }
 
-    /// Returns the process.
+    /// Returns the record of the process.
     pub fn process(&self) -> &ProcessRecord {
         match &self.work {
             Work::Own(prepared) => prepared.process(),
@@ -85,8 +85,8 @@ impl Started {
         }
     }
 
-    /// Tells whether [`run`](Self::run) executes the process here. Otherwise another orchestrator already
-    /// executes it.
+    /// Tells whether [`run`](Self::run) executes the process in this program. Otherwise another program
+    /// already executes it.
     pub fn runs_here(&self) -> bool {
         matches!(self.work, Work::Own(_))
     }
@@ -108,18 +108,19 @@ impl Started {
         }
     }
 
-    /// Runs the process to its end. For a process of another orchestrator, waits for its end.
+    /// Runs the process to its end. If another program executes the process, waits for its end.
     ///
-    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in
+    /// Dropping the returned future interrupts the process. Running jobs continue, the lease is released in
     /// the background, and the same intent resumes the process. `stop` ends the process: nothing new starts,
     /// and running jobs may end or are cancelled.
     ///
-    /// Outputs may change while the process runs. [`Ended::continued`] updates their readers afterwards.
+    /// Outputs of the assembly may change while the process runs. [`Ended::continued`] updates the elements
+    /// that read them afterwards.
     ///
     /// # Errors
     ///
-    /// If the store fails, or the other orchestrator has exited. Committed work stays; the same intent
-    /// resumes from there.
+    /// Fails if the store fails, or if the other program has exited. Committed work stays, and the same
+    /// intent resumes from there.
     pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
         match self.work {
             Work::Own(prepared) => Ok(prepared.run(stop).await?),
@@ -128,13 +129,13 @@ impl Started {
     }
 }
 
-/// A stream of an assembly's events, as they become durable.
+/// A stream of an assembly's events. Each is returned when it is durable.
 pub struct Following {
     store: Arc<dyn Store>,
     watch: Watch,
     seen: Seq,
     assembly: AssemblyName,
-    /// The process to follow; `None` for all events of the assembly.
+    /// The process whose events are returned; `None` for all events of the assembly.
     only: Option<ProcessId>,
 }
 
@@ -144,7 +145,7 @@ impl Following {
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn next(&mut self) -> Result<Vec<EventRecord>, Error> {
         loop {
             self.watch.next().await?;
@@ -155,11 +156,11 @@ impl Following {
         }
     }
 
-    /// Returns the events that were not returned yet.
+    /// Returns the events that were not returned yet, without waiting.
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn ready(&mut self) -> Result<Vec<EventRecord>, Error> {
         let mut events = self.store.events_of(&self.assembly, self.seen, 10_000).await?;
         if let Some(last) = events.last() {
@@ -170,7 +171,7 @@ impl Following {
     }
 }
 
-/// A process that another orchestrator runs.
+/// A process that another program executes.
 pub(crate) struct Theirs {
     store: Arc<dyn Store>,
     pub(crate) process: ProcessRecord,
@@ -192,7 +193,8 @@ impl Theirs {
         Ok(Self { store, process, plan })
     }
 
-    /// Waits until the process has ended. If `stop` is triggered, requests that its orchestrator stops it.
+    /// Waits until the process has ended. If `stop` is triggered, requests that the other program stops the
+    /// process.
     pub(crate) async fn ended(self, from: Seq, stop: &Stop) -> Result<Ended, Error> {
         let ProcessRecord { id, assembly, .. } = &self.process;
         let mut watch = self.store.watch(from);
@@ -223,7 +225,7 @@ impl Theirs {
         }
     }
 
-    /// Reads the result of the ended process.
+    /// Reads the result of a process that has ended.
     async fn end(&self) -> Result<Ended, Error> {
         let ProcessRecord { id, assembly, .. } = &self.process;
         let found = self.store.process_history(*id).await?;
@@ -240,12 +242,12 @@ impl Theirs {
     }
 }
 
-/// Counts consecutive checks that find no holder.
+/// A counter of consecutive checks that find no holder of a lease.
 #[derive(Default)]
 pub(crate) struct Absence(u32);
 
 impl Absence {
-    /// Counts a check, and tells whether the holder has been missing for too long.
+    /// Counts a check. Tells whether the holder has been missing for too long.
     pub(crate) fn is_long(&mut self, holder: Option<&Holder>) -> bool {
         self.0 = if holder.is_some() { 0 } else { self.0 + 1 };
         self.0 >= LOOKS

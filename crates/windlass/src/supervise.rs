@@ -1,4 +1,4 @@
-//! The program as the supervisor of its own jobs.
+//! The running program as the supervisor of its own jobs.
 
 use std::process::ExitCode;
 
@@ -7,11 +7,11 @@ use windlass_executor::process::SupervisorCommand;
 /// The first argument of a process that is started to supervise jobs.
 const SUPERVISE: &str = "windlass-supervise";
 
-/// Supervises jobs until the last one has ended, if this process was started for that. Otherwise returns
-/// `None` at once.
+/// Supervises jobs until the last one has ended, if this process was started to supervise jobs. Otherwise
+/// returns `None` at once.
 ///
 /// The process runtime starts the running program again as the supervisor of its jobs. So the `main` of a
-/// program that embeds windlass must call this function first, before it starts any thread:
+/// program that embeds windlass must call this function before it starts any thread:
 ///
 /// ```
 /// use std::process::ExitCode;
@@ -25,7 +25,7 @@ const SUPERVISE: &str = "windlass-supervise";
 /// }
 /// ```
 ///
-/// [`Settings::supervisor`](crate::Settings::supervisor) names another program instead.
+/// To use another program as the supervisor, set [`Settings::supervisor`](crate::Settings::supervisor).
 pub fn supervise() -> Option<ExitCode> {
     is_supervisor().then(windlass_executor::process::supervise)
 }

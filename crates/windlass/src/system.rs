@@ -2,7 +2,7 @@
 
 use windlass_model::id::Entropy;
 
-/// The operating system's random bytes.
+/// A source of random bytes that asks the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SystemEntropy;
 

@@ -1,9 +1,8 @@
-//! Maintenance of records: prune old ones, forget or rename assemblies, and move them to other stores. Calls
-//! no driver.
+//! Maintenance of records: pruning, forgetting and renaming of assemblies, and moving them to other stores.
 
 use crate::open::Windlass;
 
-/// The maintenance operations on the records of a project. They call no driver.
+/// The maintenance operations on the records of a project. The operations call no driver.
 #[derive(Debug, Clone, Copy)]
 pub struct Upkeep<'w> {
     pub(crate) windlass: &'w Windlass,

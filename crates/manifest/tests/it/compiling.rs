@@ -1,4 +1,4 @@
-//! Tests the topology of a manifest.
+//! Tests of the topologies to which manifests are compiled.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use windlass_model::template::Template;
 
 use crate::support::{fixture, manifest, show};
 
-/// Compiles a text as `m` with parameters.
+/// Compiles a text as the application `m`, with parameters.
 fn compiled(text: &str, parameters: &[(&str, Value)]) -> Compiled {
     let manifest = manifest(text);
     let checked = check(&manifest);
@@ -38,7 +38,7 @@ fn template(template: &Template) -> String {
     }
 }
 
-/// Shows a topology, or the problems.
+/// Shows a topology, or the problems if there is none.
 fn shown(compiled: &Compiled) -> String {
     let Some(topology) = &compiled.topology else { return show(&compiled.diagnostics) };
     let mut out = String::new();
@@ -148,7 +148,8 @@ fn a_factory_has_no_transitions() {
     ");
 }
 
-/// The outermost value counts, and a pin that no composition exposes keeps that of its component.
+/// The value of the outermost composition counts. A pin that no composition exposes keeps its component's
+/// value.
 #[test]
 fn outer_values_replace_inner_ones() {
     let text = r#"
@@ -188,7 +189,7 @@ fn components_of_other_types_are_not_launched() {
     assert_snapshot!(shown(&compiled(&text, &[])), @"m.yaml:18:13: error[WL0620]: component `web` is of type `workflow.Instance`, which windlass does not launch");
 }
 
-/// Shows the pins of a text's component, each with the ids that expose it.
+/// Shows the pins of the scripted component of a text, each with the ids that expose it.
 fn pins_of(text: &str) -> String {
     let manifest = manifest(text);
     let pins = pins(&check(&manifest)).unwrap();

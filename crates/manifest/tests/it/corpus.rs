@@ -1,4 +1,4 @@
-//! Tests manifests that others wrote, against the notes of the corpus about each.
+//! Tests of manifests from the corpus. Each manifest is compared with the corpus's notes about it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,8 @@ fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").unwrap();
 }
 
-/// Returns the corpus of manifests. Prints that the test was skipped and returns `None` where it is missing.
+/// Returns the folder of manifests in the corpus. Returns `None` if it is missing, and prints that the test
+/// was skipped.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 fn corpus() -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -31,12 +32,12 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// The error of each manifest that is not valid, by the end of its path.
+/// The expected error of each invalid manifest, by the end of the manifest's path.
 const EXCEPTIONS: [(&str, &str); 1] =
     [("qubell-component-template__manifests__main.yaml", "WL0605: pin `cookbooks_url` has no type")];
 
-/// Notes of the corpus that come from the text alone: `required` is an empty list there, and the `bind(…)` of
-/// two pins stands in a comment.
+/// Notes of the corpus that do not apply to the parsed manifest, by file. In these files, `required` is an
+/// empty list, or the `bind(…)` of two pins is in a comment.
 const OF_TEXT: [(&str, &str); 5] = [
     ("component-hadoop-dev.yml", "required"),
     ("component-iis.yml", "required"),
@@ -55,7 +56,7 @@ fn has(kind: &ValueType, wanted: &ValueType) -> bool {
         }
 }
 
-/// Collects the notes that the corpus has about a composition.
+/// Collects the words of the corpus's notes that apply to a composition.
 fn notes(composite: &Composite, found: &mut BTreeSet<&'static str>) {
     let mut note = |is: bool, word| {
         if is {

@@ -1,4 +1,4 @@
-//! Tests the example manifests, and what a check finds out about them.
+//! Tests of the example manifests: their role and the results of a check.
 
 use windlass_manifest::{Role, check};
 

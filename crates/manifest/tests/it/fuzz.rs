@@ -1,4 +1,5 @@
-//! Arbitrary documents: no panic in reading, checking, repairing and compiling, and types that read back equal.
+//! Tests with arbitrary documents. Reading, checking, repairing and compiling never panic. A type that is
+//! written and read again is equal.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use windlass_source::{Source, apply_fixes};
 use crate::campaign::fuzz;
 use crate::support::fixture;
 
-/// Reads, checks, repairs and compiles any bytes.
+/// Reads, checks, repairs and compiles a document of arbitrary bytes.
 fn go_through(bytes: &[u8]) {
     let Ok(source) = Source::from_bytes("any.yaml", bytes.to_vec()) else { return };
     let found = read(&source);
@@ -23,7 +24,7 @@ fn go_through(bytes: &[u8]) {
     let parameters = BTreeMap::from([("configuration.disks".to_owned(), serde_json::json!([1]))]);
     let launch = Launch { name: &name, assembly: &assembly, resource: &resource, parameters: &parameters };
     let compiled = compile(&checked, launch);
-    // A manifest without errors that has a role can be launched, unless it has parts of other types.
+    // A manifest that has a role and no errors can be launched, unless it has components of unknown types.
     let is_fine = !checked.diagnostics.has_errors() && checked.role.is_some();
     assert!(compiled.topology.is_some() || compiled.diagnostics.has_errors() || !is_fine);
 }

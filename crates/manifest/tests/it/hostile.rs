@@ -1,5 +1,5 @@
-//! Manifests that are large, or grow by aliases, wildcards, fan-out and bindings: each is refused, or read, in
-//! limited time and memory.
+//! Tests of manifests that are large, or that grow by aliases, wildcards, fan-out and bindings. Each of them
+//! is refused or read, in limited time and memory.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use windlass_source::{Source, codes as syntax};
 use crate::harness::{SCALE, in_child, measured};
 use crate::support::said;
 
-/// Name of the test below, which runs itself for each case.
+/// Name of the test in this file that starts itself again for each case, as a process of its own.
 const TEST: &str = "hostile::large_manifests_take_limited_time_and_memory";
 
 fn lines(begin: &str, count: usize, line: impl Fn(&mut String, usize)) -> String {
@@ -19,7 +19,7 @@ fn lines(begin: &str, count: usize, line: impl Fn(&mut String, usize)) -> String
     })
 }
 
-/// Returns the document of a case, and the code that refuses it, if one does.
+/// Returns the document of a case, and the code of the error with which it is refused, if any.
 fn case(name: &str) -> (String, Option<&'static str>) {
     let many = 200_000 / SCALE;
     let leaf = "  components:\n    a:\n      type: workflow.Instance\n      interfaces:\n";

@@ -1,10 +1,10 @@
-//! Snapshots of messages.
+//! Snapshot tests of messages.
 
 use insta::assert_snapshot;
 
 use crate::support::{fixture, messages};
 
-/// Returns the problems of the example `vm.yaml` with one text replaced.
+/// Returns the problems of the example `vm.yaml` after one of its texts is replaced.
 fn vm(text: &str, by: &str) -> String {
     changed("vm.yaml", text, by)
 }
@@ -150,7 +150,7 @@ fn binds() {
     ");
 }
 
-/// A part that could not be read is there: nothing else about it is reported.
+/// A part that could not be read counts as present, so no second problem is reported about it.
 #[test]
 fn a_mistake_has_one_message() {
     assert_snapshot!(vm("configuration(list<int>)", "configuration(lst<int>)"), @"

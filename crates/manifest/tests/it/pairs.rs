@@ -1,4 +1,4 @@
-//! Tests that applications and factories name each other.
+//! Tests of the rule that applications and factories name each other.
 
 use insta::assert_snapshot;
 use windlass_manifest::{Manifest, Published, check, check_pairs, read};
@@ -6,7 +6,8 @@ use windlass_source::Source;
 
 use crate::support::{fixture, show};
 
-/// Returns the problems of manifests with their titles. A manifest may replace one text by another.
+/// Returns the problems of manifests with their titles. Each manifest is an example file or an example with a
+/// replaced text.
 pub(crate) fn pairs(texts: &[(&str, String)]) -> String {
     let manifests: Vec<(&str, Manifest)> = texts
         .iter()

@@ -1,4 +1,4 @@
-//! Checks of the scripts of a manifest against a folder and an image.
+//! Tests of the scripts that a manifest names, against the files of a folder and of an image.
 
 use insta::assert_snapshot;
 use windlass_manifest::scripts::{ScriptFile, ScriptFiles, ScriptPlace, ScriptSearch};
@@ -8,7 +8,7 @@ use crate::support::{fixture, manifest, show};
 
 const VM: [&str; 4] = ["vm/launch.py", "vm/destroy.py", "vm/healthCheck.py", "vm/reboot.py"];
 
-/// Returns the problems of the scripts of `vm.yaml`, whose reconfiguration script is missing or present.
+/// Returns the problems of the scripts of `vm.yaml` in a set of files.
 fn problems(files: &(impl ScriptFiles + ?Sized), place: ScriptPlace) -> String {
     let manifest = manifest(&fixture("vm.yaml"));
     show(&check_scripts(&check(&manifest), files, place))
@@ -18,7 +18,7 @@ fn files<'f>(paths: &[&'f str]) -> Vec<ScriptFile<'f>> {
     paths.iter().map(|path| ScriptFile { path, executable: true }).collect()
 }
 
-/// A script as an image has it.
+/// A script, and the result of its search in an image.
 struct Found(&'static str, ScriptSearch);
 
 impl ScriptFiles for Found {
@@ -62,7 +62,7 @@ fn a_folder_lacks_scripts() {
     ");
 }
 
-/// A file of the same name is suggested if it is in another folder, and the folder of the path is not there.
+/// A file of the same name in another folder is suggested if the folder of the path does not exist.
 #[test]
 fn a_folder_has_another_name() {
     let some = files(&["machine/launch.py", "machine/destroy.py", "obsolete/destroy.py"]);

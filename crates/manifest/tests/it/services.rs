@@ -1,4 +1,4 @@
-//! The services that a manifest needs, and their resolution in an environment.
+//! Tests of the services that a manifest needs, and of their resolution in an environment.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ fn services(text: &str) -> Services {
     Services::of(&check(&manifest(text)))
 }
 
-/// Returns the component of PetClinic's factory that stands for the factory of machines.
+/// Returns the component of the PetClinic factory that represents the factory of machines.
 fn reference() -> ServiceReference {
     services(&fixture("petclinic-factory.yaml")).references.remove(0)
 }
 
-/// Returns an environment with services, each a factory.
+/// Returns an environment with services, each of which is a factory.
 fn environment(services: &[&str]) -> Environment {
     let mut of = Environment::default();
     for service in services {
@@ -38,7 +38,8 @@ fn environment(services: &[&str]) -> Environment {
     of
 }
 
-/// Returns the offers of services: a name that begins with `vms` is a factory of machines.
+/// Returns the offers of services. A service whose name begins with `vms` offers the pins of a factory of
+/// machines.
 fn offers(services: &[&str]) -> Offers {
     let machines = self::services(&fixture("vm-factory.yaml")).exposed;
     let offer = |service: &&str| {
@@ -68,7 +69,7 @@ fn the_example_refers_to_machines() {
     assert!(machines.instances.contains(&id("vms.vm-by-id")) && machines.mappings.is_empty());
 }
 
-/// A component inside a composition is found by its path, and a required interface by its mappings.
+/// A component inside a composition is found by its path. A required interface is found by its mappings.
 #[test]
 fn nested_components_and_required_interfaces_count() {
     let text = "
@@ -115,7 +116,7 @@ fn of_several_services_one_is_chosen() {
     assert_eq!(state(&of, &all), ServiceState::Unfit(name("pets")));
 }
 
-/// The markers and properties of an environment provide pins, too.
+/// The markers and properties of an environment provide pins.
 #[test]
 fn an_environment_provides_its_markers_and_properties() {
     let reference = ServiceReference {
@@ -157,7 +158,7 @@ proptest! {
         prop_assert_eq!(of(&added), of(&shuffled));
     }
 
-    /// A component is dangling exactly when its chosen service has gone.
+    /// A component is dangling exactly if its chosen service no longer exists.
     #[test]
     fn dangling_is_a_chosen_service_that_has_gone(
         added in proptest::sample::subsequence(NAMES.to_vec(), 0..=6),

@@ -1,4 +1,4 @@
-//! Reads and checks texts, and shows the result.
+//! Functions that read and check texts, and show the results.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn fixture(name: &str) -> String {
     std::fs::read_to_string(fixtures().join(name)).unwrap()
 }
 
-/// Reads a valid text.
+/// Reads a text that must be valid.
 pub(crate) fn manifest(text: &str) -> Manifest {
     let Read { manifest, diagnostics } = read(&Source::new("m.yaml", text));
     assert!(!diagnostics.has_errors(), "{diagnostics}");
@@ -33,7 +33,7 @@ pub(crate) fn said(source: &Arc<Source>) -> Diagnostics {
     diagnostics
 }
 
-/// Shows each diagnostic on a line, followed by related places and help.
+/// Shows each diagnostic on a line. Lines with related places and help follow.
 pub(crate) fn show(diagnostics: &Diagnostics) -> String {
     let one = |said: &windlass_source::Diagnostic| {
         let related = said.related.iter().map(|label| format!("    {}: {}\n", label.place, label.text));
@@ -43,7 +43,7 @@ pub(crate) fn show(diagnostics: &Diagnostics) -> String {
     diagnostics.iter().map(one).collect()
 }
 
-/// Returns the diagnostics of a text as [`show`] has them.
+/// Returns the diagnostics of a text, in the form of [`show`].
 pub(crate) fn messages(text: &str) -> String {
     show(&said(&Source::new("m.yaml", text)))
 }

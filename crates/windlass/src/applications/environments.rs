@@ -1,4 +1,4 @@
-//! The environments of a project.
+//! The environments of a project: listing them, showing them and changing them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,7 +30,7 @@ use crate::open::Windlass;
 use crate::pages::for_each_assembly;
 use crate::wiring::{ServiceReferenceView, Wiring};
 
-/// The environments of a project. `default` always exists.
+/// The environments of a project. The environment `default` always exists.
 #[derive(Debug, Clone, Copy)]
 pub struct Environments<'w> {
     pub(crate) windlass: &'w Windlass,
@@ -41,7 +41,7 @@ pub struct Environments<'w> {
 pub enum ServiceName {
     /// An assembly that was launched from an application.
     Assembly(AssemblyName),
-    /// The scripting service: a location of `windlass.yaml`.
+    /// The scripting service, which is a location of `windlass.yaml`.
     Location(String),
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for ServiceName {
     }
 }
 
-/// All environments.
+/// A list of all environments, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct EnvironmentListView {
@@ -64,37 +64,37 @@ pub struct EnvironmentListView {
     pub environments: Vec<EnvironmentSummary>,
 }
 
-/// An environment, in a list.
+/// A summary of an environment, for a list.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct EnvironmentSummary {
-    /// Its name.
+    /// The name of the environment.
     pub name: DocumentName,
-    /// The location of its scripting service.
+    /// The location of the environment's scripting service.
     pub scripting: Option<String>,
-    /// The number of its services.
+    /// The number of the environment's services.
     pub services: usize,
 }
 
-/// An environment.
+/// An environment with all its content, and a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct EnvironmentView {
     /// The version of this format.
     pub version: u32,
-    /// Its name.
+    /// The name of the environment.
     pub name: DocumentName,
-    /// The location of its scripting service.
+    /// The location of the environment's scripting service.
     pub scripting: Option<String>,
-    /// Its services, sorted by name.
+    /// The services of the environment, sorted by name.
     pub services: Vec<ServiceView>,
-    /// The chosen services, by the components that they were chosen for.
+    /// The choices of services for components.
     pub bindings: Vec<Choice>,
-    /// The components `reference.Service` of its services, with their states.
+    /// The components of the type `reference.Service` of the services, with their states.
     pub references: Vec<ServiceReferenceView>,
-    /// Its markers.
+    /// The markers of the environment.
     pub markers: Vec<Name>,
-    /// Its properties, sorted by name.
+    /// The properties of the environment, sorted by name.
     pub properties: Vec<PropertyView>,
 }
 
@@ -102,13 +102,13 @@ pub struct EnvironmentView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ServiceView {
-    /// The name of its assembly.
+    /// The name of the service's assembly.
     pub name: AssemblyName,
-    /// The title of its application.
+    /// The title of the service's application.
     pub application: String,
-    /// Whether it is a factory.
+    /// Whether the service is a factory.
     pub factory: bool,
-    /// Whether its assembly has been removed.
+    /// Whether the service's assembly has been removed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
 }
@@ -117,14 +117,14 @@ pub struct ServiceView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct PropertyView {
-    /// Its name.
+    /// The name of the property.
     pub name: Name,
-    /// Its type, as in a manifest.
+    /// The type of the property, as in a manifest.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its value; none if it is secret.
+    /// The value of the property; `None` if it is secret.
     pub value: Option<Value>,
-    /// Whether its value is a secret.
+    /// Whether the value of the property is a secret.
     pub secret: bool,
 }
 
@@ -160,7 +160,7 @@ impl Environments<'_> {
     /// Creates an empty environment.
     ///
     /// # Errors
-    /// [`ApplicationError::EnvironmentExists`].
+    /// Returns [`ApplicationError::EnvironmentExists`] if an environment has this name.
     pub async fn create(&self, name: &DocumentName) -> Result<EnvironmentView, Error> {
         let exists = || ApplicationError::EnvironmentExists(name.to_string());
         if name.as_str() == DEFAULT {
@@ -175,14 +175,13 @@ impl Environments<'_> {
         }
     }
 
-    /// Removes an environment. It must contain no services, and no application may exist that was launched in
-    /// it.
+    /// Removes an environment. It must contain no services, and no application that was launched in it may
+    /// exist.
     ///
     /// # Errors
-    /// [`ApplicationError::HasServices`] names the services of the environment, and
-    /// [`ApplicationError::HasApplications`] names the applications launched in it.
-    /// [`ApplicationError::Default`] is returned for the default environment, and
-    /// [`ApplicationError::UnknownEnvironment`] for a missing one.
+    /// Returns [`ApplicationError::HasServices`] or [`ApplicationError::HasApplications`], with the names of
+    /// the services or applications. Returns [`ApplicationError::Default`] for the default environment.
+    /// Returns [`ApplicationError::UnknownEnvironment`] for a missing environment.
     pub async fn remove(&self, name: &DocumentName) -> Result<(), Error> {
         if name.as_str() == DEFAULT {
             return Err(ApplicationError::Default.into());
@@ -199,10 +198,10 @@ impl Environments<'_> {
         Ok(store.drop_document(&key(environments(), name.clone()), expected).await?)
     }
 
-    /// Lists the environments.
+    /// Lists the environments of the project.
     ///
     /// # Errors
-    /// An error of the store.
+    /// Fails if the store can't be read.
     pub async fn list(&self) -> Result<EnvironmentListView, Error> {
         let mut found = vec![];
         if let Some(store) = self.windlass.store(false).await? {
@@ -216,15 +215,15 @@ impl Environments<'_> {
         Ok(EnvironmentListView { version: 1, environments: found })
     }
 
-    /// Shows an environment.
+    /// Returns an environment with all its content.
     ///
     /// # Errors
-    /// [`ApplicationError::UnknownEnvironment`].
+    /// Returns [`ApplicationError::UnknownEnvironment`] if there is no such environment.
     pub async fn show(&self, name: &DocumentName) -> Result<EnvironmentView, Error> {
         self.view(name, self.find(name).await?).await
     }
 
-    /// Returns the view of an environment with the references of its services.
+    /// Returns the view of an environment, with the references of its services.
     async fn view(&self, name: &DocumentName, environment: Environment) -> Result<EnvironmentView, Error> {
         let mut view = EnvironmentView::new(name.clone(), environment.clone());
         let Some(store) = self.windlass.store(false).await? else { return Ok(view) };
@@ -243,7 +242,7 @@ impl Environments<'_> {
     /// Returns an environment, without its secrets.
     ///
     /// # Errors
-    /// [`ApplicationError::UnknownEnvironment`].
+    /// Returns [`ApplicationError::UnknownEnvironment`] if there is no such environment.
     pub async fn find(&self, name: &DocumentName) -> Result<Environment, Error> {
         if self.windlass.store(false).await?.is_none() {
             return if name.as_str() == DEFAULT {
@@ -255,10 +254,10 @@ impl Environments<'_> {
         Ok(self.existing(name).await?.1)
     }
 
-    /// Opens the values of the secret properties of an environment, each as JSON.
+    /// Returns the values of the secret properties of an environment, each as JSON.
     ///
     /// # Errors
-    /// An error of the store, or of its key.
+    /// Fails if the store or its key can't be read.
     pub async fn secrets(&self, name: &DocumentName) -> Result<Secrets, Error> {
         match self.windlass.store(false).await? {
             Some(store) => opened(&*store, name).await,
@@ -266,12 +265,12 @@ impl Environments<'_> {
         }
     }
 
-    /// Adds a service. `replaces` removes the present service of the same application, or the present
-    /// scripting service.
+    /// Adds a service to an environment. `replaces` removes the existing service of the same application, or
+    /// the existing scripting service.
     ///
     /// # Errors
-    /// [`ApplicationError::NotLaunched`] or [`ApplicationError::NoLocation`] if there is no such service, and
-    /// [`EnvironmentError`] if the environment does not allow the change.
+    /// Returns [`ApplicationError::NotLaunched`] or [`ApplicationError::NoLocation`] if there is no such
+    /// service. Returns [`EnvironmentError`] if the environment does not allow the change.
     pub async fn add_service(
         &self,
         name: &DocumentName,
@@ -297,10 +296,11 @@ impl Environments<'_> {
         }
     }
 
-    /// Removes a service.
+    /// Removes a service from an environment.
     ///
     /// # Errors
-    /// [`EnvironmentError`], for example if the service was chosen for a component of another service.
+    /// Returns [`EnvironmentError`], for example if the service was chosen for a component of another
+    /// service.
     pub async fn remove_service(
         &self,
         name: &DocumentName,
@@ -313,19 +313,19 @@ impl Environments<'_> {
         .await
     }
 
-    /// Chooses a service for a component `reference.Service` of another service.
+    /// Chooses a service for a component of another service. The component has the type `reference.Service`.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if one of the two is not a service of the environment.
-    /// [`ApplicationError::NoComponent`] if the manifest has no such component. [`ApplicationError::Unfit`]
-    /// if the chosen service does not expose the pins of the component.
+    /// Returns [`EnvironmentError`] if the environment lacks one of the two services. Returns
+    /// [`ApplicationError::NoComponent`] if the manifest has no such component. Returns
+    /// [`ApplicationError::Unfit`] if the chosen service does not expose the pins of the component.
     pub async fn bind(&self, name: &DocumentName, choice: &Choice) -> Result<EnvironmentView, Error> {
         self.fits(name, choice).await?;
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Refuses a choice if the manifest contains no such component, or the chosen service does not expose the
-    /// pins of the component.
+    /// Refuses a choice if the manifest contains no such component. Also refuses it if the chosen service
+    /// does not expose the pins of the component.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));
@@ -349,10 +349,10 @@ impl Environments<'_> {
         Err(ApplicationError::Unfit { chosen, component, pins, known }.into())
     }
 
-    /// Removes the choice for a component.
+    /// Removes the choice of a service for a component.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if nothing was chosen.
+    /// Returns [`EnvironmentError`] if no service is chosen for the component.
     pub async fn unbind(
         &self,
         name: &DocumentName,
@@ -362,10 +362,10 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.unbind(service, component)).await
     }
 
-    /// Adds a marker. Adding it again changes nothing.
+    /// Adds a marker to an environment. A marker that exists is kept.
     ///
     /// # Errors
-    /// An error of the store.
+    /// Fails if the store can't be read or written.
     pub async fn set_marker(&self, name: &DocumentName, marker: &Name) -> Result<EnvironmentView, Error> {
         self.change(name, |environment, _| {
             environment.markers.insert(marker.clone());
@@ -374,18 +374,20 @@ impl Environments<'_> {
         .await
     }
 
-    /// Removes a marker.
+    /// Removes a marker from an environment.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if the environment does not have the marker.
+    /// Returns [`EnvironmentError`] if the environment does not have the marker.
     pub async fn remove_marker(&self, name: &DocumentName, marker: &Name) -> Result<EnvironmentView, Error> {
         self.change(name, |environment, _| environment.remove_marker(marker)).await
     }
 
-    /// Sets a property. The text is the value of a `string`. For other types it is parsed as YAML.
+    /// Sets a property of an environment. `text` is the value itself for the type `string`, and YAML for
+    /// other types.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if the type is unknown or the value does not fit. The error does not show the value.
+    /// Returns [`EnvironmentError`] if the type is unknown or the value does not fit. The error does not show
+    /// the value.
     pub async fn set_property(
         &self,
         name: &DocumentName,
@@ -399,8 +401,8 @@ impl Environments<'_> {
             Error::from(ApplicationError::Environment { name: name.to_string(), cause })
         };
         let kind = property_type(kind).map_err(wrong)?;
-        // An error of the parser could quote the value. So a value that can't be parsed becomes an empty
-        // text, which is then refused because it does not fit the type.
+        // An error of the parser could quote the value, which may be secret. So a value that can't be parsed
+        // becomes an empty text. The empty text is then refused, because it does not fit the type.
         let value = read_value(&kind, text.expose()).unwrap_or_else(|_| Value::from(String::new()));
         self.change(name, |environment, secrets| {
             secrets.remove(property);
@@ -410,10 +412,10 @@ impl Environments<'_> {
         .await
     }
 
-    /// Removes a property.
+    /// Removes a property from an environment.
     ///
     /// # Errors
-    /// [`EnvironmentError`] if the environment does not have the property.
+    /// Returns [`EnvironmentError`] if the environment does not have the property.
     pub async fn remove_property(
         &self,
         name: &DocumentName,
@@ -426,10 +428,10 @@ impl Environments<'_> {
         .await
     }
 
-    /// Adds the markers and sets the properties that a file contains. Also returns the warnings.
+    /// Adds the markers and sets the properties that a file contains. Also returns warnings about the file.
     ///
     /// # Errors
-    /// [`Error::Input`] if the file has errors.
+    /// Returns [`Error::Input`] if the file has errors.
     pub async fn import(
         &self,
         name: &DocumentName,
@@ -453,7 +455,8 @@ impl Environments<'_> {
         Ok((changed.await?, diagnostics))
     }
 
-    /// Returns drafts of the environments that refer to a renamed assembly, with its new name in them.
+    /// Returns changed drafts of the environments that refer to a renamed assembly. They contain the new
+    /// name.
     pub(crate) async fn renamed(
         &self,
         store: &dyn Store,
@@ -481,7 +484,7 @@ impl Environments<'_> {
         }
     }
 
-    /// Changes an environment in one step. `default` is created by its first change.
+    /// Changes an environment in one step. The first change of `default` creates its document.
     async fn change(
         &self,
         name: &DocumentName,
@@ -521,7 +524,7 @@ impl Environments<'_> {
         ApplicationError::UnknownEnvironment { name: name.to_string(), known }.into()
     }
 
-    /// Returns an assembly as a service of the application that it was launched from.
+    /// Returns an assembly as a service of the application from which it was launched.
     async fn service(&self, assembly: &AssemblyName) -> Result<Service, Error> {
         let store = self.windlass.store_of(assembly).await?;
         let Some(record) = store.assembly(assembly).await? else {
@@ -558,7 +561,7 @@ async fn launched_in(store: &dyn Store, environment: &DocumentName) -> Result<Ve
     Ok(found)
 }
 
-/// Opens the secrets of an environment.
+/// Reads the secrets of an environment.
 async fn opened(store: &dyn Store, name: &DocumentName) -> Result<Secrets, Error> {
     let sealed = store.document_secrets(&key(environments(), name.clone())).await?;
     let newer = |_| ApplicationError::Newer(name.to_string());
@@ -577,7 +580,7 @@ async fn put(
     store.put_document(draft(name, environment, secrets, expected), Vec::new()).await.map(drop)
 }
 
-/// Returns the document of an environment.
+/// Returns the document of an environment, ready to be stored.
 fn draft(
     name: &DocumentName,
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! The reasons why an application or an environment is not published, found or changed.
+//! The reasons why an application or an environment can't be published, found or changed.
 
 use thiserror::Error;
 use windlass_manifest::codes;
@@ -7,7 +7,7 @@ use windlass_manifest::name::ComponentPath;
 use windlass_model::AssemblyName;
 use windlass_source::{Code, suggest};
 
-/// The reason why an application or an environment is not published, found or changed. Nothing was changed.
+/// The reason why an application or an environment can't be published, found or changed. Nothing was changed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ApplicationError {
@@ -22,24 +22,24 @@ pub enum ApplicationError {
     /// The application has no such revision.
     #[error("`{title}` has no revision {revision}; the latest is {latest}")]
     NoRevision {
-        /// The title.
+        /// The title of the application.
         title: String,
         /// The requested revision.
         revision: u32,
         /// The latest revision.
         latest: u32,
     },
-    /// The title has no short name.
+    /// The title has no valid short name.
     #[error("the title `{0}` has no ASCII letter to begin its short name with; choose another with `--name`")]
     Title(String),
     /// Another title has the same short name.
     #[error("`{title}` has the short name `{name}`, which `{by}` has; choose another title with `--name`")]
     TitleTaken {
-        /// The title.
+        /// The title to publish.
         title: String,
-        /// Its short name.
+        /// The short name of both titles.
         name: AssemblyName,
-        /// The published title.
+        /// The title that is already published.
         by: String,
     },
     /// There is no such environment.
@@ -47,10 +47,10 @@ pub enum ApplicationError {
     UnknownEnvironment {
         /// The requested environment.
         name: String,
-        /// The environments.
+        /// The names of the existing environments.
         known: Vec<String>,
     },
-    /// The environment exists.
+    /// An environment of this name already exists.
     #[error("the environment `{0}` exists already; `windlass env show {0}` shows it")]
     EnvironmentExists(String),
     /// The environment has services.
@@ -59,9 +59,9 @@ pub enum ApplicationError {
         listed(services)
     )]
     HasServices {
-        /// The environment.
+        /// The name of the environment.
         name: String,
-        /// Its services.
+        /// The names of the environment's services.
         services: Vec<String>,
     },
     /// Applications were launched in the environment.
@@ -70,9 +70,9 @@ pub enum ApplicationError {
         some(users)
     )]
     HasApplications {
-        /// The environment.
+        /// The name of the environment.
         name: String,
-        /// Its applications.
+        /// The applications that were launched in the environment.
         users: Vec<AssemblyName>,
     },
     /// The default environment can't be removed.
@@ -86,11 +86,11 @@ pub enum ApplicationError {
     /// The manifest of the service has no such component.
     #[error("the manifest of `{service}` has no `reference.Service` `{component}`{}", near(&component.to_string(), known, "there are"))]
     NoComponent {
-        /// The service.
+        /// The service whose manifest lacks the component.
         service: AssemblyName,
         /// The requested component.
         component: ComponentPath,
-        /// Its components `reference.Service`.
+        /// The components of the type `reference.Service` in the manifest.
         known: Vec<String>,
     },
     /// The chosen service does not have the pins of the component.
@@ -102,11 +102,11 @@ pub enum ApplicationError {
     Unfit {
         /// The chosen service.
         chosen: AssemblyName,
-        /// The component.
+        /// The component for which the service was chosen.
         component: ComponentPath,
-        /// The pins that it needs.
+        /// The pins that the component needs and the service does not expose.
         pins: Vec<String>,
-        /// The services that expose these pins.
+        /// The services that expose the needed pins.
         known: Vec<String>,
     },
     /// The project has no such location.
@@ -114,15 +114,15 @@ pub enum ApplicationError {
     NoLocation {
         /// The requested location.
         location: String,
-        /// The locations.
+        /// The locations of the project.
         known: Vec<String>,
     },
     /// The environment does not allow the change.
     #[error("environment `{name}`: {cause}")]
     Environment {
-        /// The environment.
+        /// The name of the environment.
         name: String,
-        /// The reason.
+        /// The reason why the change is not allowed.
         cause: Box<EnvironmentError>,
     },
     /// A newer windlass has written the record.
@@ -157,10 +157,10 @@ fn near(wanted: &str, known: &[String], words: &str) -> String {
     }
 }
 
-/// Maximum number of applications in a message.
+/// Maximum number of applications that a message lists.
 const LISTED: usize = 8;
 
-/// Lists the first of some names.
+/// Lists the first [`LISTED`] names.
 fn some(names: &[AssemblyName]) -> String {
     let first: Vec<String> = names.iter().take(LISTED).map(ToString::to_string).collect();
     match names.len().saturating_sub(LISTED) {

@@ -1,7 +1,7 @@
 //! Published applications: numbered revisions of manifests, with their scripts.
 //!
 //! A revision is a package of the store: the text of the manifest and the files of its script folder.
-//! Publishing the same text with the same files again creates no revision, because it is the same package.
+//! Publishing the same text and files again creates no revision, because the package is the same.
 
 mod environments;
 mod error;

@@ -1,4 +1,4 @@
-//! Publishing of manifests, and look-up of published applications.
+//! Publishing of manifests, and search for published applications.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::open::Windlass;
 use crate::script_files::listed;
 
-/// The path of the manifest in a package.
+/// The path of the manifest in the package of a revision.
 const MANIFEST: &str = "manifest.yaml";
 
 /// The published applications of a project.
@@ -33,32 +33,32 @@ pub struct Applications<'w> {
     pub(crate) windlass: &'w Windlass,
 }
 
-/// A manifest to publish.
+/// A manifest to publish, with its title and its scripts.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Publication {
     /// The file of the manifest.
     pub manifest: PathBuf,
-    /// Its title; without one, the name of the file without its extension.
+    /// The title of the application. Without a title, the name of the file without its extension is used.
     pub title: Option<String>,
-    /// The folder of its scripts.
+    /// The folder of the manifest's scripts.
     pub scripts: Option<PathBuf>,
 }
 
 impl Publication {
-    /// Creates a publication of a file.
+    /// Creates a publication of a manifest file.
     pub fn new(manifest: impl Into<PathBuf>) -> Self {
         Self { manifest: manifest.into(), title: None, scripts: None }
     }
 
-    /// Sets the title.
+    /// Sets the title of the application.
     #[must_use]
     pub fn title(mut self, title: Option<String>) -> Self {
         self.title = title;
         self
     }
 
-    /// Sets the folder of its scripts.
+    /// Sets the folder of the manifest's scripts.
     #[must_use]
     pub fn scripts(mut self, folder: Option<PathBuf>) -> Self {
         self.scripts = folder;
@@ -68,12 +68,13 @@ impl Publication {
 
 impl Applications<'_> {
     /// Publishes a manifest with its scripts as the next revision. Does nothing if the latest revision has
-    /// the same content. Returns the warnings, too.
+    /// the same content. Also returns warnings about the manifest.
     ///
     /// # Errors
-    /// [`Error::Input`] if the manifest has errors, is neither an application nor a factory, or contradicts
-    /// the published factory or application that belongs to it. [`ApplicationError`] for a title that can't
-    /// be used. [`StoreError::DocumentChanged`] if another command publishes it at the same time.
+    /// Returns [`Error::Input`] if the manifest has errors, or is neither an application nor a factory. Also
+    /// returns it if the manifest contradicts its published counterpart, which is a factory or an
+    /// application. Returns [`ApplicationError`] for a title that can't be used. Returns
+    /// [`StoreError::DocumentChanged`] if another command publishes the same title at the same time.
     pub async fn publish(&self, publication: Publication) -> Result<(PublishView, Diagnostics), Error> {
         let overlay = self.windlass.project().overlay();
         let source = overlay.source(&publication.manifest).map_err(|one| Error::Input(vec![*one].into()))?;
@@ -86,7 +87,7 @@ impl Applications<'_> {
             return Err(Error::Input(warnings));
         }
         let package = package(&name, &source, scripts.unwrap_or_default());
-        // With `create`, `store` returns a store or an error.
+        // If `create` is true, `store` returns a store or an error, never `None`.
         let store = self.windlass.store(true).await?.ok_or(StoreError::Closed)?;
         let found = store.document(&key(applications(), document_name(&name))).await?;
         let mut record = match &found {
@@ -121,7 +122,7 @@ impl Applications<'_> {
     /// Lists the published applications, sorted by their short names.
     ///
     /// # Errors
-    /// An error of the store.
+    /// Fails if the store can't be read.
     pub async fn list(&self) -> Result<ApplicationListView, Error> {
         let Some(store) = self.windlass.store(false).await? else {
             return Ok(ApplicationListView::new(Vec::new()));
@@ -133,31 +134,34 @@ impl Applications<'_> {
         Ok(ApplicationListView::new(found))
     }
 
-    /// Shows a revision of an application; without one, the latest.
+    /// Returns a view of a revision of an application. Without a number, returns the latest revision.
     ///
     /// # Errors
-    /// [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`], and errors of the store.
+    /// Returns [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`] if there is no such
+    /// revision.
     pub async fn show(&self, title: &str, revision: Option<u32>) -> Result<ApplicationView, Error> {
         let (store, document, record) = self.document(title).await?;
         let published = published(&*store, &document, &record, revision).await?;
         Ok(ApplicationView::new(&record, &published))
     }
 
-    /// Returns a revision of an application with its manifest and scripts; without a number, the latest. `title` may
-    /// be the short name.
+    /// Returns a revision of an application with its manifest and scripts. Without a number, returns the
+    /// latest revision. `title` may be the short name of the title.
     ///
     /// # Errors
-    /// [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`], and errors of the store.
+    /// Returns [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`] if there is no such
+    /// revision.
     pub async fn find(&self, title: &str, revision: Option<u32>) -> Result<PublishedApplication, Error> {
         let (store, document, record) = self.document(title).await?;
         published(&*store, &document, &record, revision).await
     }
 
-    /// Removes all revisions of an application. Its launched instances stay, because they keep their own packages. The
-    /// next revision of the title continues the numbers.
+    /// Removes all revisions of an application. Launched instances of the application stay, because they keep
+    /// their own packages. The next revision of the title continues the numbers.
     ///
     /// # Errors
-    /// [`ApplicationError::Unknown`], and [`StoreError::DocumentChanged`] if it is published at the same time.
+    /// Returns [`ApplicationError::Unknown`] if nothing is published under the title. Returns
+    /// [`StoreError::DocumentChanged`] if another command publishes the title at the same time.
     pub async fn unpublish(&self, title: &str) -> Result<UnpublishView, Error> {
         let (store, document, record) = self.document(title).await?;
         let rest = ApplicationRecord {
@@ -177,7 +181,7 @@ impl Applications<'_> {
         Ok(UnpublishView { version: 1, title: record.title, revisions: record.revisions.len() })
     }
 
-    /// Finds the record of a title, or of a short name.
+    /// Finds the record of an application by its title or its short name.
     async fn document(
         &self,
         title: &str,
@@ -200,8 +204,8 @@ impl Applications<'_> {
         Err(ApplicationError::Unknown { title: title.to_owned(), known }.into())
     }
 
-    /// Checks a manifest against the published factories and applications. Problems in their manifests are
-    /// left out.
+    /// Checks a manifest against the published factories and applications. Problems in the published
+    /// manifests are left out.
     async fn pairs(&self, title: &str, source: &Arc<Source>) -> Result<Diagnostics, Error> {
         let mut others = Vec::new();
         if let Some(store) = self.windlass.store(false).await? {
@@ -230,11 +234,12 @@ impl Applications<'_> {
     }
 }
 
-/// Reads a manifest with its scripts as a revision that is not stored. Returns the warnings, too.
+/// Reads a manifest with its scripts as a revision that is not stored. Also returns warnings about the
+/// manifest.
 ///
 /// # Errors
-/// [`Error::Input`] if the manifest has errors, or is neither an application nor a factory. [`ApplicationError`] for a
-/// title that can't be used.
+/// Returns [`Error::Input`] if the manifest has errors, or is neither an application nor a factory. Returns
+/// [`ApplicationError`] for a title that can't be used.
 pub(crate) fn unpublished(
     source: &Arc<Source>,
     title: String,
@@ -252,7 +257,7 @@ pub(crate) fn unpublished(
     ))
 }
 
-/// Checks a manifest with its scripts. Returns its role and the warnings.
+/// Checks a manifest with its scripts. Returns the manifest's role and warnings.
 fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(RoleKind, Diagnostics), Error> {
     let windlass_manifest::Read { manifest, mut diagnostics } = read(source);
     let mut role = None;
@@ -281,7 +286,7 @@ pub(crate) fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
     windlass_project::files_in(folder).map_err(Error::Input)
 }
 
-/// Makes the package of a manifest. Its digest depends on the text and the files only.
+/// Creates the package of a manifest. The package's digest depends only on the text and the files.
 fn package(name: &AssemblyName, source: &Source, scripts: Vec<PackageFile>) -> Package {
     let manifest = PackageFile {
         path: MANIFEST.to_owned(),

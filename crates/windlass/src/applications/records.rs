@@ -10,7 +10,7 @@ use windlass_model::{AssemblyName, Timestamp};
 
 use super::error::ApplicationError;
 
-/// The version of the bodies of all documents here.
+/// The version in which the bodies of application and environment documents are written.
 pub(super) const VERSION: u32 = 1;
 
 /// Number of documents that are read at once.
@@ -19,9 +19,10 @@ pub(super) const PAGE: usize = 500;
 /// A published application, with all of its revisions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ApplicationRecord {
-    /// Its title.
+    /// The title of the application.
     pub(super) title: String,
-    /// Its revisions, oldest first; empty if it is no longer published.
+    /// The revisions of the application, oldest first. The list is empty if the application is no longer
+    /// published.
     pub(super) revisions: Vec<RevisionRecord>,
     /// The number of the last revision that was removed. Numbers are not reused, because records of instances
     /// contain them.
@@ -35,25 +36,25 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl ApplicationRecord {
-    /// Tells whether it has revisions.
+    /// Tells whether the application has revisions.
     pub(super) fn is_published(&self) -> bool {
         !self.revisions.is_empty()
     }
 
-    /// Returns the highest number of a revision, even if that revision was removed.
+    /// Returns the highest number that any revision ever had, including removed revisions.
     pub(super) fn last_number(&self) -> u32 {
         self.revisions.last().map_or(0, |latest| latest.revision).max(self.removed)
     }
 }
 
-/// A revision of an application.
+/// A revision of a published application.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RevisionRecord {
-    /// Its number, from 1 on.
+    /// The number of the revision, from 1 on.
     pub(super) revision: u32,
-    /// The time of publishing.
+    /// The time at which the revision was published.
     pub(super) published: Timestamp,
-    /// Whether it is an application or a factory.
+    /// Whether the manifest declares an application or a factory.
     pub(super) role: RoleKind,
     /// The package with the text of the manifest and the scripts.
     pub(super) package: PackageDigest,
@@ -64,9 +65,9 @@ pub(super) struct RevisionRecord {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RoleKind {
-    /// It has a `scripted.Component`.
+    /// An application, whose manifest has a `scripted.Component`.
     Application,
-    /// It has a `scripted.ComponentFactory`.
+    /// A factory, whose manifest has a `scripted.ComponentFactory`.
     Factory,
 }
 
@@ -92,33 +93,34 @@ impl RoleKind {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PublishedApplication {
-    /// Its title.
+    /// The title of the application.
     pub title: String,
     /// The short name of the title.
     pub name: AssemblyName,
     /// The number of the revision.
     pub revision: u32,
-    /// Whether it is an application or a factory.
+    /// Whether the manifest declares an application or a factory.
     pub role: RoleKind,
-    /// The package that the store keeps for it.
+    /// The digest of the revision's package in the store.
     pub package: PackageDigest,
-    /// Its manifest.
+    /// The manifest of the revision.
     pub manifest: Manifest,
-    /// The files of its folder of scripts, sorted by path. A script `/vm/launch.py` is the file `vm/launch.py`.
+    /// The files of the revision's script folder, sorted by path. The script `/vm/launch.py` is the file
+    /// `vm/launch.py`.
     pub scripts: Vec<PackageFile>,
 }
 
-/// Returns the kind of the documents of applications.
+/// Returns the kind of documents that contain applications.
 pub(super) fn applications() -> DocumentKind {
     "application".parse().expect("it is a valid kind")
 }
 
-/// Returns the kind of the documents of environments.
+/// Returns the kind of documents that contain environments.
 pub(super) fn environments() -> DocumentKind {
     "environment".parse().expect("it is a valid kind")
 }
 
-/// Returns the key of a document of the project.
+/// Returns the key of a document that belongs to the project.
 pub(super) fn key(kind: DocumentKind, name: DocumentName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name }
 }

@@ -12,7 +12,7 @@ use super::error::ApplicationError;
 use super::records::{ApplicationRecord, PAGE, PublishedApplication, applications, body, environments, key};
 use crate::error::Error;
 
-/// The folder of the scripts in a package.
+/// The folder of the scripts in the package of a revision.
 pub(super) const SCRIPTS: &str = "scripts/";
 
 /// Reads all published applications, each with its document.
@@ -34,7 +34,7 @@ pub(super) async fn all(store: &dyn Store) -> Result<Vec<(DocumentRecord, Applic
     }
 }
 
-/// Returns a revision of a record; without a number, the latest.
+/// Returns a revision of an application's record. Without a number, returns the latest revision.
 pub(super) async fn published(
     store: &dyn Store,
     document: &DocumentRecord,
@@ -70,7 +70,7 @@ pub(super) async fn published(
     })
 }
 
-/// Returns a revision of a published application from a store; `None` if it is not published.
+/// Returns a revision of a published application from a store. Returns `None` if it is not published.
 pub(crate) async fn revision_in(
     store: &dyn Store,
     title: &str,
@@ -86,7 +86,7 @@ pub(crate) async fn revision_in(
     published(store, &document, &record, Some(revision)).await.map(Some)
 }
 
-/// Reads the stored environments, sorted by name. `default` is among them only if it was changed.
+/// Reads the stored environments, sorted by name. `default` is among them only if it was ever changed.
 pub(crate) async fn environments_in(store: &dyn Store) -> Result<Vec<(DocumentName, Environment)>, Error> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
@@ -101,7 +101,7 @@ pub(crate) async fn environments_in(store: &dyn Store) -> Result<Vec<(DocumentNa
     }
 }
 
-/// Returns the name of the document of an application.
+/// Returns the name of the document that contains an application.
 pub(crate) fn document_name(name: &AssemblyName) -> DocumentName {
     name.as_str().parse().expect("the name of an assembly is one of a document")
 }

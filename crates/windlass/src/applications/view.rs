@@ -12,21 +12,21 @@ use windlass_model::{AssemblyName, Timestamp};
 use super::records::{ApplicationRecord, PublishedApplication, RevisionRecord, RoleKind};
 use crate::view::time;
 
-/// The outcome of publishing.
+/// The result of publishing a manifest.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct PublishView {
     /// The version of this format.
     pub version: u32,
-    /// The title.
+    /// The title of the application.
     pub title: String,
-    /// Its short name.
+    /// The short name of the title.
     pub name: AssemblyName,
-    /// Whether it is an application or a factory.
+    /// Whether the manifest declares an application or a factory.
     pub role: RoleKind,
-    /// The latest revision.
+    /// The number of the latest revision.
     pub revision: u32,
-    /// Whether the revision is new. Otherwise the text and the scripts are those of the latest revision.
+    /// Whether the revision is new. If false, the latest revision has the same text and scripts.
     pub new: bool,
 }
 
@@ -44,19 +44,19 @@ impl PublishView {
     }
 }
 
-/// The outcome of unpublishing.
+/// The result of unpublishing an application.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct UnpublishView {
     /// The version of this format.
     pub version: u32,
-    /// The title.
+    /// The title of the application.
     pub title: String,
     /// The number of removed revisions.
     pub revisions: usize,
 }
 
-/// All published applications.
+/// A list of all published applications, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationListView {
@@ -72,19 +72,19 @@ impl ApplicationListView {
     }
 }
 
-/// A published application, in a list.
+/// A summary of a published application, for a list.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationSummary {
-    /// Its title.
+    /// The title of the application.
     pub title: String,
-    /// Its short name.
+    /// The short name of the title.
     pub name: String,
-    /// Whether it is an application or a factory.
+    /// Whether the manifest declares an application or a factory.
     pub role: Option<RoleKind>,
-    /// Its latest revision.
+    /// The number of the latest revision.
     pub revision: u32,
-    /// The time of the latest revision.
+    /// The time at which the latest revision was published.
     #[serde(serialize_with = "time::maybe")]
     pub published: Option<Timestamp>,
 }
@@ -102,79 +102,81 @@ impl ApplicationSummary {
     }
 }
 
-/// A revision of a published application.
+/// A revision of a published application, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationView {
     /// The version of this format.
     pub version: u32,
-    /// Its title.
+    /// The title of the application.
     pub title: String,
     /// The short name of the title.
     pub name: AssemblyName,
-    /// Whether it is an application or a factory.
+    /// Whether the manifest declares an application or a factory.
     pub role: RoleKind,
-    /// The shown revision.
+    /// The number of the shown revision.
     pub revision: u32,
-    /// The title of its factory. Only applications have one.
+    /// The title of the application's factory; `None` for a factory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factory: Option<String>,
-    /// The title of the application that found instances belong to. Only factories with discovery have one.
+    /// The title of the application to which found instances belong; `None` for anything but a factory with
+    /// discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// The Quartz expression of discovery.
+    /// The Quartz expression that schedules the discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
-    /// Its scripts.
+    /// The scripts that the manifest names.
     pub scripts: Vec<ScriptView>,
-    /// Its pins, sorted by id.
+    /// The pins of the scripted component, sorted by id.
     pub pins: Vec<PinView>,
-    /// The services that it needs: its components `reference.Service`.
+    /// The services that the application needs: its components of the type `reference.Service`.
     pub services: Vec<NeededServiceView>,
-    /// All revisions, oldest first.
+    /// All revisions of the application, oldest first.
     pub revisions: Vec<RevisionView>,
 }
 
-/// A script of an application.
+/// A script that a manifest names.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ScriptView {
-    /// Its kind: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`. For a command, the id of
-    /// its pin.
+    /// The kind of the script: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`. For the
+    /// script of a command, it is the id of the command's pin.
     pub kind: String,
-    /// Its path, as written in the manifest.
+    /// The path of the script, as written in the manifest.
     pub path: String,
-    /// Whether it was published with the manifest. Otherwise the image of the scripting service contains it.
+    /// Whether the script was published with the manifest. If false, the image of the scripting service must
+    /// contain it.
     pub published: bool,
 }
 
-/// A pin of an application.
+/// A pin of a scripted component.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct PinView {
-    /// Its id in the component.
+    /// The id of the pin in the component.
     pub id: PinId,
-    /// Its direction and type, as in a manifest.
+    /// The direction and the type of the pin, as in a manifest.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its label for people.
+    /// The label of the pin for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Whether its value is a secret.
+    /// Whether the value of the pin is a secret.
     pub sensitive: bool,
-    /// The ids under which the application exposes it.
+    /// The ids under which the application exposes the pin.
     pub exposed: Vec<PinId>,
 }
 
-/// A component `reference.Service`, which stands for a service of the environment.
+/// A component of the type `reference.Service`, which represents a service of the environment.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct NeededServiceView {
-    /// The component.
+    /// The path of the component.
     pub component: ComponentPath,
     /// The pins that the service must expose, each with its direction and type.
     pub pins: BTreeMap<String, String>,
-    /// Whether applications of the factory are launched only if the component is resolved.
+    /// Whether the factory launches applications only if the component is resolved.
     pub required: bool,
 }
 
@@ -189,16 +191,16 @@ impl NeededServiceView {
     }
 }
 
-/// A revision in a list.
+/// A revision in a list of revisions.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct RevisionView {
-    /// Its number.
+    /// The number of the revision.
     pub revision: u32,
-    /// The time of publishing.
+    /// The time at which the revision was published.
     #[serde(serialize_with = "time::one")]
     pub published: Timestamp,
-    /// The digest of its package.
+    /// The digest of the revision's package.
     pub package: PackageDigest,
 }
 

@@ -1,4 +1,4 @@
-//! Health checks of applications, and discoveries of their factories. A check covers all applications of a
+//! Health checks of applications, and discoveries of their factories. One check covers all applications of a
 //! factory.
 
 use windlass_engine::{CheckEnd, Checked, EngineError, FactoryDuty, TurnTime};
@@ -14,7 +14,7 @@ const HEALTH_CHECK: &str = "health check";
 const DISCOVERY: &str = "discovery";
 
 impl Daemon<'_> {
-    /// Adds or removes the duties of an assembly that is an application or a factory.
+    /// Adds or removes the repeated duties of an assembly, if it is an application or a factory.
     pub(super) async fn note_application(&mut self, record: &AssemblyRecord) {
         if record.application.is_some() && record.owner.is_none() {
             self.note_factory(record).await;
@@ -39,7 +39,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reports that a check or a discovery fails, and that it works again, each once.
+    /// Reports once that a check or a discovery fails, and once that it works again.
     fn note_check(&mut self, assembly: &AssemblyName, what: &'static str, failure: Option<&str>) {
         if !self.applications.note_failure(assembly, failure) {
             return;
@@ -51,7 +51,7 @@ impl Daemon<'_> {
         });
     }
 
-    /// Removes the duties of a removed assembly.
+    /// Removes the repeated duties of a removed assembly.
     pub(super) async fn forget_application(&mut self, name: &AssemblyName) {
         self.duties.remove(Duty::Discover(name.clone())).await;
         if let Some(factory) = self.applications.remove(name) {
@@ -59,7 +59,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts the check of the applications of a factory, except those that an intent is changing.
+    /// Starts the health check of a factory's applications. Leaves out applications that an intent is
+    /// changing.
     pub(super) async fn check_applications(&mut self, factory: AssemblyName) {
         let idle = self.applications.of(&factory).filter(|name| !self.is_changing(name));
         let names: Vec<AssemblyName> = idle.cloned().collect();
@@ -71,7 +72,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Removes the applications that a check found destroyed. Their history stays.
+    /// Removes the applications that a check found destroyed. Their recorded history stays.
     pub(super) async fn take_checked(
         &mut self,
         factory: AssemblyName,
@@ -91,7 +92,7 @@ impl Daemon<'_> {
                     (self.tell)(Notice::Destroyed { assembly: name.clone() });
                     self.changed.insert(name.clone());
                     if !self.is_changing(&name) {
-                        // No instance of the application exists, so no script runs.
+                        // No instance of the application exists, so its removal runs no script.
                         self.change(name, "remove what is destroyed".to_owned(), Intent::Down);
                     }
                 }
@@ -102,7 +103,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts the discovery of a factory for a fire time, unless another daemon has run it.
+    /// Starts the discovery of a factory for a scheduled time, unless another daemon has run that discovery.
     pub(super) fn discover(&mut self, factory: AssemblyName, fired: Timestamp) {
         let (windlass, context) = (self.windlass, self.work.context.clone());
         self.discovering.insert(factory.clone());
@@ -146,7 +147,8 @@ impl Daemon<'_> {
                     self.changed.insert(name.clone());
                     (self.tell)(Notice::Destroyed { assembly: name });
                 }
-                // Nothing to report: a person has to end the launch first.
+                // The instance can't be adopted before a person has ended its launch. There is nothing to
+                // report.
                 ("waits", _) => {}
                 (_, name) => {
                     if let Some(problem) = problem {

@@ -1,4 +1,4 @@
-//! Demands of policies: starts their intents, and reports repeated findings only once.
+//! Demands of policies: the daemon starts the demanded intents, and reports repeated findings only once.
 
 use windlass_engine::monitor::{Act, Demand, MOST_HEALS};
 use windlass_lifecycle::{Scale, scaled};
@@ -9,7 +9,7 @@ use super::{Daemon, Notice};
 use crate::view::plan::DriftView;
 
 impl Daemon<'_> {
-    /// Starts the intents that policies demand, one intent per assembly. Skips an assembly that another
+    /// Starts the intents that policies demand, at most one for each assembly. Skips an assembly that another
     /// command has begun to change.
     pub(super) async fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
         if demands.is_empty() {
@@ -41,9 +41,9 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a cluster can't be scaled: it has its minimum or maximum size, it is protected, or a
-    /// change has left additional nodes. Reports a bound or a protection only once, because the load of an
-    /// idle cluster repeats the demand.
+    /// Tells whether a cluster can't be scaled. The cluster may have its minimum or maximum size, be
+    /// protected, or have additional nodes that a change has left. Reports a bound or a protection only once,
+    /// because the load of an idle cluster repeats the demand.
     async fn is_at_bound(
         &mut self,
         name: &AssemblyName,
@@ -91,7 +91,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a part is no longer healed because too many heals did not help. Reports that once.
+    /// Tells whether a part is no longer healed because too many heals did not help. Reports this once.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
         if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {

@@ -11,28 +11,29 @@ use windlass_model::AssemblyName;
 use crate::duty_timing;
 use crate::open::Windlass;
 
-/// Settings of the daemon.
+/// Settings of the daemon's repeated duties.
 #[derive(Debug, Clone)]
 pub struct Watching {
     /// Interval of health checks of the assemblies whose policies read metrics; `None` disables them.
     pub health: Option<Duration>,
     /// Interval at which the daemon looks for changes by other processes.
     pub refresh: Duration,
-    /// Whether old processes and versions are removed, at the start and then once a day.
+    /// Whether the daemon removes old processes and versions, at its start and then once a day.
     pub prunes: bool,
 }
 
 impl Default for Watching {
-    /// Checks health every minute, looks for changes every five seconds, and prunes.
+    /// Returns the default settings: health every minute, changes of other processes every five seconds, and
+    /// pruning.
     fn default() -> Self {
         Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5), prunes: true }
     }
 }
 
-/// Interval between two prunes.
+/// Interval between two prunes, which remove old processes and versions.
 const PRUNE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A repeated duty.
+/// A repeated duty of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Duty {
     /// Looks for changes by other processes.
@@ -47,15 +48,15 @@ pub(super) enum Duty {
     Discover(AssemblyName),
 }
 
-/// The duties and their times.
+/// The schedule of the daemon's duties.
 pub(super) struct Duties {
     scheduler: Scheduler<Duty>,
     health: Option<Duration>,
 }
 
 impl Duties {
-    /// Starts the schedule of the daemon's own duties. The receiver gets each duty when it is due. The caller
-    /// reports the end of a duty with [`ended`](Self::ended).
+    /// Starts the schedule with the daemon's own duties. The receiver gets each duty when it is due. The
+    /// caller must report the end of a duty with [`ended`](Self::ended).
     pub(super) async fn begin(
         windlass: &Windlass,
         watching: &Watching,
@@ -68,7 +69,7 @@ impl Duties {
         (Self { scheduler, health: watching.health }, started)
     }
 
-    /// Schedules health checks. The checks of many assemblies are spread over the interval.
+    /// Schedules a health check. The checks of many assemblies are spread over the interval.
     pub(super) async fn check(&self, duty: Duty) {
         if let Some(period) = self.health {
             self.scheduler.set(duty, duty_timing::of_checks(period)).await;

@@ -1,4 +1,4 @@
-//! The feed of events, and the assemblies that they have changed.
+//! Reading of the event feed, and of the assemblies that the events have changed.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +19,10 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads new events, then reads the assemblies that they have changed. Tells whether there are new
+    /// Reads new events, then reads the assemblies that they have changed. Returns whether there are new
     /// requests.
     async fn read_feed(&mut self) -> Result<bool, StoreError> {
-        /// Number of events read at once.
+        /// Number of events that are read at once.
         const PAGE: usize = 500;
         let mut is_asked = false;
         loop {
@@ -40,7 +40,7 @@ impl Daemon<'_> {
         Ok(is_asked)
     }
 
-    /// Applies an event to the daemon's view of its assembly.
+    /// Updates the daemon's knowledge of an assembly by an event.
     fn happened(&mut self, name: &AssemblyName, event: &Event) {
         match event {
             Event::ProcessStarted { .. } if !self.busy.contains(name) => {
@@ -62,7 +62,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads the changed assemblies again. An assembly that could not be read stays marked as changed.
+    /// Reads the changed assemblies again. An assembly that can't be read stays marked as changed.
     async fn read_changed(&mut self) -> Result<(), StoreError> {
         while let Some(name) = self.changed.first().cloned() {
             if !self.is_changing(&name) {
@@ -105,7 +105,7 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Removes everything about a deleted assembly.
+    /// Removes all data of the daemon about a deleted assembly.
     async fn forget(&mut self, name: &AssemblyName) {
         self.roster.remove(name);
         self.duties.remove(Duty::Check(name.clone())).await;
@@ -116,8 +116,8 @@ impl Daemon<'_> {
         self.unwell.remove(name);
     }
 
-    /// Looks for requests, interrupted processes, and changes by other processes. The first time it also
-    /// lists the assemblies.
+    /// Looks for requests, interrupted processes, and changes by other processes. The first call also lists
+    /// the assemblies.
     pub(super) async fn refresh(&mut self) {
         let looked = self.look_around().await;
         if self.answered(looked).is_none() {
@@ -129,7 +129,7 @@ impl Daemon<'_> {
     }
 
     async fn look_around(&mut self) -> Result<(), StoreError> {
-        // A killed process writes no event: its process record stays open.
+        // A killed process writes no event, but its process record stays open.
         let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
         let elsewhere: BTreeSet<_> = open.filter(|name| !self.busy.contains(name)).collect();
         let before = std::mem::replace(&mut self.elsewhere, elsewhere);

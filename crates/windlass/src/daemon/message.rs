@@ -1,4 +1,4 @@
-//! Metric messages, and the reply to their sender.
+//! Metric messages, and the replies to their senders.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use windlass_model::AssemblyName;
 
 use crate::error::near_or;
 
-/// A received sample, and the channel for its reply.
+/// A received sample of a metric, and the channel for the reply.
 #[derive(Debug)]
 pub struct Incoming {
-    /// The sample.
+    /// The received sample.
     pub sample: Sample,
     /// The channel for the reply, if the sender wants one.
     pub answer: Option<oneshot::Sender<Taken>>,
@@ -24,33 +24,33 @@ impl From<Sample> for Incoming {
     }
 }
 
-/// The outcome of a sample.
+/// The effect of a sample on the policies.
 ///
-/// Displayed as a sentence fragment for the sender.
+/// The effect is displayed as a sentence fragment for the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Taken {
     /// A policy counted the sample.
     Counted,
-    /// A policy reads the metric, but an intent is changing the assembly at the moment.
+    /// A policy reads the metric, but ignores the sample because an intent is changing the assembly.
     Busy {
-        /// The metric.
+        /// The id of the metric.
         id: String,
-        /// The assembly.
+        /// The assembly that is changing.
         assembly: AssemblyName,
     },
     /// A policy reads the metric, but the sample has the wrong type.
     OtherSort {
-        /// The metric.
+        /// The id of the metric.
         id: String,
         /// The expected type.
         sort: &'static str,
     },
-    /// No policy reads that metric.
+    /// No policy reads the metric.
     Unread {
-        /// The metric.
+        /// The id of the metric.
         id: String,
-        /// The metrics that policies read.
+        /// The ids of the metrics that policies read.
         known: Vec<String>,
     },
 }
@@ -73,17 +73,17 @@ impl fmt::Display for Taken {
     }
 }
 
-/// A metric message in one of two forms: with `integrity` or with `load`.
+/// A metric message. It contains either `integrity` or `load`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// The measured element: its full name, or its instance id.
+    /// The measured element, by its full name or its instance id.
     pub metric_key: Option<String>,
-    /// The metric's name.
+    /// The name of the metric.
     pub metric_name: Option<String>,
-    /// Key and name together, as `<key>.<name>`.
+    /// The key and the name of the metric together, as `<key>.<name>`.
     pub metric_id: Option<String>,
-    /// `OK` or `BROKEN`.
+    /// The integrity: `OK` or `BROKEN`.
     pub integrity: Option<String>,
     /// The load, from 0 to 100.
     pub load: Option<f64>,
@@ -96,7 +96,7 @@ impl Message {
     ///
     /// # Errors
     ///
-    /// A sentence that says what is missing or wrong.
+    /// Returns a sentence about the missing or wrong field.
     pub fn sample(&self) -> Result<Sample, String> {
         let id = match (&self.metric_id, &self.metric_key, &self.metric_name) {
             (Some(id), Some(key), Some(name)) if *id != format!("{key}.{name}") => {
@@ -124,7 +124,7 @@ impl Message {
     }
 }
 
-/// Parses an integrity.
+/// Parses an integrity: `OK` or `BROKEN`.
 pub(super) fn integrity(word: &str) -> Result<Reading, String> {
     match word {
         "OK" => Ok(Reading::Integrity(true)),
@@ -133,7 +133,7 @@ pub(super) fn integrity(word: &str) -> Result<Reading, String> {
     }
 }
 
-/// Parses a load.
+/// Parses a load, from 0 to 100.
 pub(super) fn load(number: &str) -> Result<Reading, String> {
     let load = number.trim().parse().ok().filter(|load| (0.0..=100.0).contains(load));
     load.map(Reading::Load).ok_or_else(|| format!("`load` is a number from 0 to 100, not `{number}`"))

@@ -52,62 +52,62 @@ struct Daemon<'a> {
     windlass: &'a Windlass,
     store: Arc<dyn Store>,
     stop: Stop,
-    /// The last event that was read.
+    /// The number of the last event that was read.
     last_event: Seq,
     /// The assemblies that have changed since they were last read.
     changed: BTreeSet<AssemblyName>,
-    /// Whether all assemblies were listed once.
+    /// Whether all assemblies have been listed.
     is_listed: bool,
-    /// The last error of the store, until it works again.
+    /// The error of the store that was reported last; `None` while the store works.
     trouble: Option<String>,
     roster: Roster,
     applications: Applications,
     duties: Duties,
-    /// The prune and the discoveries that run.
+    /// The prune and the discoveries that are running.
     background: FuturesUnordered<Background<'a>>,
-    /// The factories whose discovery runs.
+    /// The factories whose discovery is running.
     discovering: BTreeSet<AssemblyName>,
     /// The factories whose applications are being checked.
     checking: BTreeSet<AssemblyName>,
-    /// The factories with a request that waits for the end of their duties.
+    /// The factories with a request that waits for the end of a duty of the factory.
     awaited: BTreeSet<AssemblyName>,
     /// The duties that wait for the end of an intent on their factory.
     waiting: Vec<(AssemblyName, Started<Duty>)>,
     /// The metrics that were reported for each assembly.
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
-    /// The parts that are no longer healed because heals did not help. Each was reported once.
+    /// The parts that are no longer healed, because too many heals did not help. Each was reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The clusters for which the daemon reported that they can't be scaled out (`true`) or in (`false`). The
-    /// time is that of the assembly's last change before the report.
+    /// The clusters that were reported as impossible to scale out (`true`) or in (`false`). The time is that
+    /// of the assembly's last change before the report.
     at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
     /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The time at which the feed was last read because of a metric that no policy reads.
+    /// The time at which the event feed was last read for a metric that no policy reads.
     last_extra_read: Option<Timestamp>,
-    /// The assemblies with an intent that this daemon executes. Their samples are ignored.
+    /// The assemblies with an intent that this daemon executes. Samples for these assemblies are ignored.
     busy: BTreeSet<AssemblyName>,
-    /// The assemblies that another command is changing, or whose change it left unfinished. Their samples are
-    /// ignored, too.
+    /// The assemblies that another command is changing, or whose change it left unfinished. Samples for these
+    /// assemblies are ignored, too.
     elsewhere: BTreeSet<AssemblyName>,
     work: Work,
     looked_at: BTreeSet<AssemblyName>,
-    /// The requests that were tried without success since the last refresh.
+    /// The requests that could not begin since the last refresh.
     tried: BTreeSet<RequestId>,
-    /// The interrupted processes that were resumed. Each is resumed once.
+    /// The interrupted processes that this daemon has resumed. Each is resumed only once.
     resumed: BTreeSet<ProcessId>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
 type Background<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 
-/// The end of a duty that runs in the background.
+/// The end of a duty that ran in the background.
 enum Done {
     Pruned(Result<PruneView, Error>),
     /// The discovery of a factory has ended; `None` if another daemon has run it.
     Discovered(AssemblyName, Result<Option<DiscoveryView>, Error>),
 }
 
-/// The reasons for which the daemon wakes up.
+/// The event for which the daemon wakes up.
 enum Wake {
     Feed,
     Sample(Incoming),
@@ -115,7 +115,7 @@ enum Wake {
     Done(Done),
     /// A duty starts.
     Duty(Started<Duty>),
-    /// A sample is missing.
+    /// The next sample of an assembly is overdue.
     Missing,
 }
 
@@ -124,12 +124,12 @@ pub fn metric_socket(project: &Project) -> std::path::PathBuf {
     project.state_dir().join("metrics.sock")
 }
 
-/// Creates the project's store if there is none. So the daemon can start before the first assembly
+/// Creates the project's store if it is missing, so that the daemon can start before the first assembly
 /// exists.
 ///
 /// # Errors
 ///
-/// If it can't be created.
+/// Fails if the store can't be created.
 pub async fn make_state(windlass: &Windlass) -> Result<(), Error> {
     windlass.store_or_new().await?;
     let folder = windlass.project.state_dir();
@@ -138,12 +138,12 @@ pub async fn make_state(windlass: &Windlass) -> Result<(), Error> {
     made.map_err(|source| Error::Write { path: folder, source })
 }
 
-/// Monitors all assemblies until `stop` is triggered: applies their policies to incoming samples, and
+/// Monitors all assemblies until `stop` is triggered. Applies their policies to incoming samples, and
 /// executes requests.
 ///
 /// # Errors
 ///
-/// If the store can't be created or read.
+/// Fails if the store can't be created or read.
 pub async fn watch(
     windlass: &Windlass,
     watching: &Watching,
@@ -204,18 +204,19 @@ pub async fn watch(
             Some(duty) = started.recv() => Wake::Duty(duty),
             () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => Wake::Missing,
         };
-        // A slow store must not delay stopping.
+        // A slow store must not delay the stop of the daemon.
         tokio::select! {
             biased;
             () = daemon.wake(wake) => {}
             () = stop.soon.cancelled() => break,
         }
     }
-    // Running processes observe the same stop, as on Ctrl-C.
+    // The stop also reaches running processes, as Ctrl-C does.
     if !daemon.busy.is_empty() {
         tell(Notice::Stopping { busy: daemon.busy.iter().cloned().collect() });
     }
-    // Another machine can run a discovery only after this daemon has released its lease.
+    // Another machine can run a discovery only after this daemon has released its lease. So the daemon waits
+    // here.
     while !daemon.discovering.is_empty() {
         let Some(done) = daemon.background.next().await else { break };
         if let Done::Discovered(factory, _) = done {
@@ -262,7 +263,7 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Starts a duty of a factory. An intent or a request on the factory comes first.
+    /// Starts a duty of a factory. The duty waits while an intent or a request on the factory exists.
     async fn begin_for(&mut self, factory: AssemblyName, started: Started<Duty>) {
         if self.is_in_use(&factory) {
             self.waiting.push((factory, started));
@@ -277,7 +278,7 @@ impl<'a> Daemon<'a> {
         self.busy.contains(factory) || self.awaited.contains(factory)
     }
 
-    /// Starts the duties that have waited for an intent or a request.
+    /// Starts the duties that have waited for the end of an intent or a request.
     async fn begin_waiting(&mut self) {
         for (factory, started) in std::mem::take(&mut self.waiting) {
             self.begin_for(factory, started).await;
@@ -296,7 +297,7 @@ impl<'a> Daemon<'a> {
         self.busy.contains(name) || self.elsewhere.contains(name)
     }
 
-    /// Reports once that the store fails, and once that it works again.
+    /// Reports once that the store fails, and once that the store works again.
     fn answered<T>(&mut self, answer: Result<T, StoreError>) -> Option<T> {
         match answer {
             Ok(answer) => {
@@ -316,9 +317,9 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Handles a sample, and replies.
+    /// Handles a sample, and replies to its sender.
     async fn take_in(&mut self, incoming: Incoming) {
-        /// Minimum interval between two reads of the feed for an unknown metric, in milliseconds.
+        /// Minimum interval in milliseconds between two reads of the event feed for unknown metrics.
         const PAUSE: i64 = 1000;
         let Incoming { sample, answer } = incoming;
         let now = self.windlass.now();
@@ -330,7 +331,7 @@ impl<'a> Daemon<'a> {
         let taken = self.taken(&sample);
         self.sample(&sample).await;
         if let Some(answer) = answer {
-            // The send fails if the sender is gone.
+            // The send fails if the sender has stopped waiting.
             let _ = answer.send(taken);
         }
     }
@@ -362,12 +363,12 @@ impl<'a> Daemon<'a> {
         self.act(demands.into_iter().map(|demand| (name.clone(), demand)).collect()).await;
     }
 
-    /// Records that heals have helped.
+    /// Records that heals of some parts have helped.
     async fn note_well(&mut self, name: &AssemblyName, parts: &[ElementName]) {
         let work = &self.work.context;
         match work.engine.note_well(name, parts, &work.holder).await {
             Ok(()) => self.roster.note_well(name, parts),
-            // Another process holds the assembly. The next sample will report it again.
+            // Another process holds the assembly. The next sample will report the parts again.
             Err(error) if error.will_pass() => {}
             Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
         }
@@ -378,7 +379,7 @@ impl<'a> Daemon<'a> {
         self.act(demands).await;
     }
 
-    /// Starts the health check of an assembly, unless an intent changes it.
+    /// Starts the health check of an assembly, unless an intent is changing the assembly.
     async fn look(&mut self, assembly: AssemblyName) {
         match self.roster.get(&assembly).filter(|_| !self.is_changing(&assembly)) {
             Some(watched) => {
@@ -411,7 +412,7 @@ impl<'a> Daemon<'a> {
             Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
                 self.duties.ended(Duty::Check(assembly.clone())).await;
-                // Observations from before a change say nothing about the current state.
+                // Observations that began before a change say nothing about the current state.
                 if self.roster.get(&assembly).is_none_or(|watched| watched.watch != watch) {
                     return;
                 }

@@ -7,26 +7,27 @@ use windlass_model::{AssemblyName, ProcessId, RequestId};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The daemon monitors an assembly. Reported again when its policies read other metrics.
+    /// The daemon monitors an assembly. This is reported again when the assembly's policies read other
+    /// metrics.
     Watches {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The metrics that its policies read, sorted.
+        /// The metrics that the assembly's policies read, sorted.
         metrics: Vec<String>,
     },
-    /// A process executes the demand of a policy.
+    /// The daemon starts a process that a policy demands.
     Acts {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The action, such as `scale out B`.
         what: String,
-        /// The reason.
+        /// The reason for the demand.
         because: String,
     },
     /// A policy demands to heal a part although earlier heals did not help. The daemon ignores the demand
     /// until the part reports that it is healthy, or the assembly is changed.
     GivesUp {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The part, by its name relative to the assembly.
         part: String,
@@ -37,87 +38,87 @@ pub enum Notice {
     },
     /// A health check found a part that differs from its record, and no policy heals it.
     Unwell {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The part, by its name relative to the assembly.
         part: String,
-        /// The observed state.
+        /// The state that the health check observed.
         seen: String,
     },
     /// A part that was reported as [unwell](Self::Unwell) matches its record again.
     Well {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
         /// The part, by its name relative to the assembly.
         part: String,
     },
-    /// The health check of an application, or the discovery of a factory, fails. Reported again when it fails in
-    /// another way.
+    /// The health check of an application, or the discovery of a factory, fails. This is reported again when
+    /// the failure changes.
     CheckFails {
         /// The application or the factory.
         assembly: AssemblyName,
-        /// `health check` or `discovery`.
+        /// The failing duty: `health check` or `discovery`.
         what: &'static str,
-        /// The failure.
+        /// The reason of the failure.
         why: String,
     },
-    /// A check that [failed](Self::CheckFails) works again.
+    /// A health check or discovery that [failed](Self::CheckFails) works again.
     CheckWorks {
         /// The application or the factory.
         assembly: AssemblyName,
-        /// `health check` or `discovery`.
+        /// The duty that works again: `health check` or `discovery`.
         what: &'static str,
     },
-    /// A discovery has found an instance, which is an application now.
+    /// A discovery has found an instance, and has added it as an application.
     Adopted {
-        /// The application.
+        /// The name of the new application.
         assembly: AssemblyName,
-        /// Its factory.
+        /// The factory of the application.
         factory: AssemblyName,
-        /// Its natural id.
+        /// The natural id of the instance.
         natural_id: String,
     },
-    /// A health check or a discovery says that an application no longer exists. Its records are removed.
+    /// A health check or a discovery reports that an application no longer exists. Its records are removed.
     Destroyed {
-        /// The application.
+        /// The name of the application.
         assembly: AssemblyName,
     },
     /// A demand of a policy or a request can't be executed.
     Refused {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The demand.
+        /// The action that can't be executed.
         what: String,
         /// The reason.
         why: String,
     },
     /// The daemon begins a request.
     RequestBegins {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The request.
+        /// The id of the request.
         request: RequestId,
         /// The requested action, such as `scale out B`.
         what: String,
-        /// The requester.
+        /// The requester, for display.
         by: String,
     },
     /// The daemon resumes an interrupted process.
     ProcessResumes {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
         /// The intent of the process.
         what: String,
     },
     /// A process has ended.
     Ended {
-        /// The assembly.
+        /// The name of the assembly.
         assembly: AssemblyName,
-        /// The process.
+        /// The id of the process.
         process: ProcessId,
-        /// Its final status.
+        /// The final status of the process.
         status: ProcessStatus,
     },
     /// The daemon was asked to stop, and waits for running processes.
@@ -125,9 +126,9 @@ pub enum Notice {
         /// The assemblies with a running process.
         busy: Vec<AssemblyName>,
     },
-    /// A failure of something that is retried.
+    /// A failure of an action that the daemon repeats later.
     Trouble(String),
-    /// The store works again after [trouble](Self::Trouble).
+    /// The store works again after [`Trouble`](Self::Trouble).
     Back {
         /// The kind of the store.
         store: &'static str,

@@ -1,5 +1,5 @@
-//! The monitored assemblies, indexed by metric and by due time. With these indexes, a sample or a timeout is
-//! processed without visiting other assemblies.
+//! The monitored assemblies, indexed by metric and by due time. With these indexes, the daemon processes a
+//! sample or a timeout without visiting other assemblies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,22 +21,22 @@ pub(super) type Reads = BTreeMap<ElementName, BTreeMap<String, Read>>;
 
 /// A monitored assembly.
 pub(super) struct Watched {
-    /// A number that distinguishes this from earlier monitoring of the same assembly.
+    /// A number that distinguishes this monitoring from earlier monitoring of the same assembly.
     pub(super) watch: u64,
     monitor: Monitor,
     /// The time of the assembly's last change.
     pub(super) updated: Timestamp,
-    /// The instance ids of its elements.
+    /// The instance ids of the assembly's elements.
     ids: Vec<String>,
-    /// The heals of its parts that have not helped.
+    /// The heals of the assembly's parts that have not helped.
     pub(super) heals: Heals,
     pub(super) reads: Reads,
-    /// The time at which its next sample counts as missing; `None` while it is paused.
+    /// The time at which the next sample counts as missing; `None` while timeouts are suspended.
     due: Option<Timestamp>,
 }
 
 impl Watched {
-    /// Returns the ids of the metrics that its policies read, sorted.
+    /// Returns the ids of the metrics that the assembly's policies read, sorted.
     pub(super) fn metrics(&self) -> Vec<String> {
         self.monitor.sources().collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
     }
@@ -46,7 +46,7 @@ impl Watched {
 #[derive(Default)]
 pub(super) struct Counted {
     pub(super) demands: Vec<Demand>,
-    /// The parts that are now well, among those with unsuccessful heals.
+    /// The parts that are now well, and that had unsuccessful heals before.
     pub(super) well: Vec<ElementName>,
 }
 
@@ -54,9 +54,9 @@ pub(super) struct Counted {
 #[derive(Default)]
 pub(super) struct Roster {
     watched: BTreeMap<AssemblyName, Watched>,
-    /// Elements by instance id.
+    /// The elements of monitored assemblies, by instance id.
     ids: HashMap<String, ElementName>,
-    /// The time at which the next sample of each assembly counts as missing, soonest first.
+    /// The times at which the next sample of each assembly counts as missing, soonest first.
     agenda: BTreeSet<(Timestamp, AssemblyName)>,
     watches: u64,
 }
@@ -104,14 +104,14 @@ impl Roster {
         }
     }
 
-    /// Suspends the timeouts of an assembly until it is adopted again or resumed.
+    /// Suspends the timeouts of an assembly until it is adopted again or its timeouts are resumed.
     pub(super) fn pause(&mut self, name: &AssemblyName) {
         if let Some(due) = self.watched.get_mut(name).and_then(|watched| watched.due.take()) {
             self.agenda.remove(&(due, name.clone()));
         }
     }
 
-    /// Resumes the timeouts of an assembly that was not changed.
+    /// Resumes the timeouts of an assembly after a suspension without a change.
     pub(super) fn resume(&mut self, name: &AssemblyName) {
         self.reschedule(name);
     }
@@ -129,13 +129,13 @@ impl Roster {
         }
     }
 
-    /// Returns the time at which the next sample of any assembly counts as missing.
+    /// Returns the earliest time at which the next sample of an assembly counts as missing.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.agenda.first().map(|(due, _)| *due)
     }
 
-    /// Returns the assembly of a sample. A key that is an instance id is replaced by the element's name in
-    /// the returned sample.
+    /// Returns the assembly to which a sample belongs, and the sample. In the returned sample, the element's
+    /// name replaces an instance id.
     pub(super) fn route(&self, sample: &Sample) -> Option<(AssemblyName, Sample)> {
         let (key, metric) = sample.id.split_once('.')?;
         let element = self.ids.get(key).cloned().or_else(|| key.parse().ok())?;

@@ -10,14 +10,14 @@ use windlass_model::{AssemblyName, State};
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The applications whose last check failed and the factories whose last discovery failed, each with the
-    /// reported failure.
+    /// The applications whose last check failed, and the factories whose last discovery failed. Each has the
+    /// failure that was reported.
     failing: BTreeMap<AssemblyName, String>,
 }
 
 impl Applications {
-    /// Adds the assembly if it is a running application, and otherwise removes it. Returns the factories
-    /// whose checks begin (`true`) or end (`false`).
+    /// Adds an assembly that is a running application, and removes any other assembly. Returns the factories
+    /// whose checks must begin (`true`) or end (`false`).
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();
@@ -35,7 +35,7 @@ impl Applications {
         changes
     }
 
-    /// Removes an assembly. Returns its factory if the factory has no other running application.
+    /// Removes an assembly. Returns the assembly's factory if the factory has no other running application.
     pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
         self.failing.remove(name);
         let factory = self.factories.remove(name)?;
@@ -48,13 +48,13 @@ impl Applications {
         Some(factory)
     }
 
-    /// Returns the applications of a factory.
+    /// Returns the running applications of a factory.
     pub(super) fn of(&self, factory: &AssemblyName) -> impl Iterator<Item = &AssemblyName> {
         self.by_factory.get(factory).into_iter().flatten()
     }
 
-    /// Notes the failure or the success of a check. Tells whether the result is a new failure, or the first
-    /// success after one.
+    /// Records the failure or the success of a check. Returns whether it must be reported: a new failure, or
+    /// the first success after a failure.
     pub(super) fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
         match failure {
             Some(failure) => {

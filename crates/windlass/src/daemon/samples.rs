@@ -1,4 +1,4 @@
-//! Health checks as samples for policies.
+//! Conversion of health checks to samples for policies.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ pub(super) struct Looked {
     pub(super) others: Vec<DriftView>,
 }
 
-/// Converts observations into samples for policies, and reports about other parts.
+/// Converts observations to samples for policies. Returns the states of parts that no policy heals
+/// separately.
 pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
@@ -34,9 +35,9 @@ fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
     read.any(|read| matches!(read.kind, MetricKind::Integrity))
 }
 
-/// Returns the samples of the metrics that policies read. A value comes from the interface `metrics` of the
-/// health check. Without such a value, integrity is OK if the part was well. A part that is not well is
-/// always reported as broken.
+/// Returns the samples of the metrics that policies read. The interface `metrics` of the health check may
+/// contain the value of a metric. Without such a value, integrity is OK if the part was well. A part that is
+/// not well is always reported as broken.
 fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
     let reading = |name: &str, kind: &MetricKind| {
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);

@@ -1,4 +1,4 @@
-//! Work of the daemon beside monitoring: requests, and interrupted processes.
+//! Work of the daemon beside monitoring: executing requests, and resuming interrupted processes.
 
 use windlass_engine::{Ended, EngineError};
 use windlass_model::AssemblyName;
@@ -9,7 +9,7 @@ use super::work::Context;
 use super::{Daemon, Notice};
 
 impl Daemon<'_> {
-    /// Begins requests of other processes, oldest first, one intent per assembly.
+    /// Begins the requests of other processes, oldest first, with at most one intent for each assembly.
     pub(super) async fn take_up(&mut self) {
         let requests = self.store.requests().await;
         self.awaited.clear();
@@ -23,7 +23,8 @@ impl Daemon<'_> {
         if self.stop.soon.is_cancelled() || self.busy.contains(&request.assembly) {
             return;
         }
-        // A duty holds the lease. The request begins when the duty ends, before any other duty.
+        // A duty holds the lease. The request begins when the duty ends, before any other duty of the
+        // factory.
         if self.discovering.contains(&request.assembly) || self.checking.contains(&request.assembly) {
             self.awaited.insert(request.assembly);
             return;
@@ -36,7 +37,7 @@ impl Daemon<'_> {
         self.put_to_work(assembly, what, async move { taken_up(&context, request).await });
     }
 
-    /// Resumes processes that were interrupted while a daemon ran them.
+    /// Resumes processes that were interrupted while a daemon executed them.
     pub(super) async fn go_on(&mut self) {
         let left = self.store.open_processes().await;
         let left = self.answered(left).into_iter().flatten();
@@ -46,7 +47,7 @@ impl Daemon<'_> {
             if held || self.busy.contains(&assembly) || self.stop.soon.is_cancelled() {
                 continue;
             }
-            // Each process is resumed only once, because its problem needs the user after that.
+            // Each process is resumed only once. If it is interrupted again, the user must solve its problem.
             if self.resumed.insert(id) {
                 let what = intent.to_string();
                 (self.tell)(Notice::ProcessResumes {
@@ -78,7 +79,7 @@ impl Daemon<'_> {
     }
 }
 
-/// Begins a request and runs its process. Returns `None` if the request has to wait or has already ended.
+/// Begins a request and executes its process. Returns `None` if the request has to wait or has already ended.
 async fn taken_up(context: &Context, request: RequestRecord) -> Result<Option<Ended>, EngineError> {
     let prepared = match Box::pin(context.engine.take_up(&request, &context.holder, &context.stop)).await {
         Err(error) if error.will_pass() => return Ok(None),

@@ -1,4 +1,4 @@
-//! An HTTP endpoint `POST /metrics` on a Unix socket that only its owner can reach.
+//! An HTTP endpoint `POST /metrics` on a Unix socket. Only the owner of the socket can reach it.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -23,24 +23,25 @@ use super::{Incoming, Message, Taken};
 use crate::blocking::blocking;
 use crate::error::Error;
 
-/// Maximum size of a body in bytes: some thousands of messages.
+/// Maximum size of a request's body in bytes, which is enough for some thousands of messages.
 const LARGEST: usize = 1 << 20;
-/// Maximum time that a sender waits for the outcome of its samples. The samples are accepted even after that
-/// time.
+/// Maximum time that a sender waits for the outcome of its samples. After that time, the samples are still
+/// processed.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// A socket that receives metrics. Dropping it removes the socket file.
+/// A Unix socket that receives metrics. Dropping it removes the socket file.
 pub struct MetricSocket {
     path: PathBuf,
     listener: Option<UnixListener>,
 }
 
 impl MetricSocket {
-    /// Opens the socket, which only its owner may reach (mode 0600). A socket of a dead process is replaced.
+    /// Opens a socket that only its owner may reach (mode 0600). Replaces the socket of a process that has
+    /// ended.
     ///
     /// # Errors
     ///
-    /// If another process listens there, or the folder can't be written.
+    /// Fails if another process listens at the path, or if the folder can't be written.
     pub async fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         if connect(&path).await.is_ok() {
@@ -58,11 +59,11 @@ impl MetricSocket {
         &self.path
     }
 
-    /// Receives metrics and forwards them until the future is dropped.
+    /// Receives metrics and forwards them to `samples`, until the future is dropped.
     ///
     /// # Errors
     ///
-    /// If the socket fails.
+    /// Fails if the socket fails.
     pub async fn serve(&mut self, samples: mpsc::Sender<Incoming>) -> Result<(), Error> {
         let Some(listener) = self.listener.take() else { return Ok(()) };
         let router = Router::new()
@@ -76,7 +77,7 @@ impl MetricSocket {
 
 impl Drop for MetricSocket {
     fn drop(&mut self) {
-        // A socket that can't be removed is replaced by the next daemon.
+        // The next daemon replaces a socket that could not be removed.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -84,9 +85,9 @@ impl Drop for MetricSocket {
 /// Maximum length in bytes of a socket path that is used directly. The system's limit is 107.
 const LONGEST: usize = 100;
 
-/// A short path to a file in a deeply nested folder.
+/// A short path to a file in a deeply nested folder, for system calls with a limit.
 struct Near {
-    /// Keeps the short path valid while it is open.
+    /// The open folder. The short path is valid while the folder is open.
     _folder: Option<File>,
     path: PathBuf,
 }
@@ -104,7 +105,7 @@ impl Near {
     }
 }
 
-/// Creates a socket that only its owner may reach. Replaces the socket of a dead process.
+/// Creates a socket that only its owner may reach. Replaces the socket of a process that has ended.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -122,8 +123,8 @@ async fn connect(path: &Path) -> std::io::Result<UnixStream> {
     UnixStream::connect(&near.path).await
 }
 
-/// Accepts one message or a list of them. An invalid message rejects the whole list. The reply has a line for
-/// each sample that no policy counts.
+/// Accepts a message or a list of messages. An invalid message rejects the whole list. The reply has a line
+/// for each sample that no policy counts.
 async fn take(
     State(samples): State<mpsc::Sender<Incoming>>,
     body: String,
@@ -157,17 +158,18 @@ async fn take(
             }
         }
     };
-    // After a timeout the samples are accepted nevertheless.
+    // After a timeout, the samples are still processed.
     let _ = tokio::time::timeout(ANSWER, collect).await;
     Ok((StatusCode::ACCEPTED, notes.concat()))
 }
 
-/// Sends one message to the daemon that listens at a socket. Returns a remark for the sender, for example
-/// that no policy reads the metric.
+/// Sends a message to the daemon that listens at a socket. Returns a remark for the sender, for example that
+/// no policy reads the metric.
 ///
 /// # Errors
 ///
-/// If no daemon listens there, or it rejects the message; the error gives the reason.
+/// Fails if no daemon listens at the path, or if the daemon rejects the message. The error contains the
+/// reason.
 pub async fn push(path: &Path, message: &Value) -> Result<Option<String>, Error> {
     let unheard = |why: String| Error::NotDelivered { path: path.to_owned(), why };
     let stream = connect(path).await.map_err(|error| match error.kind() {

@@ -1,8 +1,8 @@
 //! Concurrent work of the daemon. Each intent and each health check runs in a task of its own, which sends
 //! messages to the daemon.
 //!
-//! So a slow store or driver delays only its own task. Each task renews the lease of its intent and controls
-//! its jobs.
+//! Because of the separate tasks, a slow store or driver delays only its own task. Each task renews the lease
+//! of its intent and controls the jobs of its intent.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -23,27 +23,27 @@ use super::roster::Reads;
 use super::samples::{Looked, measured};
 use crate::wiring::Removal;
 
-/// Maximum number of unread messages of tasks.
+/// Maximum number of messages from tasks that the daemon has not read yet.
 const QUEUE: usize = 64;
-/// Interval between two requests for a turn, while another holder has the lease of the factory.
+/// Interval between two attempts to get the lease of a factory that another holder has.
 const HELD: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent health checks of assemblies.
 const LOOKS: usize = 8;
 
-/// A message of a task.
+/// A message of a task to the daemon.
 pub(super) enum Message {
-    /// A notice to report.
+    /// A notice that the daemon reports.
     Tell(Notice),
     /// An intent has ended.
     Ended {
         assembly: AssemblyName,
-        /// The result; `None` for an intent that found nothing to do.
+        /// The result of the intent; `None` for an intent that found nothing to do.
         notice: Option<Notice>,
     },
     /// A health check of an assembly has ended.
     Looked {
         assembly: AssemblyName,
-        /// The number of the monitoring that started the check.
+        /// The number of the assembly's monitoring that started the check.
         watch: u64,
         seen: Result<Looked, EngineError>,
     },
@@ -51,14 +51,14 @@ pub(super) enum Message {
     Checked { factory: AssemblyName, checked: Result<Vec<Checked>, EngineError> },
 }
 
-/// The running tasks. Dropping this aborts them.
+/// The running tasks of the daemon. Dropping the value aborts them.
 pub(super) struct Work {
     pub(super) context: Context,
     tasks: JoinSet<()>,
     looks: Arc<Semaphore>,
 }
 
-/// The dependencies of a task.
+/// The objects that a task needs.
 #[derive(Clone)]
 pub(super) struct Context {
     pub(super) engine: Engine,
@@ -68,7 +68,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Prepares an intent and runs it to its end.
+    /// Prepares an intent and executes it to its end.
     pub(super) async fn carry_out(
         &self,
         assembly: &AssemblyName,
@@ -78,8 +78,8 @@ impl Context {
         prepared.run(&self.stop).await
     }
 
-    /// Waits until this daemon may run a duty of a factory. Returns `None` if another daemon has run it, or
-    /// the factory no longer exists.
+    /// Waits until this daemon may run a duty of a factory. Returns `None` if another daemon has run the
+    /// duty, or if the factory no longer exists.
     pub(super) async fn turn(
         &self,
         factory: &AssemblyName,
@@ -99,7 +99,7 @@ impl Context {
         }
     }
 
-    /// Notes the references to an application that is to be removed.
+    /// Records the references to an application that will be removed.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {
@@ -124,7 +124,8 @@ impl Work {
         (Self { context, tasks: JoinSet::new(), looks: Arc::new(Semaphore::new(LOOKS)) }, received)
     }
 
-    /// Runs an intent in a task and sends its result. An intent that found nothing to do sends no notice.
+    /// Executes an intent in a task and sends its result. The result has no notice if the intent found
+    /// nothing to do.
     pub(super) fn intent(
         &mut self,
         assembly: AssemblyName,
@@ -148,7 +149,7 @@ impl Work {
         });
     }
 
-    /// Starts a health check of an assembly.
+    /// Starts a health check of an assembly in a task.
     pub(super) fn look(&mut self, assembly: AssemblyName, watch: u64, reads: Reads) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {
@@ -165,7 +166,7 @@ impl Work {
         });
     }
 
-    /// Starts a health check of applications of a factory, unless another daemon has run it.
+    /// Starts a health check of a factory's applications in a task, unless another daemon has run the check.
     pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>, period: Duration) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {
@@ -194,7 +195,7 @@ impl Work {
     }
 }
 
-/// Runs an intent to its end, and the processes that continue it.
+/// Executes an intent to its end. Then executes the processes that continue it.
 async fn seen_through(
     context: &Context,
     assembly: &AssemblyName,

@@ -15,38 +15,38 @@ use super::error::LaunchError;
 use super::launcher::{Launcher, component, launched_from};
 use crate::error::Error;
 
-/// The longest time between two health checks during the wait for the result of a command.
+/// Longest time between two health checks while the result of a command is awaited.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The time between two looks at the record of a command.
+/// Time between two reads of the record of a command.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Number of processes of an application among which its last command is searched.
 const RECENT: usize = 20;
 
-/// The commands of an application.
+/// A list of an application's commands, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CommandsView {
     /// The version of this format.
     pub version: u32,
-    /// The application.
+    /// The name of the application.
     pub name: AssemblyName,
     /// The commands that have a script.
     pub commands: Vec<CommandView>,
 }
 
-/// A command of an application.
+/// A command that an application exposes.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CommandView {
-    /// The id of its pin: `control.reboot`.
+    /// The exposed id of the command's pin: `control.reboot`.
     pub id: String,
-    /// Its label for people.
+    /// The label of the command for people.
     pub label: Option<String>,
-    /// The types of its arguments, by name.
+    /// The types of the arguments, by name.
     pub arguments: BTreeMap<String, String>,
-    /// The types of its results, by name.
+    /// The types of the results, by name.
     pub results: BTreeMap<String, String>,
 }
 
@@ -58,18 +58,19 @@ pub struct CalledCommandView {
     pub version: u32,
     /// The id of the call of the command.
     pub id: CommandId,
-    /// The application.
+    /// The name of the application.
     pub name: AssemblyName,
-    /// The id of its pin: `control.reboot`.
+    /// The exposed id of the command's pin: `control.reboot`.
     pub command: String,
-    /// The process that called it.
+    /// The process that called the command.
     pub process: ProcessId,
-    /// `running`: its script runs. `open`: its script has ended, and the final result is awaited.
-    /// `completed`, `failed`, `expired`: the command has ended.
+    /// The state of the command. `running`: its script runs. `open`: the script has ended, and the final
+    /// result is awaited. `completed`, `failed`, `expired`: the command has ended.
     pub state: &'static str,
-    /// The reason why it failed.
+    /// The reason why the command failed.
     pub problem: Option<String>,
-    /// The results, intermediate ones first. These have `$intermediate: true`.
+    /// The results of the command, intermediate results first. Intermediate results have the entry
+    /// `$intermediate: true`.
     pub results: Vec<Value>,
     /// The time of the call.
     #[serde(serialize_with = "crate::view::time::one")]
@@ -77,7 +78,7 @@ pub struct CalledCommandView {
     /// The time until which results are awaited; `None` if the command ends with its script.
     #[serde(serialize_with = "crate::view::time::maybe")]
     pub deadline: Option<Timestamp>,
-    /// The time of its end.
+    /// The time at which the command ended.
     #[serde(serialize_with = "crate::view::time::maybe")]
     pub ended: Option<Timestamp>,
 }
@@ -107,7 +108,7 @@ impl CalledCommandView {
         }
     }
 
-    /// Tells whether it has ended.
+    /// Tells whether the command has ended.
     pub fn has_ended(&self) -> bool {
         !matches!(self.state, "running" | "open")
     }
@@ -117,7 +118,7 @@ impl Launcher<'_> {
     /// Returns the commands of an application.
     ///
     /// # Errors
-    /// If there is no such assembly, or it is no application.
+    /// Fails if there is no such assembly, or if it was not launched from an application.
     pub async fn commands(&self, name: &AssemblyName) -> Result<CommandsView, Error> {
         let snapshot = self.windlass.snapshot(name).await?;
         launched_from(&snapshot)?;
@@ -127,10 +128,10 @@ impl Launcher<'_> {
     }
 
     /// Returns the request that calls a command of an application. `open` lists the arguments that are not
-    /// secrets.
+    /// secrets. All other arguments are stored as secrets.
     ///
     /// # Errors
-    /// If there is no such application, command or argument, or a value has another type.
+    /// Fails if there is no such application, command or argument, or if a value has another type.
     pub async fn command_request(
         &self,
         name: &AssemblyName,
@@ -149,10 +150,11 @@ impl Launcher<'_> {
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
     }
 
-    /// Returns the command of an application that was called last; `None` if there is none.
+    /// Returns the command of an application that was called last. Returns `None` if no recent process called
+    /// one.
     ///
     /// # Errors
-    /// If the store fails.
+    /// Fails if the store fails.
     pub async fn last_command(&self, name: &AssemblyName) -> Result<Option<CalledCommandView>, Error> {
         let store = self.windlass.store_of(name).await?;
         let recent = store.processes_of(name, None, RECENT).await?;
@@ -163,10 +165,10 @@ impl Launcher<'_> {
         Ok(record.map(|record| CalledCommandView::new(name.clone(), record, self.windlass.now())))
     }
 
-    /// Returns a command that was called.
+    /// Returns the called command with an id.
     ///
     /// # Errors
-    /// If there is no such command, the command was removed with its application, or the store fails.
+    /// Fails if there is no such command, the command was removed with its application, or the store fails.
     pub async fn called_command(&self, id: &CommandId) -> Result<CalledCommandView, Error> {
         let unknown = || LaunchError::UnknownCommand(id.clone());
         let store = self.windlass.store(false).await?.ok_or_else(unknown)?;
@@ -179,12 +181,12 @@ impl Launcher<'_> {
         Ok(CalledCommandView::new(name, record, self.windlass.now()))
     }
 
-    /// Waits until a command has ended. Meanwhile it checks the health of the application at growing intervals,
+    /// Waits until a command has ended. Meanwhile checks the health of the application at growing intervals,
     /// because a health check may report the result.
     ///
     /// # Errors
-    /// The errors of [`called_command`](Self::called_command). Also if a stop is requested; the command
-    /// continues then.
+    /// Fails like [`called_command`](Self::called_command). Also fails if `stop` is triggered; the command
+    /// then continues.
     pub async fn wait(&self, id: &CommandId, stop: &Stop) -> Result<CalledCommandView, Error> {
         let (mut pause, mut waited) = (Duration::from_secs(1), Duration::ZERO);
         loop {
@@ -211,10 +213,11 @@ impl Launcher<'_> {
     }
 }
 
-/// Returns the pin of the component for a command of an application, and the arguments of the call.
+/// Returns the command pin of the component that an application exposes under an id, and the arguments of the
+/// call.
 ///
 /// # Errors
-/// If there is no such command or argument, or a value has another type.
+/// Fails if there is no such command or argument, or if a value has another type.
 pub(crate) fn called(
     all: &[(PinId, PinId, &Pin)],
     name: &AssemblyName,
@@ -228,7 +231,7 @@ pub(crate) fn called(
     Ok((inner.clone(), arguments(command, pin, given)?))
 }
 
-/// Returns the commands with a script: the exposed id, the id of the component, and the pin.
+/// Returns the commands with a script. Each has its exposed id, its id in the component, and its pin.
 pub(crate) fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
     let pins = package.pins().into_iter().flat_map(Pins::iter);
     let scripted = pins.filter(|(id, _)| package.bindings().commands.contains_key(&id.to_string()));
@@ -251,7 +254,7 @@ fn view(id: &PinId, pin: &Pin) -> CommandView {
     }
 }
 
-/// Returns the arguments of a command with their types, and the defaults of those that are not given.
+/// Returns the arguments of a command by their types. Adds the defaults of arguments that are not given.
 fn arguments(
     command: &str,
     pin: &Pin,

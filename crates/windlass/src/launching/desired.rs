@@ -24,21 +24,21 @@ use crate::applications::PublishedApplication;
 use crate::desired::{open_secrets, recorded};
 use crate::error::Error;
 
-/// The inputs of an application.
+/// The values from which the desired assembly of an application is built.
 pub(crate) struct Inputs<'a> {
-    /// The name of its assembly.
+    /// The name of the application's assembly.
     pub(crate) name: &'a AssemblyName,
     pub(crate) environment: &'a str,
-    /// The location where its scripts run.
+    /// The location where the application's scripts run.
     pub(crate) location: &'a str,
-    /// The factory of an application.
+    /// The factory of the application; `None` for a factory.
     pub(crate) owner: Option<AssemblyName>,
     pub(crate) parameters: &'a BTreeMap<String, Value>,
-    /// The parameters whose values were on the command line.
+    /// The parameters whose values were on the command line, where other people could see them.
     pub(crate) open: &'a [String],
 }
 
-/// The services of an environment among which the factory of an application is found.
+/// The services of an environment, among which the factory of an application is searched.
 pub(super) struct Services<'a> {
     /// The name of the environment.
     pub(super) name: &'a DocumentName,
@@ -48,10 +48,11 @@ pub(super) struct Services<'a> {
 }
 
 impl Services<'_> {
-    /// Returns the assembly of the factory for an application; `None` for a factory. `chosen` is needed if several fit.
+    /// Returns the factory of an application, as the name of its assembly. Returns `None` if `role` is a
+    /// factory. If several factories fit, `chosen` must be one of them.
     ///
     /// # Errors
-    /// If there is no such factory, or the choice is missing or wrong.
+    /// Fails if the environment has no such factory, or if the choice is missing or wrong.
     pub(super) fn factory(
         &self,
         role: &Role,
@@ -85,22 +86,22 @@ impl Services<'_> {
     }
 }
 
-/// A published application that can be launched: its checked manifest, and the package of its scripts.
+/// A published application that can be launched, with its checked manifest and the package of its scripts.
 pub(crate) struct Launchable<'a> {
     pub(crate) published: &'a PublishedApplication,
     pub(crate) checked: Checked<'a>,
     pub(crate) role: Role,
     resource: DescriptorName,
     package: Arc<Package>,
-    /// The problems that the driver of scripts has with the package.
+    /// The problems that the driver of scripts finds in the package.
     problems: Diagnostics,
 }
 
 impl<'a> Launchable<'a> {
-    /// Checks a published application.
+    /// Checks a published application before a launch.
     ///
     /// # Errors
-    /// All problems of its manifest.
+    /// Returns all problems of the application's manifest.
     pub(crate) fn new(published: &'a PublishedApplication, drivers: &Registry) -> Result<Self, Error> {
         let checked = check(&published.manifest);
         let Some(role) = checked.role.clone().filter(|_| !checked.diagnostics.has_errors()) else {
@@ -117,10 +118,10 @@ impl<'a> Launchable<'a> {
     }
 }
 
-/// Returns the engine's input for an application, with warnings.
+/// Returns the desired assembly of an application, which is the engine's input, with warnings.
 ///
 /// # Errors
-/// All problems of the parameters and of the package.
+/// Returns all problems of the parameters and of the package.
 pub(crate) fn desired(
     application: &Launchable<'_>,
     inputs: &Inputs<'_>,
@@ -154,16 +155,16 @@ pub(crate) fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Returns the name of the descriptor, which is the same for all revisions. A descriptor with another version
-/// would be an upgrade, and an upgrade may re-create the instance.
+/// Returns the name of a descriptor of the application, which is the same for all revisions. With another
+/// version, the engine would upgrade the instance, and an upgrade may re-create it.
 fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> DescriptorName {
     let version: Version = "1".parse().expect("a number is a version");
     DescriptorParts { kind, name: published.name.clone(), version }.into()
 }
 
-/// Returns a topology whose component is placed at a location. The property of the location is not a pin, so
-/// scripts do not receive it. The values of a factory can change without a call, because each call of its
-/// applications reads them.
+/// Returns a topology whose component is placed at a location. The property with the location is not a pin,
+/// so scripts do not receive it. The values of a factory can change without a call, because each call of the
+/// factory's applications reads them.
 fn placed(topology: &Topology, location: &str, role: &Role) -> Topology {
     let mut elements = topology.elements().to_vec();
     let property: PropertyName = DEPLOYMENT_LOCATION.parse().expect("it is the name of a property");

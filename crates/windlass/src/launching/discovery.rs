@@ -1,4 +1,5 @@
-//! Discovery: the instances that the script of a factory finds, compared with the records, and adopted.
+//! Discovery of instances by the script of a factory. Found instances are compared with the records, and
+//! adopted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,45 +21,49 @@ use super::launcher::{Launcher, location_of};
 use super::title::free;
 use crate::error::Error;
 
-/// Number of applications that are read at once.
+/// Number of application records that are read at once.
 const PAGE: usize = 500;
 
-/// Number of found instances that are recorded at once.
+/// Maximum number of found instances that are recorded concurrently.
 const AT_ONCE: usize = 256;
 
-/// The result of a discovery.
+/// The result of a discovery, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct DiscoveryView {
     /// The version of this format.
     pub version: u32,
-    /// The factory.
+    /// The name of the factory.
     pub factory: AssemblyName,
     /// The found instances, in the order of the script's output, followed by known instances that were not
     /// found.
     pub found: Vec<FoundView>,
 }
 
-/// An instance of a factory.
+/// An instance that a discovery has found, or that it should have found.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct FoundView {
-    /// Its natural id.
+    /// The natural id of the instance.
     pub natural_id: String,
-    /// Its name for people, if the script reports one.
+    /// The name of the instance for people, if the script reports one.
     pub title: Option<String>,
-    /// Its application, if it has one.
+    /// The application of the instance, if it has one.
     pub name: Option<AssemblyName>,
-    /// `new`: not adopted yet, because of `--dry-run` or a problem. `adopted`: an application now. `known`,
-    /// `changed`: already an application, without or with reported changes. `destroyed`: the script reports
-    /// that it no longer exists. `gone`: the script does not find it; its records do not change. `waits`: an
-    /// open or failed launch may have created it.
+    /// The result for the instance.
+    /// - `new`: not adopted, because of `--dry-run` or a problem.
+    /// - `adopted`: now an application.
+    /// - `known`, `changed`: already an application, without or with reported changes.
+    /// - `destroyed`: the script reports that the instance no longer exists.
+    /// - `gone`: the script did not find the instance. The records do not change.
+    /// - `waits`: an open or failed launch may have created the instance.
     pub result: &'static str,
-    /// The reason why it was not adopted or changed.
+    /// The reason why the instance was not adopted or changed.
     pub problem: Option<String>,
 }
 
-/// The applications of a factory, by natural id, and whether one of them is being launched.
+/// The applications of a factory by natural id, and whether a launch of the factory may have created an
+/// instance.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) by_natural: BTreeMap<String, AssemblyName>,
@@ -69,19 +74,19 @@ pub(crate) struct Known {
 /// The decision about an instance that the script of a factory has found.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It is this application.
+    /// The instance belongs to this application.
     Known(AssemblyName),
-    /// It is unknown, and no longer exists.
+    /// The instance is unknown, and no longer exists.
     Ignored,
-    /// It is unknown, and this launch may have created it.
+    /// The instance is unknown, and the launch of this application may have created it.
     Waits(AssemblyName),
-    /// It becomes an application.
+    /// The instance is unknown, and becomes an application.
     New,
 }
 
 impl Known {
-    /// Decides about a found instance, and removes it from `self`. The applications left at the end were not
-    /// found.
+    /// Decides about a found instance, and removes the instance's application from `self`. The applications
+    /// that remain at the end were not found.
     pub(crate) fn decide(&mut self, found: &Found) -> Decision {
         match (self.by_natural.remove(&found.natural), &self.launching) {
             (Some(name), _) => Decision::Known(name),
@@ -92,7 +97,7 @@ impl Known {
     }
 }
 
-/// Returns the name on which the name of an adopted application is based.
+/// Returns the name from which the name of an adopted application is derived.
 pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyName {
     let title = found.name.as_deref().unwrap_or(&found.natural);
     let name = short_name(title).or_else(|| short_name(&found.natural));
@@ -101,12 +106,11 @@ pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyNa
 
 impl Launcher<'_> {
     /// Runs the discovery script of a factory. A found instance without an application becomes an application
-    /// of the latest revision. The reported changes are applied to known instances. A dry run changes
-    /// nothing.
+    /// of the latest revision. Reported changes are applied to known instances. A dry run changes nothing.
     ///
     /// # Errors
-    /// If the factory has no discovery, or is not a service of exactly one environment. Also if the script or
-    /// the store fails.
+    /// Fails if the factory has no discovery, or is not a service of exactly one environment. Also fails if
+    /// the script or the store fails.
     pub async fn discover(
         &self,
         factory: &AssemblyName,
@@ -144,8 +148,8 @@ impl Launcher<'_> {
             dry_run,
             stop,
         };
-        // Another command may take a name meanwhile. The adoption is then refused, and the next discovery
-        // repeats it.
+        // Another command may take a name in the meantime. The adoption is then refused, and the next
+        // discovery tries it again.
         let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
         let mut decided = Vec::new();
         for found in found {
@@ -162,8 +166,8 @@ impl Launcher<'_> {
                     Some(FoundWork::Apply(name, found))
                 }
                 Decision::Ignored => continue,
-                // Masking changed the natural id or the title, so it contains a secret. The application's
-                // name would show it.
+                // Masking has changed the natural id or the title, so one of them contains a secret. The name
+                // of the application would show the secret.
                 Decision::Waits(_) | Decision::New
                     if view.natural_id != found.natural || view.title != found.name =>
                 {
@@ -207,16 +211,17 @@ impl Launcher<'_> {
         Ok(DiscoveryView { version: 1, factory: factory.clone(), found: views })
     }
 
-    /// Returns the times at which a factory discovers instances; `None` for an application, or a factory without
-    /// discovery.
+    /// Returns the times at which a factory discovers instances. Returns `None` for an application, and for a
+    /// factory without discovery.
     ///
     /// # Errors
-    /// If there is no such assembly, it is no application, or its revision is no longer published.
+    /// Fails if there is no such assembly, it is no application or factory, or its revision is no longer
+    /// published.
     pub async fn discovery_times(&self, factory: &AssemblyName) -> Result<Option<CronExpression>, Error> {
         let from = self.launched_from(factory).await?;
         let published = self.windlass.applications().find(&from.title, Some(from.revision)).await?;
         let Some(Role::Factory(role)) = check(&published.manifest).role else { return Ok(None) };
-        // The schedule is valid, because the check of manifests refuses any other.
+        // The schedule is valid, because the check of manifests refuses invalid schedules.
         Ok(role.discovery.and_then(|discovery| discovery.schedule.value.parse().ok()))
     }
 
@@ -237,15 +242,15 @@ impl Launcher<'_> {
     }
 }
 
-/// The change of the records for a found instance.
+/// The change of records that a found instance causes.
 enum FoundWork {
-    /// The report of a known application.
+    /// Applies the report about an instance to this known application.
     Apply(AssemblyName, Found),
-    /// A new application of this name.
+    /// Adopts the instance as a new application of this name.
     Adopt(AssemblyName, Found),
 }
 
-/// The data of a discovery that are needed to record its instances.
+/// The data that are needed to record the instances of a discovery.
 struct Search<'a> {
     launcher: &'a Launcher<'a>,
     recorder: FoundRecorder<'a>,
@@ -258,7 +263,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Records a found instance, and completes its view. Begins nothing after a stop.
+    /// Records a found instance, and completes the view of the instance. Begins nothing after a stop.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
         if self.stop.soon.is_cancelled() {
             return Err(EngineError::Stopped.into());
@@ -275,7 +280,7 @@ impl Search<'_> {
         Ok(view)
     }
 
-    /// Applies the report of a search to an application.
+    /// Applies the report about a found instance to its application.
     async fn apply(&self, name: &AssemblyName, found: Found, view: &mut FoundView) -> Result<(), Error> {
         view.result = match self.recorder.apply(name, found).await? {
             CheckEnd::Applied { changed: true, .. } => "changed",
@@ -317,8 +322,8 @@ impl Search<'_> {
     }
 }
 
-/// Reads the applications of a factory, by natural id. A process may have been killed before it claimed the
-/// natural id of an adopted application. The id is then read from the records of that application.
+/// Reads the applications of a factory by natural id. A process may have been killed before it recorded the
+/// natural id of an adopted application. The id is then read from the other records of the application.
 async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
     let mut known = Known { by_natural: BTreeMap::new(), launching: None };
     let mut after: Option<AssemblyName> = None;
@@ -346,13 +351,13 @@ async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error
     }
 }
 
-/// Returns the sealed values of an assembly.
+/// Returns the values of the secrets of an assembly.
 fn secrets(snapshot: &Snapshot) -> Vec<String> {
     let values = snapshot.secrets.values();
     values.filter_map(|value| String::from_utf8(value.expose().clone()).ok()).collect()
 }
 
-/// Describes a failure with its detail.
+/// Describes a failure, with its detail if it has one.
 pub(crate) fn described(failure: &Failure) -> String {
     match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
         Some(detail) => format!("{}: {detail}", failure.message),

@@ -1,4 +1,4 @@
-//! Errors of launched applications.
+//! The reasons why commands on launched applications are refused.
 
 use thiserror::Error;
 use windlass_model::pins::PinId;
@@ -7,7 +7,7 @@ use windlass_source::{Code, suggest};
 
 use super::codes;
 
-/// The reason why a command on an application is refused. Nothing has changed.
+/// The reason why a command on an application is refused. Nothing was changed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -19,11 +19,11 @@ pub enum LaunchError {
     NoFactory {
         /// The title of the application.
         title: String,
-        /// The title of its factory.
+        /// The title of the application's factory.
         factory: String,
-        /// The environment.
+        /// The name of the environment.
         environment: String,
-        /// The titles of the factories that are services.
+        /// The titles of the factories that are services of the environment.
         known: Vec<String>,
     },
     /// The factory of the application was a service, and its assembly has been removed.
@@ -33,11 +33,11 @@ pub enum LaunchError {
     RemovedFactory {
         /// The title of the application.
         title: String,
-        /// The title of its factory.
+        /// The title of the application's factory.
         factory: String,
-        /// The environment.
+        /// The name of the environment.
         environment: String,
-        /// The removed assembly.
+        /// The name of the removed assembly.
         removed: AssemblyName,
     },
     /// Several services of the environment are the factory of the application, and none of them was chosen.
@@ -49,13 +49,13 @@ pub enum LaunchError {
     SeveralFactories {
         /// The title of the application.
         title: String,
-        /// The title of its factory.
+        /// The title of the application's factory.
         factory: String,
-        /// The environment.
+        /// The name of the environment.
         environment: String,
-        /// The factories.
+        /// The factories among the services of the environment.
         known: Box<[AssemblyName]>,
-        /// The choice, which is none of them.
+        /// The service that was chosen, although it is none of these factories; `None` without a choice.
         chosen: Option<AssemblyName>,
     },
     /// A required interface of the factory is not connected.
@@ -63,11 +63,11 @@ pub enum LaunchError {
     PendingReference {
         /// The title of the application.
         title: String,
-        /// The assembly of its factory.
+        /// The assembly of the application's factory.
         factory: AssemblyName,
         /// The mapping of the required interface.
         mapping: PinId,
-        /// The reason why it is not connected, and how to connect it.
+        /// The reason why the interface is not connected, and how to connect it.
         why: String,
     },
     /// The environment has no scripting service.
@@ -75,10 +75,10 @@ pub enum LaunchError {
         "the environment `{environment}` has no location for scripts; add one by `windlass env service add {environment} --location LOCATION`"
     )]
     NoScriptingService {
-        /// The environment.
+        /// The name of the environment.
         environment: String,
     },
-    /// The name belongs to an assembly.
+    /// An assembly with the requested name exists already.
     #[error(
         "there is an assembly `{0}` already; `windlass retry {0}` resumes a launch that was interrupted or has failed, and `--name` \
          chooses another name"
@@ -87,15 +87,15 @@ pub enum LaunchError {
     /// The assembly was not launched from a published application.
     #[error("`{0}` is no application; it has a descriptor")]
     NotAnApplication(AssemblyName),
-    /// Values would change, and the manifest has no reconfiguration script.
+    /// Values of pins would change, but the manifest has no reconfiguration script.
     #[error(
         "`{name}` has no reconfiguration script, so {} can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest",
         listed(pins)
     )]
     NoReconfiguration {
-        /// The application.
+        /// The name of the application.
         name: AssemblyName,
-        /// The ids of the pins.
+        /// The ids of the pins whose values would change.
         pins: Vec<String>,
     },
     /// The factory has no discovery script.
@@ -108,27 +108,27 @@ pub enum LaunchError {
         there(environments)
     )]
     NotOneEnvironment {
-        /// The factory.
+        /// The name of the factory.
         factory: AssemblyName,
-        /// Its environments.
+        /// The environments that have the factory as a service.
         environments: Vec<String>,
     },
     /// The discovery script has failed.
     #[error("the discovery of `{factory}` failed: {why}")]
     Discovery {
-        /// The factory.
+        /// The name of the factory.
         factory: AssemblyName,
-        /// The reason, with the end of stderr.
+        /// The reason of the failure, with the last lines of stderr.
         why: String,
     },
     /// The application exposes no such command.
     #[error("`{name}` has no command `{command}`{}", near(command, known))]
     NoCommand {
-        /// The application.
+        /// The name of the application.
         name: AssemblyName,
-        /// The given id.
+        /// The requested id of a command.
         command: String,
-        /// The ids of its commands.
+        /// The ids of the application's commands.
         known: Vec<String>,
     },
     /// There is no called command with this id, or its record was removed.
@@ -142,32 +142,32 @@ pub enum LaunchError {
     /// The command takes no such argument.
     #[error("`{command}` takes no argument `{argument}`{}", near(argument, known))]
     NoArgument {
-        /// The command.
+        /// The exposed id of the command.
         command: String,
-        /// The given name.
+        /// The given name of an argument.
         argument: String,
-        /// The names of its arguments.
+        /// The names of the command's arguments.
         known: Vec<String>,
     },
     /// The value of an argument has another type.
     #[error("the value of the argument `{argument}` of `{command}` does not fit: {why}")]
     Misfit {
-        /// The command.
+        /// The exposed id of the command.
         command: String,
         /// The argument.
         argument: String,
-        /// The expected type and what was found.
+        /// The expected type, and the kind of value that was found.
         why: String,
     },
 }
 
 impl LaunchError {
-    /// Tells whether the input is wrong. That is not so if a discovery script fails.
+    /// Tells whether invalid input caused the error. The failure of a discovery script is no invalid input.
     pub fn is_input(&self) -> bool {
         !matches!(self, Self::Discovery { .. })
     }
 
-    /// Returns the code.
+    /// Returns the code of the error.
     pub fn code(&self) -> Code {
         match self {
             Self::NoFactory { .. } | Self::RemovedFactory { .. } => codes::NO_FACTORY,

@@ -1,4 +1,4 @@
-//! Recorded jobs of applications: their input and output, and the replay of an output.
+//! Recorded jobs of applications: their inputs and outputs, and the replay of an output.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::error::LaunchError;
 use super::launcher::Launcher;
 use crate::error::Error;
 
-/// The recorded jobs of an application or a factory.
+/// The recorded jobs of an application or a factory, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobsView {
@@ -30,18 +30,19 @@ pub struct JobsView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobSummary {
-    /// The id by which it is shown: that of its call, or the name of the factory for a failed health check.
+    /// The id for users: the id of the job's call. For a failed health check, it is the name of the factory.
     pub id: String,
-    /// The id of the job.
+    /// The id of the job on its runtime.
     pub job: String,
-    /// The action: `Install` is a launch, `Uninstall` is destroy, and `Integrity` a health check.
+    /// The action of the call. `Install` launches an application, `Uninstall` destroys it, and `Integrity`
+    /// checks its health.
     pub action: String,
-    /// The applications.
+    /// The applications on which the job acted.
     pub applications: Vec<AssemblyName>,
-    /// The time of its end.
+    /// The time at which the job ended.
     #[serde(serialize_with = "crate::view::time::one")]
     pub at: Timestamp,
-    /// The reason why its call failed.
+    /// The reason why the job's call failed.
     pub failure: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl JobSummary {
     }
 }
 
-/// A recorded job with its input and output. Secrets are masked.
+/// A recorded job with its input and output, in which secrets are masked.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobView {
@@ -66,41 +67,41 @@ pub struct JobView {
     pub version: u32,
     /// The job.
     pub job: JobSummary,
-    /// How it ended: `exited with code 1`.
+    /// The end of the job, such as `exited with code 1`.
     pub end: String,
-    /// Its standard input.
+    /// The standard input of the job.
     pub input: String,
-    /// Its standard output.
+    /// The standard output of the job.
     pub stdout: String,
-    /// Its standard error.
+    /// The standard error of the job.
     pub stderr: String,
 }
 
-/// The output of a recorded job, read again.
+/// The result of reading the output of a recorded job again.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ReplayView {
     /// The version of this format.
     pub version: u32,
-    /// The job.
+    /// The job whose output was read again.
     pub job: JobSummary,
-    /// The results, by application.
+    /// The results, one for each application on which the job acted.
     pub applications: Vec<ReplayedView>,
 }
 
-/// The output of a recorded job for one application. Secrets are masked.
+/// The output of a recorded job for one application, with secrets masked.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ReplayedView {
-    /// The application.
+    /// The name of the application.
     pub name: AssemblyName,
     /// The reason why the output can't be used.
     pub problem: Option<String>,
-    /// The updates of its instance; null if there are none.
+    /// The updates of the application's instance; null if there are none.
     pub updates: Value,
-    /// The changes that they would make now, as an update; null if there are none.
+    /// The changes that the updates would make now, as an update; null if there are none.
     pub changes: Value,
-    /// The warnings and entries for the activity log.
+    /// The warnings, and the entries for the activity log.
     pub log: Vec<String>,
 }
 
@@ -108,7 +109,7 @@ impl Launcher<'_> {
     /// Returns the recorded jobs of an application or a factory.
     ///
     /// # Errors
-    /// If there is no such assembly, or it is no application.
+    /// Fails if there is no such assembly, or if it was not launched from an application.
     pub async fn jobs(&self, name: &AssemblyName) -> Result<JobsView, Error> {
         self.launched_from(name).await?;
         let store = self.windlass.store_of(name).await?;
@@ -117,11 +118,11 @@ impl Launcher<'_> {
         Ok(JobsView { version: 1, name: name.clone(), jobs })
     }
 
-    /// Returns a recorded job. `id` is that of a call or a job of an application, or the name of a factory for its
-    /// last failed health check.
+    /// Returns a recorded job. `id` is the id of a call or a job of an application. For the last failed
+    /// health check of a factory, `id` is the factory's name.
     ///
     /// # Errors
-    /// If the input and output of the job are not stored, or the store fails.
+    /// Fails if the input and output of the job are not stored, or if the store fails.
     pub async fn job(&self, id: &str) -> Result<JobView, Error> {
         let Kept { owner, job, transcript, redactor } = self.kept(id).await?;
         let Transcript { input, outcome, .. } = transcript;
@@ -135,10 +136,11 @@ impl Launcher<'_> {
         })
     }
 
-    /// Reads the output of a recorded job again, and compares it with the present records. Nothing runs or changes.
+    /// Reads the output of a recorded job again, and compares it with the present records. No script runs,
+    /// and no record changes.
     ///
     /// # Errors
-    /// If the input and output of the job are not stored, or the store fails.
+    /// Fails if the input and output of the job are not stored, or if the store fails.
     pub async fn replay(&self, id: &str) -> Result<ReplayView, Error> {
         let Kept { owner, job, transcript, redactor } = self.kept(id).await?;
         let engine = self.windlass.engine(self.windlass.store_of(&owner).await?);
@@ -172,7 +174,7 @@ impl Launcher<'_> {
         };
         let (job, transcript) = recorded_job(&*store, &owner, call.as_ref()).await?.ok_or_else(unknown)?;
         let mut secrets = transcript.secrets.clone();
-        // A job may have published a secret that only the records know.
+        // The output may contain a secret that the job published and that only the records know.
         for name in job.applications.iter().chain([&owner]) {
             let snapshot = store.load(name).await?;
             let known = snapshot.iter().flat_map(|snapshot| snapshot.secrets.values());
@@ -182,7 +184,7 @@ impl Launcher<'_> {
     }
 }
 
-/// A recorded job, with the secrets to mask.
+/// A recorded job, with a redactor for its secrets.
 struct Kept {
     owner: AssemblyName,
     job: RecordedJob,
@@ -190,8 +192,8 @@ struct Kept {
     redactor: Redactor,
 }
 
-/// Returns the id of a call. `id` is that id, or the id of a job of the call, such as
-/// `shop-p1-s1-c0-a1-launch`.
+/// Returns the id of the call to which `id` belongs. `id` is the id of the call itself, or the id of a job of
+/// the call, such as `shop-p1-s1-c0-a1-launch`.
 fn call_of(id: &str) -> Option<CommandId> {
     let is_ordinal = |part: &str| {
         part.strip_prefix('c')
@@ -225,7 +227,7 @@ fn replayed(
     let shape = call.package.shape();
     view.log = report.log.iter().map(|entry| redactor.mask_str(&entry.message)).collect();
     if let Ok(parsed) = Update::parse(&report.updates, shape) {
-        // Results of commands do not belong to the document.
+        // Results of commands are not part of the instance document.
         let (_, update) = parsed.update.partition(|path| path.keys().next() == Some("commands"));
         let mut after = call.document.clone();
         match update.apply(&mut after) {

@@ -27,37 +27,38 @@ use crate::started::Started;
 use crate::view::plan::PlanView;
 use crate::wiring::{Mapping, Wiring};
 
-/// The launch of an application or a factory.
+/// The input for launching an application or a factory.
 #[derive(Debug, Clone)]
 pub struct LaunchInput {
-    /// The environment.
+    /// The environment in which the application is launched.
     pub environment: DocumentName,
-    /// The name of its assembly; `None` for a name that is derived from the title.
+    /// The name of the new assembly. `None` derives a name from the title.
     pub name: Option<AssemblyName>,
-    /// The assembly of its factory; `None` if only one factory fits.
+    /// The factory of the application, as the name of its assembly. `None` is sufficient if only one factory
+    /// fits.
     pub factory: Option<AssemblyName>,
-    /// Values of its configuration pins, by their exposed ids.
+    /// Values of the configuration pins, by the exposed ids of the pins.
     pub parameters: BTreeMap<String, Value>,
-    /// The parameters whose values were on the command line, where others can see them.
+    /// The parameters whose values were on the command line, where other people could see them.
     pub open: Vec<String>,
 }
 
-/// The reconfiguration of an application.
+/// The input for reconfiguring an application.
 #[derive(Debug, Clone, Default)]
 pub struct ReconfigureInput {
-    /// The new values of configuration pins, by their exposed ids. Other pins keep their values.
+    /// The new values of configuration pins, by the exposed ids of the pins. Other pins keep their values.
     pub parameters: BTreeMap<String, Value>,
-    /// The parameters whose values were on the command line, where others can see them.
+    /// The parameters whose values were on the command line, where other people could see them.
     pub open: Vec<String>,
 }
 
-/// The intents on launched applications.
+/// The intents on launched applications, and the checks of their health.
 pub struct Launcher<'w> {
     pub(super) windlass: &'w Windlass,
 }
 
 impl<'w> Launcher<'w> {
-    /// Creates the intents of a project.
+    /// Creates a launcher for the applications of a project.
     pub fn new(windlass: &'w Windlass) -> Self {
         Self { windlass }
     }
@@ -65,7 +66,7 @@ impl<'w> Launcher<'w> {
     /// Prepares the launch of a published revision.
     ///
     /// # Errors
-    /// All problems that prevent it. Nothing has been changed then.
+    /// Returns all problems that prevent the launch. Nothing has been changed then.
     pub async fn launch(
         &self,
         input: &LaunchInput,
@@ -79,7 +80,7 @@ impl<'w> Launcher<'w> {
     /// Submits the launch of a published revision as a request.
     ///
     /// # Errors
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the launch.
     pub async fn ask_launch(
         &self,
         input: &LaunchInput,
@@ -92,7 +93,7 @@ impl<'w> Launcher<'w> {
     /// Plans the launch of a published revision, without changing anything.
     ///
     /// # Errors
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the launch.
     pub async fn preview_launch(
         &self,
         input: &LaunchInput,
@@ -103,10 +104,10 @@ impl<'w> Launcher<'w> {
         Ok((PlanView::of(name, preview), warnings))
     }
 
-    /// Returns the request that launches a revision, with the name of the new assembly.
+    /// Returns the request that launches a revision. Also returns the name of the new assembly.
     ///
     /// # Errors
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the launch.
     pub async fn launch_request(
         &self,
         input: &LaunchInput,
@@ -132,10 +133,11 @@ impl<'w> Launcher<'w> {
         Ok((name, Request::up(desired), warnings))
     }
 
-    /// Returns the factory of an application; `None` for a factory.
+    /// Returns the factory of an application. Returns `None` if `role` is a factory.
     ///
     /// # Errors
-    /// If the environment has no such factory, or a reference that the factory requires is pending.
+    /// Fails if the environment has no such factory, or if a mapping that the factory requires is not
+    /// connected.
     async fn factory(
         &self,
         role: &Role,
@@ -162,7 +164,7 @@ impl<'w> Launcher<'w> {
         Ok(Some(owner))
     }
 
-    /// Returns the name of a new assembly.
+    /// Returns the name for a new assembly.
     async fn name(
         &self,
         input: &LaunchInput,
@@ -181,10 +183,10 @@ impl<'w> Launcher<'w> {
     }
 
     /// Prepares the reconfiguration of an application. Pins without a new value keep their value. `published`
-    /// is the revision of the application, or a later one.
+    /// is the revision of the application, or a later revision.
     ///
     /// # Errors
-    /// All problems that prevent it. Nothing has been changed then.
+    /// Returns all problems that prevent the reconfiguration. Nothing has been changed then.
     pub async fn reconfigure(
         &self,
         name: &AssemblyName,
@@ -199,7 +201,7 @@ impl<'w> Launcher<'w> {
     /// Submits the reconfiguration of an application as a request.
     ///
     /// # Errors
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the reconfiguration.
     pub async fn ask_reconfigure(
         &self,
         name: &AssemblyName,
@@ -224,7 +226,8 @@ impl<'w> Launcher<'w> {
         parameters.extend(input.parameters.clone());
         let can_reconfigure = match &application.role {
             Role::Application(application) => application.reconfiguration.is_some(),
-            // A factory needs no script for this: the calls of its applications read its configuration.
+            // A factory needs no reconfiguration script, because each call of its applications reads its
+            // configuration.
             Role::Factory(_) => true,
         };
         let changed = input.parameters.iter().filter(|(pin, value)| before.get(*pin) != Some(*value));
@@ -241,29 +244,29 @@ impl<'w> Launcher<'w> {
             open: &input.open,
         };
         let (desired, warnings) = desired(&application, &inputs)?;
-        // An instance is never re-created.
+        // Without consent, the engine refuses a plan that would re-create the instance.
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }
 
-    /// Returns the published application that an assembly was launched from.
+    /// Returns the published application from which an assembly was launched.
     ///
     /// # Errors
-    /// If there is no such assembly, or it is no application.
+    /// Fails if there is no such assembly, or if it was not launched from an application.
     pub async fn launched_from(&self, name: &AssemblyName) -> Result<LaunchedFrom, Error> {
         Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
     }
 
-    /// Checks the health of applications, and applies the reports. If a script reports that an application is
-    /// destroyed, the application is removed; its history stays. Without names, checks all applications.
+    /// Checks the health of applications, and applies the reports. Without names, checks all applications. If
+    /// a script reports that an application is destroyed, removes the application; its history stays.
     ///
     /// # Errors
-    /// If one of the names is not an application, a stop is requested, or the store fails.
+    /// Fails if one of the names is not an application, `stop` is triggered, or the store fails.
     pub async fn check(&self, names: &[AssemblyName], stop: &Stop) -> Result<Vec<Checked>, Error> {
         for name in names {
             launched_from(&self.windlass.snapshot(name).await?)?;
         }
         let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
-        // An application has the factory as its owner.
+        // Only applications have an owner, which is their factory.
         let names = if names.is_empty() { store.owned_names().await? } else { names.to_vec() };
         let engine = self.windlass.engine(store);
         let checked = check_health(&engine, &names, &self.windlass.holder(), stop).await?;
@@ -273,11 +276,11 @@ impl<'w> Launcher<'w> {
         Ok(checked)
     }
 
-    /// Removes the records of an application if its scripts have reported that it is destroyed. Its history
-    /// stays. Tells whether the scripts have reported that.
+    /// Removes an application if its scripts have reported that its instance is destroyed. The history of the
+    /// application stays. Returns whether the scripts have reported this.
     ///
     /// # Errors
-    /// If the store fails, or another process holds the application.
+    /// Fails if the store fails.
     pub async fn finish_destroyed(&self, name: &AssemblyName, stop: &Stop) -> Result<bool, Error> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(false) };
         let Some(snapshot) = store.load(name).await? else { return Ok(false) };
@@ -287,7 +290,7 @@ impl<'w> Launcher<'w> {
         // No instance of the application exists, so no script runs.
         match self.windlass.change(name, Intent::Down, stop).await {
             Ok(started) => drop(started.run(stop).await?),
-            // Its holder removes it.
+            // The holder of the lease removes the application.
             Err(error) if error.holder().is_some() => {}
             Err(error) => return Err(error),
         }
@@ -307,7 +310,7 @@ pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, Launch
     snapshot.assembly.application.as_ref().ok_or_else(not_one)
 }
 
-/// Returns the scripted component of an application.
+/// Returns the scripted component of an application's topology.
 pub(super) fn component(snapshot: &Snapshot) -> Option<&Element> {
     let elements = snapshot.assembly.topology.elements().iter();
     elements.into_iter().find(|element| element.kind == ElementKind::Resource)
@@ -319,7 +322,7 @@ pub(super) fn location_of(snapshot: &Snapshot) -> &str {
     property.and_then(|property| property.value.as_ref()?.as_literal()).unwrap_or_default()
 }
 
-/// Returns the parameters that an application was given, with its secrets.
+/// Returns the parameters that an application was given, with the values of its secrets.
 fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
     let text = |secret: SecretRef| {
         let bytes = snapshot.secrets.get(&secret)?;

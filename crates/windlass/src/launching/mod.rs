@@ -1,15 +1,15 @@
-//! Launched applications: each is an assembly of one scripted component.
+//! Launched applications. Each of them is an assembly of one scripted component.
 //!
-//! The engine's input is built from a published revision and the services of an environment, instead of a
-//! descriptor. So an application has a lease, a history and recovery like every assembly.
+//! The engine's input is built from a published revision and the services of an environment, not from a
+//! descriptor. So an application has a lease, a history and recovery, like every assembly.
 //!
 //! | module | content |
 //! |---|---|
 //! | `codes`, `error` | the errors, and their codes |
 //! | `title` | names of new assemblies |
-//! | `desired` | the engine's input |
-//! | `discovery` | what the script of a factory finds, and its adoption |
-//! | `launcher` | [`Launcher`]: launch, reconfigure, check |
+//! | `desired` | the engine's input for an application |
+//! | `discovery` | discovery by the script of a factory, and adoption of the found instances |
+//! | `launcher` | [`Launcher`]: launches, reconfigurations and checks |
 //! | `commands` | commands of applications, and their results |
 //! | `jobs` | recorded jobs, and the replay of their output |
 

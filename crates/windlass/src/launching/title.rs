@@ -1,10 +1,10 @@
-//! Names of new assemblies.
+//! Names of new assemblies that are launched.
 
 use windlass_manifest::short_name;
 use windlass_model::AssemblyName;
 use windlass_model::name::MAX_NAME;
 
-/// Maximum number of characters that a number adds to a name.
+/// Maximum number of characters that the appended number adds to a name.
 const NUMBER: usize = 10;
 
 /// Returns the first name of `base`, `base-2`, `base-3` and so on that is not taken.
@@ -12,8 +12,7 @@ pub(super) fn free(base: &AssemblyName, is_taken: impl Fn(&AssemblyName) -> bool
     free_from(base, 1, is_taken).0
 }
 
-/// Returns the first free name as [`free`] does, and its number. Names with a number below `first` are
-/// skipped.
+/// Returns the first free name, like [`free`], and its number. Skips names with a number below `first`.
 pub(crate) fn free_from(
     base: &AssemblyName,
     first: u32,

@@ -9,11 +9,11 @@ use windlass_project::{ImageUse, RuntimeKind, Setting, SettingProblem};
 
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
 
-/// One open runtime that serves all locations of its kind.
+/// A kind of runtime with one open runtime, which serves all locations of the kind.
 #[derive(Clone)]
 pub(super) struct Fixed {
     runtime: Arc<dyn Runtime>,
-    /// The replaced kind, which defines the settings of the locations.
+    /// The kind that this kind replaces, if any. The replaced kind defines the settings of the locations.
     replaced: Option<Arc<dyn RuntimeFactory>>,
 }
 

@@ -5,7 +5,7 @@ use windlass_executor::process::ControlGroups;
 
 use super::factory::RuntimeView;
 
-/// The limits of jobs with their names. The first three are those of control groups.
+/// The limits of jobs with their names for people. The first three are enforced by control groups.
 pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::MemoryLimit, "memory"),
     (Capability::PidsLimit, "processes"),
@@ -14,7 +14,7 @@ pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::OpenFilesLimit, "open files"),
 ];
 
-/// Lists which limits control groups enforce, and which they do not.
+/// Lists in a view the limits that control groups enforce, and the limits that they do not enforce.
 pub(super) fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     let version = groups.version.map(|version| format!(" (cgroups v{version})")).unwrap_or_default();
     for (limit, name) in &LIMITS[..3] {
@@ -26,7 +26,7 @@ pub(super) fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     }
 }
 
-/// Converts texts to owned ones.
+/// Converts string slices to owned strings.
 pub(super) fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }

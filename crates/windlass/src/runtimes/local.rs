@@ -1,4 +1,4 @@
-//! A runtime of this host that keeps its jobs in a folder of the project's state.
+//! A runtime on this host. It keeps its jobs in a folder of the project's state.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use super::factory::ProjectRuntimes;
 use crate::blocking::blocking;
 use crate::error::chain;
 
-/// The runtime of all locations of a kind, opened on first use. Opening it may block.
+/// The runtime of all locations of a kind, opened at its first use. Opening it may block.
 pub(super) struct Local<R> {
     folder: PathBuf,
     open: Arc<dyn Fn() -> Result<R, RuntimeError> + Send + Sync>,
@@ -22,8 +22,8 @@ pub(super) struct Local<R> {
 }
 
 impl<R: Runtime + 'static> Local<R> {
-    /// Creates a runtime that is not open yet. `folder` contains its jobs. If that folder does not exist,
-    /// there are no jobs.
+    /// Creates a runtime that is not open yet. `folder` contains the runtime's jobs. If the folder does not
+    /// exist, there are no jobs.
     pub(super) fn new(
         folder: PathBuf,
         open: impl Fn() -> Result<R, RuntimeError> + Send + Sync + 'static,
@@ -65,7 +65,7 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 
     async fn close(&self) -> Result<(), RuntimeError> {
-        // Opening it removes the folders of owners that were killed.
+        // Opening the runtime removes the folders of owners that were killed.
         if self.may_have_jobs().await {
             self.get().await?;
         }
@@ -80,8 +80,8 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 }
 
-/// Removes jobs of killed `windlass exec` processes, with ids `exec-<process>-<time>`. No other process reads
-/// their results.
+/// Removes jobs of `windlass exec` processes that were killed. Their ids are `exec-<process>-<time>`. No
+/// other process reads the results of these jobs.
 async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
         let process = id.as_str().strip_prefix("exec-").and_then(|rest| rest.split('-').next());

@@ -1,4 +1,4 @@
-//! The kinds of runtimes: their settings in `windlass.yaml`, how they are opened, and how they are inspected.
+//! The kinds of runtimes: their settings in `windlass.yaml`, and how they are opened and inspected.
 //!
 //! Each kind is one module with a [`RuntimeFactory`], and one line of [`RuntimeRegistry::default`].
 //!
@@ -32,11 +32,12 @@ use self::fixed::Fixed;
 use self::process::Process;
 use self::sandbox::Sandbox;
 
-/// Saves an image of the first common engine that has it. On failure, returns the reason of each engine.
+/// Saves an image of the first common container engine that has it. On failure, returns the reason of each
+/// engine.
 #[cfg(feature = "docker")]
 pub(crate) use docker::save as save_from_engine;
 
-/// Finds no image, because this build supports no engines.
+/// Fails, because this build supports no container engines.
 #[cfg(not(feature = "docker"))]
 #[expect(clippy::unused_async, reason = "as with engines")]
 pub(crate) async fn save_from_engine(
@@ -47,12 +48,12 @@ pub(crate) async fn save_from_engine(
     Err(vec!["this build of windlass uses no engine".to_owned()])
 }
 
-/// The registered kinds of runtimes, in the order in which a location without `runtime` chooses among them.
+/// The registered kinds of runtimes. A location without `runtime` gets the first suitable kind in this order.
 #[derive(Clone)]
 pub struct RuntimeRegistry(Vec<Arc<dyn RuntimeFactory>>);
 
 impl Default for RuntimeRegistry {
-    /// Registers the kinds of this crate.
+    /// Returns a registry with the kinds of this crate.
     fn default() -> Self {
         Self(vec![
             Arc::new(Process),
@@ -70,7 +71,7 @@ impl std::fmt::Debug for RuntimeRegistry {
 }
 
 impl RuntimeRegistry {
-    /// Adds a kind. If there is a kind of the same name, replaces it and keeps its position.
+    /// Adds a kind of runtime. If the registry has a kind of the same name, replaces it at its position.
     #[must_use]
     pub fn with(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
         match self.0.iter_mut().find(|known| known.name() == factory.name()) {
@@ -80,20 +81,20 @@ impl RuntimeRegistry {
         self
     }
 
-    /// Adds a runtime that serves all locations of its [kind](Runtime::kind). Their settings are those of the
-    /// kind that it replaces, if there is one.
+    /// Adds a runtime that serves all locations of its [kind](Runtime::kind). If the runtime replaces a kind,
+    /// the settings of the locations are the settings of the replaced kind.
     #[must_use]
     pub(crate) fn with_runtime(self, runtime: Arc<dyn Runtime>) -> Self {
         let replaced = self.0.iter().find(|known| known.name() == runtime.kind()).cloned();
         self.with(Arc::new(Fixed::new(runtime, replaced)))
     }
 
-    /// Returns the kinds as `windlass.yaml` knows them.
+    /// Returns the kinds, as the reader of `windlass.yaml` needs them.
     pub fn kinds(&self) -> RuntimeKinds {
         self.0.iter().map(|factory| Arc::clone(factory) as Arc<dyn RuntimeKind>).collect()
     }
 
-    /// Returns the factories, in the order of registration.
+    /// Returns the factories of runtimes, in the order of registration.
     pub(crate) fn factories(&self) -> &[Arc<dyn RuntimeFactory>] {
         &self.0
     }

@@ -10,10 +10,10 @@ use windlass_project::ImageUse;
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory};
 use crate::blocking::blocking;
 
-/// The runtimes of a project. Each is opened once, and opening one does not block another, because connecting
-/// may take long.
+/// The runtimes of a project. Each runtime is opened once. Opening a runtime does not block another, because
+/// a connection may take long.
 pub(crate) struct Runtimes {
-    /// The kinds with their runtimes, in the order of registration.
+    /// The kinds of runtimes with the project's runtimes, in the order of registration.
     kinds: Vec<(Arc<dyn RuntimeFactory>, Arc<dyn ProjectRuntimes>)>,
     state: PathBuf,
 }
@@ -29,8 +29,8 @@ impl Runtimes {
         self.project(location).map(drop)
     }
 
-    /// Returns the runtimes of a location's kind. Refuses an unknown kind, and a location without an image
-    /// that its kind needs.
+    /// Returns the runtimes of a location's kind. Refuses an unknown kind. Also refuses a location without an
+    /// image if the kind needs one.
     fn project(&self, location: &Location) -> Result<&dyn ProjectRuntimes, String> {
         let Location { name, runtime, image, .. } = location;
         match self.kinds.iter().find(|(kind, _)| kind.name() == runtime) {
@@ -44,7 +44,7 @@ impl Runtimes {
         }
     }
 
-    /// Returns the runtime of a location, and opens it on first use.
+    /// Returns the runtime of a location. Opens the runtime at its first use.
     pub(crate) async fn of(&self, location: &Location) -> Result<Arc<dyn Runtime>, String> {
         self.project(location)?.at(location).await
     }
@@ -66,15 +66,16 @@ impl Runtimes {
         }
     }
 
-    /// Closes the runtimes, and removes their empty folders. Also removes the folders of owners that were
-    /// killed. Returns the first error after all runtimes were closed.
+    /// Closes the runtimes and removes their empty folders. Also removes the folders of owners that were
+    /// killed. If some fail, returns the first error after all runtimes were closed.
     pub(crate) async fn close(&self) -> Result<(), RuntimeError> {
         let mut closed = Ok(());
         for (_, project) in self.kinds.iter().rev() {
             closed = closed.and(project.close().await);
         }
         let state = self.state.clone();
-        // If there is no store either, this process has only read.
+        // Without a store in it, the state folder was created only for the runtimes, so it is removed if it
+        // is empty.
         let _in_use = blocking(move || std::fs::remove_dir(state)).await;
         closed
     }

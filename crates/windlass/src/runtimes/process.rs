@@ -1,4 +1,4 @@
-//! Processes of this host.
+//! The kind of runtime that runs jobs as processes of this host.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Sandboxes with an image, without an engine.
+//! The kind of runtime that runs jobs in sandboxes with an image, without a container engine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn inspect() -> RuntimeView {
     }
 }
 
-/// Lists the default limits of sandbox jobs, and those defaults that this machine can't enforce.
+/// Lists in a view the default limits of sandbox jobs, and the defaults that this machine can't enforce.
 fn with_defaults(view: &mut RuntimeView, groups: &ControlGroups) {
     let Bounds { memory_bytes, pids, open_files, .. } = DEFAULT_BOUNDS;
     let defaults = [

@@ -21,11 +21,12 @@ use crate::started::Started;
 use crate::view::plan::PlanView;
 
 impl Windlass {
-    /// Plans what [`up`](Self::up) would do. The plan is saved and executed by [`apply`](Self::apply).
+    /// Plans the changes that [`up`](Self::up) would make, for a plan file. [`apply`](Self::apply) executes
+    /// it.
     ///
     /// # Errors
     ///
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the plan.
     pub async fn plan_to_save(
         &self,
         input: &AssemblyInput,
@@ -36,7 +37,7 @@ impl Windlass {
         let is_secret = |name: &str| {
             root.is_some_and(|root| root.properties.get(name).is_some_and(|property| property.sensitive))
         };
-        // They include values from the environment.
+        // The parameters include values from environment variables.
         let (secrets, open): (Vec<_>, Vec<_>) =
             desired.parameters.iter().partition(|(name, _)| is_secret(name.as_str()));
         let recipe = Recipe {
@@ -66,13 +67,12 @@ impl Windlass {
         Ok((saved.fill(preview), saved, warnings))
     }
 
-    /// Plans what [`change`](Self::change) would do. The plan is saved and executed by
-    /// [`apply`](Self::apply). `around` is the descriptor whose surroundings contain the packages of
-    /// [`Request::down_with`].
+    /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply)
+    /// executes it. `around` is a descriptor; the packages of [`Request::down_with`] are searched around it.
     ///
     /// # Errors
     ///
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the plan.
     pub async fn change_to_save(
         &self,
         name: &AssemblyName,
@@ -91,7 +91,7 @@ impl Windlass {
         Ok((saved.fill(preview), saved))
     }
 
-    /// Records the inputs of a plan. The plan itself is filled in later.
+    /// Returns a saved plan that contains its inputs only. The plan itself is filled in later.
     async fn saved(
         &self,
         assembly: AssemblyName,
@@ -118,19 +118,19 @@ impl Windlass {
         })
     }
 
-    /// Returns a path relative to the project's root if it is inside the project.
+    /// Returns a path relative to the project's root if the path is inside the project.
     fn relative(&self, path: &Path) -> PathBuf {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
     }
 
-    /// Prepares to execute a saved plan. `given` provides the plan's secrets as parameters or in its
-    /// environment; its other settings are ignored.
+    /// Prepares to execute a saved plan. `given` provides the plan's secrets, as parameters or as environment
+    /// variables. The other settings of `given` are ignored.
     ///
     /// # Errors
     ///
-    /// If the plan belongs to another project, its inputs have changed, or its base state has changed. Also
-    /// all problems that prevent the intent itself.
+    /// Fails if the plan belongs to another project, or if its inputs or its base state have changed. Also
+    /// returns all problems that prevent the intent itself.
     pub async fn apply(
         &self,
         saved: &SavedPlan,
@@ -145,11 +145,11 @@ impl Windlass {
         started.map_err(|error| saved.explain(error))
     }
 
-    /// Plans what [`apply`](Self::apply) would do, if the saved plan is still valid.
+    /// Plans the changes that [`apply`](Self::apply) would make, if the saved plan is still valid.
     ///
     /// # Errors
     ///
-    /// As for [`apply`](Self::apply).
+    /// Fails like [`apply`](Self::apply).
     pub async fn preview_saved(
         &self,
         saved: &SavedPlan,
@@ -165,7 +165,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// As for [`apply`](Self::apply), as far as problems are known before the request is executed.
+    /// Fails like [`apply`](Self::apply), as far as problems are known before the request is executed.
     pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &AssemblyInput) -> Result<Pending<'_>, Error> {
         let (request, warnings) = self.saved_request(saved, given).await?;
         self.ask_for_new(&saved.assembly, request, warnings).await
@@ -206,7 +206,7 @@ impl Windlass {
         Ok((request.as_planned(expected), warnings))
     }
 
-    /// Rebuilds the intent with its inputs. Also returns which project files have changed.
+    /// Rebuilds the intent of a saved plan with its inputs. Also returns which project files have changed.
     async fn rebuilt(
         &self,
         saved: &SavedPlan,
@@ -242,7 +242,7 @@ impl Windlass {
         Ok(Base { store: Some(store.id().to_string()), root, last, references: BTreeMap::new() })
     }
 
-    /// Lists the processes of the assembly since the plan was made.
+    /// Lists the assembly's processes that began after the plan was made.
     async fn processes_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let since = processes_since(&*store, &saved.assembly, saved.base.last).await?;
@@ -252,7 +252,7 @@ impl Windlass {
         Ok(named.chain((more > 0).then(|| format!("and {more} more processes"))).collect())
     }
 
-    /// For each referenced assembly, lists the first process since the plan was made.
+    /// Lists, for each referenced assembly, the first process that began after the plan was made.
     async fn references_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let mut what = Vec::new();
@@ -273,7 +273,7 @@ async fn processes_since(
     name: &AssemblyName,
     last: ProcessId,
 ) -> Result<Vec<ProcessRecord>, StoreError> {
-    /// Number of processes read at once.
+    /// Number of processes that are read at once.
     const MANY: usize = 20;
     let mut since: Vec<ProcessRecord> = Vec::new();
     loop {

@@ -13,12 +13,12 @@ use crate::document::DocumentError;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SavedPlanError {
-    /// The file can't be used.
+    /// The plan file can't be used.
     #[error("`{}` {cause}", file.display())]
     File {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The reason.
+        /// The reason why the file can\'t be used.
         cause: DocumentError,
     },
     /// The plan belongs to another project.
@@ -29,28 +29,29 @@ pub enum SavedPlanError {
         /// The open project.
         here: String,
     },
-    /// The inputs or the state have changed.
+    /// The inputs of the plan or the state of the assembly have changed.
     #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; save a new plan", what.join(", "))]
     Outdated {
-        /// The assembly.
+        /// The assembly that the plan changes.
         assembly: AssemblyName,
-        /// The time at which the plan was made.
+        /// The time at which the plan was saved.
         made: Timestamp,
-        /// The changes since then, as sentence fragments.
+        /// The changes since the plan was saved, as sentence fragments.
         what: Vec<String>,
     },
-    /// The plan would differ now. It uses secrets that are provided again, so they may be the cause.
+    /// The plan would differ now. Secrets are given again for each execution, so other values of them may be
+    /// the cause.
     #[error(
         "the steps for `{assembly}` would differ from the saved plan; pass {} with the value of the plan, or save a new plan",
         list(secrets)
     )]
     OtherSecrets {
-        /// The assembly.
+        /// The assembly that the plan changes.
         assembly: AssemblyName,
         /// The secrets that the plan uses.
         secrets: Vec<String>,
     },
-    /// The intent can't be planned ahead.
+    /// The intent has no plan that can be saved before its execution.
     #[error("this command can't be saved as a plan")]
     NoPlan,
     /// The given parameters are not exactly the missing secrets.

@@ -1,8 +1,8 @@
 //! Plans that are saved, reviewed, and later executed exactly as they were.
 //!
-//! A saved plan records its inputs: the intent, the descriptor, the parameters, the packages by digest, and
-//! the state by its last process. Before execution the plan is computed again under the lease. It is refused
-//! if the result differs. Secrets are not saved; the user provides them again.
+//! A saved plan records its inputs: the intent, the descriptor, the parameters, the digests of packages, and
+//! the last process of the assembly. Before execution, the plan is computed again under the lease. If the
+//! result differs, the execution is refused. Secrets are not saved; the user provides them again.
 
 mod carry;
 mod error;
@@ -28,10 +28,10 @@ use crate::view::plan::PlanView;
 
 pub use error::SavedPlanError;
 
-/// The format of the file.
+/// The format of plan files.
 const FORMAT: Format = Format { kind: "windlass plan", version: 2, upgrade };
 
-/// A saved plan.
+/// A plan with its inputs, as a plan file contains it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedPlan {
@@ -39,22 +39,22 @@ pub struct SavedPlan {
     made: Timestamp,
     base: Base,
     intent: Intent,
-    /// The inputs of `up`.
+    /// The inputs of the intent `up`; `None` for other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up: Option<Recipe>,
-    /// The descriptor whose surroundings contain the packages of `down`.
+    /// A descriptor; the packages of the intent `down` are searched around it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packages_around: Option<PathBuf>,
-    /// The parts that `down` is limited to.
+    /// The parts to which the intent `down` is limited.
     #[serde(default, skip_serializing_if = "Selection::is_all")]
     selection: Selection,
-    /// The packages that belong to the intent.
+    /// The digests of the packages that belong to the intent.
     packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The digest of each element and relationship that the descriptor declares.
     elements: BTreeMap<String, String>,
-    /// The plan, without the source places of its reasons.
+    /// The plan, without the source places in the reasons of its waits.
     plan: Value,
-    /// The changes, without source places.
+    /// The changes of elements, without source places.
     changes: Value,
     /// The parts that health checks found gone or broken; `None` if nothing was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,15 +69,15 @@ struct Base {
     store: Option<String>,
     /// The root of the project.
     root: PathBuf,
-    /// The last process of the assembly; 0 if there was none.
+    /// The last process of the assembly; 0 if it had none.
     last: ProcessId,
-    /// The last process of each referenced assembly. Digests don't cover secrets, so a newer process counts
-    /// as a change.
+    /// The last process of each referenced assembly. A newer process counts as a change, because the digests
+    /// do not show changed secrets.
     #[serde(default)]
     references: BTreeMap<AssemblyName, ProcessId>,
 }
 
-/// The input of an `up` plan.
+/// The inputs of the intent `up`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recipe {
@@ -96,7 +96,7 @@ struct Recipe {
     max_unavailable: Option<MaxUnavailable>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_surge: Option<MaxSurge>,
-    /// Whether parts are also stopped and removed with the new packages.
+    /// Whether packages on disk also stop and remove parts that were created from other packages.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     current_packages: bool,
     /// Whether the assembly is protected by `--protect`.
@@ -104,7 +104,7 @@ struct Recipe {
     protect: bool,
 }
 
-/// Converts a plan of version 1, whose intent contained its inputs.
+/// Converts a plan of format version 1. In that version, the intent contained its inputs.
 fn upgrade(_: u64, mut plan: Value) -> Value {
     let asked = plan.as_object_mut().and_then(|plan| plan.remove("asked")).unwrap_or_default();
     let (name, mut inputs) = match asked {
@@ -133,11 +133,11 @@ fn upgrade(_: u64, mut plan: Value) -> Value {
 }
 
 impl SavedPlan {
-    /// Reads a saved plan.
+    /// Reads a saved plan from a file.
     ///
     /// # Errors
     ///
-    /// If the file can't be read, is damaged, or is not a saved plan.
+    /// Fails if the file can't be read, is damaged, or is not a saved plan.
     pub fn read(file: &Path) -> Result<Self, Error> {
         Self::read_within(file, MAX_SIZE)
     }
@@ -146,7 +146,7 @@ impl SavedPlan {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read).
+    /// Fails for the reasons of [`read`](Self::read).
     pub fn read_within(file: &Path, limit: usize) -> Result<Self, Error> {
         let text = files::read_text(file, limit)
             .map_err(|source| Error::File { path: file.to_owned(), source: source.into() })?;
@@ -158,14 +158,14 @@ impl SavedPlan {
     ///
     /// # Errors
     ///
-    /// If it can't be written.
+    /// Fails if the file can't be written.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
         let text = document::write(&FORMAT, self).map_err(|error| failed(error.into()))?;
         output::write(file, text.as_bytes(), 0o666).map_err(failed)
     }
 
-    /// Stores the plan and its changes, and returns them as a view.
+    /// Sets the plan and its changes, and returns them as a view.
     fn fill(&mut self, preview: Preview) -> PlanView {
         self.plan = fingerprint(&preview.plan);
         self.changes = fingerprint(&preview.diff);
@@ -173,8 +173,8 @@ impl SavedPlan {
         PlanView::of(self.assembly.clone(), preview)
     }
 
-    /// Replaces the error of a changed plan if it uses secrets. They were given again, so another value may
-    /// be the reason.
+    /// Replaces the error of a changed plan if the plan uses secrets. Secrets are given again, so another
+    /// value of a secret may be the cause.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
             (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {
@@ -185,13 +185,13 @@ impl SavedPlan {
         }
     }
 
-    /// Returns the assembly.
+    /// Returns the name of the assembly that the plan changes.
     pub fn assembly(&self) -> &AssemblyName {
         &self.assembly
     }
 
-    /// Refuses missing secrets, and parameters that are not secrets of the plan. Files and the environment
-    /// may contain other parameters.
+    /// Refuses missing secrets, and given parameters that are not secrets of the plan. Parameters from files
+    /// and environment variables are not refused, because other plans may need them.
     fn check_secrets(&self, given: &AssemblyInput) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
         let secrets = self.up.as_ref().map_or(&none, |recipe| &recipe.secrets);
@@ -205,7 +205,7 @@ impl SavedPlan {
         }
     }
 
-    /// Rebuilds the input of an `up` plan, with the given secrets.
+    /// Rebuilds the input of an `up` plan, with the given values of its secrets.
     fn input(&self, recipe: &Recipe, root: &Path, given: &AssemblyInput) -> AssemblyInput {
         let mut input = AssemblyInput::new(root.join(&recipe.file))
             .name(Some(self.assembly.clone()))
@@ -228,7 +228,7 @@ impl SavedPlan {
         input
     }
 
-    /// Lists the packages that have changed.
+    /// Lists the packages that have changed since the plan was saved.
     fn moved_packages(&self, packages: &[Arc<Package>]) -> Vec<String> {
         let packages = packages_of(packages);
         let names: BTreeSet<&DescriptorName> = self.packages.keys().chain(packages.keys()).collect();
@@ -236,7 +236,7 @@ impl SavedPlan {
         changed.map(|name| format!("the package of `{name}` has changed")).collect()
     }
 
-    /// Lists the changes in the project's files.
+    /// Lists the files of the project that have changed since the plan was saved.
     fn moved_files(&self, desired: &Desired) -> Vec<String> {
         let mut what = self.moved_packages(&desired.packages);
         let elements = elements_of(&desired.topology);
@@ -260,7 +260,7 @@ impl SavedPlan {
     }
 }
 
-/// Maximum number of changed elements or processes that are named; the rest is counted.
+/// Maximum number of changed elements or processes that a message names. Further ones are counted.
 const NAMED: usize = 3;
 
 fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {

@@ -1,4 +1,4 @@
-//! The outputs of scripts that do not run. The driver reads them like the outputs of scripts that run.
+//! The outputs of scripts that are answered instead of run. The driver reads them like outputs of real runs.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use windlass_model::Timestamp;
 
 use super::rules::{Instance, Rule, Says, Script, command_of, of_call, success, text_of_call};
 
-/// The output of a script that does not run.
+/// The output of a script that is answered instead of run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Printout {
     stdout: String,
-    /// The message of a script that fails.
+    /// The message of a script that fails; `None` if the script succeeds.
     failure: Option<String>,
     takes: Duration,
 }
 
 impl Printout {
-    /// Returns the output of a script for a call. Without a rule, the script succeeds.
+    /// Returns the output of a script for a call by its rule. Without a rule, the script succeeds.
     pub(super) fn of_call(rule: Option<&Rule>, script: &Script, call: &Call, name: &str) -> Self {
         Self::of_calls(&[(rule, call, name)], script)
     }
 
-    /// Returns the output of a script for several calls. The first failure or text applies to the whole
-    /// script.
+    /// Returns the output of a script for several calls, each with its rule. The first failure or text of a
+    /// rule applies to the whole script.
     pub(super) fn of_calls(calls: &[(Option<&Rule>, &Call, &str)], script: &Script) -> Self {
         let takes =
             calls.iter().filter_map(|(rule, ..)| Some(rule.as_ref()?.takes)).max().unwrap_or_default();
@@ -46,8 +46,8 @@ impl Printout {
         Self { stdout: json!({"instances": instances}).to_string(), failure: None, takes }
     }
 
-    /// Returns the outcome of a job whose script printed this, and the time that the job took. If that time
-    /// reaches `timeout`, the outcome is a timeout.
+    /// Returns the outcome of a job whose script printed this output, and the duration of the job. If the
+    /// duration reaches `timeout`, the outcome is a timeout.
     pub(super) fn outcome(&self, timeout: Duration, now: Timestamp) -> (Outcome, Duration) {
         let end = match &self.failure {
             _ if self.takes >= timeout => End::TimedOut,
@@ -61,7 +61,7 @@ impl Printout {
         (outcome, timeout.min(self.takes))
     }
 
-    /// Returns the output of a discovery. Without a rule, it finds no instance.
+    /// Returns the output of a discovery by its rule. Without a rule, the discovery finds no instance.
     pub(super) fn of_discovery(rule: Option<&Rule>) -> Self {
         let takes = rule.map(|rule| rule.takes).unwrap_or_default();
         match rule.map(|rule| &rule.says) {
@@ -75,7 +75,7 @@ impl Printout {
     }
 }
 
-/// Returns the entry of an instance in an output.
+/// Returns the entry of an instance in the output of a script.
 fn entry(instance: &Instance, script: &Script, call: &Call, name: &str) -> (String, Value) {
     let mut update = match &instance.update {
         Some(update) => of_call(update, call, name),
@@ -84,7 +84,7 @@ fn entry(instance: &Instance, script: &Script, call: &Call, name: &str) -> (Stri
     let id = match (script, &instance.id) {
         (Script::Launch, Some(id)) => text_of_call(id, call, name),
         (Script::Launch, None) => name.to_owned(),
-        // The id by which the driver asks about the instance.
+        // The id under which the driver knows the instance.
         _ => call.natural.clone().unwrap_or_else(|| call.instance.to_string()),
     };
     if *script == Script::Launch && update.get("instanceId").is_none() {
@@ -98,7 +98,7 @@ fn entry(instance: &Instance, script: &Script, call: &Call, name: &str) -> (Stri
     (id, update)
 }
 
-/// Returns the update of a health check about an instance.
+/// Returns the update that a health check reports about an instance.
 pub(super) fn check_update(instance: &Instance, call: &Call, name: &str) -> Value {
     entry(instance, &Script::HealthCheck, call, name).1
 }

@@ -1,4 +1,4 @@
-//! The file of answers: what scripts answer, and what operators do.
+//! The file of answers. It contains the answers of scripts and the actions of operators.
 //!
 //! ```yaml
 //! version: 1
@@ -30,21 +30,21 @@ use super::codes;
 use super::rules::{Instance, Rule, Rules, Says, Script, Window};
 use crate::error::Error;
 
-/// The version of the format.
+/// The version of the format of the file.
 const VERSION: u32 = 1;
 
-/// Something that an operator does.
+/// An action of an operator, at a time of the simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Action {
-    /// The time since the beginning.
+    /// The time since the beginning of the simulation.
     pub(super) at: Duration,
     pub(super) what: Intent,
 }
 
-/// The intents of operators.
+/// The intent of an operator's action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Intent {
-    /// Launches instances of an application, by its position in the cast.
+    /// Launches instances of an application. `title` is the position of the application in the cast.
     Launch { title: usize, count: u16 },
     /// Destroys an application.
     Destroy(AssemblyName),
@@ -54,14 +54,14 @@ pub(super) enum Intent {
     Command { application: AssemblyName, command: String, arguments: BTreeMap<String, Value> },
 }
 
-/// The content of the file.
+/// The content of a file of answers.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     pub(super) actions: Vec<Action>,
     pub(super) rules: Rules,
 }
 
-/// The text of a time. The beginning is written as a number: `0`.
+/// The text of a time since the beginning. The beginning itself is written as the number `0`.
 struct TimeText(String);
 
 impl<'de> Deserialize<'de> for TimeText {
@@ -115,10 +115,10 @@ struct AnswerEntry {
 }
 
 impl Answers {
-    /// Reads a file.
+    /// Reads a file of answers for a cast.
     ///
     /// # Errors
-    /// All problems of its entries, with their places.
+    /// Returns all problems of the file's entries, with their places.
     pub(super) fn read(file: &Path, cast: &Cast) -> Result<Self, Error> {
         let one = |problem: Box<Diagnostic>| Error::Input(vec![*problem].into());
         let source = windlass_project::disk::source(file).map_err(one)?;
@@ -148,7 +148,7 @@ impl Answers {
     }
 }
 
-/// Reads entries, and collects their problems.
+/// A reader of the file's entries, which collects their problems.
 struct Reader<'r> {
     source: &'r Arc<Source>,
     root: &'r Node,
@@ -157,12 +157,12 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Adds a problem of a value.
+    /// Adds a problem of the value at a JSON pointer.
     fn refuse(&mut self, pointer: &str, message: impl Into<String>, help: impl Into<String>) {
         self.add(self.root.locate(pointer).node.span(), message.into(), help.into());
     }
 
-    /// Adds a problem of a key.
+    /// Adds a problem of the key at a JSON pointer.
     fn refuse_key(&mut self, pointer: &str, message: impl Into<String>, help: impl Into<String>) {
         let found = self.root.locate(pointer);
         self.add(found.key.map_or(found.node.span(), Key::span), message.into(), help.into());
@@ -304,8 +304,8 @@ impl Reader<'_> {
         Window { from: from.unwrap_or_default(), until, cycle: every.zip(lasting) }
     }
 
-    /// Reports keys that do not belong to the script, and an answer that contains more than one of data, text
-    /// and failure.
+    /// Reports keys that do not belong to the script of an answer. Also reports an answer that contains more
+    /// than one of data, text and failure.
     fn refuse_strays(&mut self, at: &str, entry: &AnswerEntry, script: &Script) {
         let is_discovery = *script == Script::Discover;
         let takes_results = matches!(script, Script::HealthCheck | Script::Command(_));
@@ -330,8 +330,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that an update fits the instances of an application, or of any application if `title` is
-    /// `None`.
+    /// Checks that an update fits the instances of an application. If `title` is `None`, it must fit the
+    /// instances of at least one application.
     fn fits(&mut self, pointer: &str, update: &Value, title: Option<usize>) {
         let update = Rule::sample(update);
         let titles: Vec<usize> = title.map_or_else(|| (0..self.cast.titles.len()).collect(), |one| vec![one]);

@@ -1,4 +1,4 @@
-//! An application in memory: its document, its commands, and the call that is open.
+//! A simulated application: its document, its commands, and its open call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,35 +16,36 @@ use windlass_secret::Redactor;
 use super::cast::{Cast, Title, Values};
 use super::rules::Script;
 
-/// An application.
+/// A simulated application, whose records are kept in memory.
 pub(super) struct Application {
     pub(super) name: AssemblyName,
-    /// The position of its title in the cast.
+    /// The position of the application's title in the cast.
     pub(super) title: usize,
-    /// The values that it was launched with.
+    /// The parameters with which the application was launched.
     pub(super) parameters: BTreeMap<String, Value>,
-    /// The call of its health check, with the present records.
+    /// The call of the application's health check, which contains the present records.
     pub(super) check: Call,
     pub(super) document: Value,
     pub(super) stage: Stage,
-    /// The recorded failure of its launch or its last health check.
+    /// The recorded failure of the launch or of the last health check.
     pub(super) failure: Option<Failure>,
-    /// The commands that have not ended.
+    /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// The number of the answer that was applied without effect, if the records have not changed since.
+    /// The number of an answer that was applied without effect. `None` if the records have changed since.
     pub(super) unchanged_by: Option<usize>,
-    /// The number of changes of its records. A result of a check that read an older revision is dropped.
+    /// The number of changes of the records. The result of a health check that read an older revision is
+    /// dropped.
     pub(super) revision: u64,
 }
 
-/// The stage of an application.
+/// The stage in the life of a simulated application.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Only health checks run for it.
+    /// The application runs, and only health checks run for it.
     Up,
-    /// A call is open.
+    /// A call of the application is open.
     Busy(Box<OpenCall>),
-    /// Its launch or its removal has failed: `launch failed` or `removal failed`.
+    /// The launch or the removal has failed: `launch failed` or `removal failed`.
     Failed(&'static str),
 }
 
@@ -58,19 +59,19 @@ pub(super) struct OpenCall {
     pub(super) timeout: Duration,
     pub(super) is_observable: bool,
     pub(super) polls: u32,
-    /// Whether no report has been applied yet.
+    /// Whether no report of the call has been applied yet.
     pub(super) is_unheard: bool,
-    /// The values after a reconfiguration.
+    /// The values of the pins after a reconfiguration.
     pub(super) values: Option<Values>,
 }
 
-/// The effect of a report.
+/// The effect of applying a report.
 pub(super) struct Applied {
-    /// The entries of the script.
+    /// The log entries that the script wrote.
     pub(super) log: Vec<LogEntry>,
-    /// The results of commands.
+    /// Log entries about the results of commands.
     pub(super) results: Vec<LogEntry>,
-    /// The changes of the document.
+    /// Log entries about changes of the document.
     pub(super) changes: Vec<LogEntry>,
     /// Whether the document or the natural id has changed.
     pub(super) has_changed: bool,
@@ -81,11 +82,10 @@ impl Application {
         InstanceView::new(&self.document).status()
     }
 
-    /// Applies a report with the same function as the engine. Values of sensitive pins are masked in the
-    /// result.
+    /// Applies a report by the same function as the engine. Masks values of sensitive pins in the result.
     ///
     /// # Errors
-    /// The failure of a report that does not fit. Nothing has changed then.
+    /// Returns the failure of a report that does not fit the document. Nothing has changed then.
     pub(super) fn apply(
         &mut self,
         title: &Title,
@@ -113,7 +113,7 @@ impl Application {
         Ok(Applied { log, results, changes, has_changed })
     }
 
-    /// Replaces the document.
+    /// Replaces the document of the application.
     pub(super) fn replace(&mut self, document: Value) {
         self.check.document.clone_from(&document);
         clear_complaint(&mut self.check.document);
@@ -121,19 +121,19 @@ impl Application {
         self.touch();
     }
 
-    /// Notes a change of its records.
+    /// Records that the application's records have changed.
     pub(super) fn touch(&mut self) {
         self.revision += 1;
         self.unchanged_by = None;
     }
 
-    /// Adds a command that awaits results.
+    /// Adds a command whose results are awaited.
     pub(super) fn open_command(&mut self, record: CommandRecord) {
         self.commands.insert(record.id.clone(), record);
         self.note_commands();
     }
 
-    /// Drops the commands that have ended, and passes the open ones to the health check.
+    /// Drops the commands that have ended. Passes the open commands to the health check.
     pub(super) fn note_commands(&mut self) {
         self.commands.retain(|_, record| !record.state.is_final());
         let open = self.commands.keys().map(|id| OpenCommand { id: id.clone(), secrets: Vec::new() });
@@ -159,7 +159,8 @@ impl Application {
         log
     }
 
-    /// Returns a redactor of its secrets, including the sensitive signals of its document and of `after`.
+    /// Returns a redactor of the application's secrets. They include sensitive signals of its document and of
+    /// `after`.
     fn redactor(&self, title: &Title, after: &Value) -> Redactor {
         let sensitive = title.compiled.package.pins().map(sensitive_signals).unwrap_or_default();
         let published = |document: &Value| -> Vec<String> {
@@ -174,14 +175,14 @@ impl Application {
     }
 }
 
-/// Returns the ids of signals whose values are secrets.
+/// Returns the ids of signals whose values are secret.
 fn sensitive_signals(pins: &Pins) -> BTreeSet<String> {
     let signals =
         pins.iter().filter(|(_, pin)| pin.sensitive && matches!(pin.kind, PinType::PublishSignal(_)));
     signals.map(|(id, _)| id.to_string()).collect()
 }
 
-/// Tells whether an application has a health check.
+/// Tells whether an application's manifest has a health check.
 pub(super) fn is_checked(cast: &Cast, application: &Application) -> bool {
     cast.titles[application.title].compiled.is_checked()
 }

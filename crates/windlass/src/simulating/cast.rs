@@ -1,4 +1,4 @@
-//! The manifests of a simulation: compiled, and each application with its factory.
+//! The manifests of a simulation. They are compiled, and each application is joined with its factory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -23,13 +23,14 @@ use crate::error::Error;
 use crate::launching::{Inputs, Launchable, desired};
 use crate::open::Windlass;
 
-/// A manifest of a simulation: a file, perhaps with the title by which other manifests name it.
+/// A manifest file of a simulation, perhaps with the title by which other manifests name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestFile {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its title. By default the title by which another manifest names it, if the short name of that title is
-    /// the file's name. Otherwise the file's name.
+    /// The title of the manifest. Without a title, the title by which another manifest names the file is
+    /// used. The short name of that title must be the file's name. If there is no such title, the file's name
+    /// is used.
     pub title: Option<String>,
 }
 
@@ -46,25 +47,25 @@ impl FromStr for ManifestFile {
     }
 }
 
-/// The applications and factories of a simulation.
+/// The applications and factories that take part in a simulation.
 pub(super) struct Cast {
     pub(super) titles: Vec<Title>,
     pub(super) factories: Vec<Factory>,
     pub(super) location: Arc<Location>,
-    /// Whether there is a folder with scripts.
+    /// Whether the simulation has a folder with scripts.
     pub(super) has_scripts: bool,
 }
 
 /// An application whose instances are launched or adopted.
 pub(super) struct Title {
     pub(super) published: PublishedApplication,
-    /// The position of its factory.
+    /// The position of the application's factory in the cast.
     pub(super) factory: usize,
     pub(super) parameters: BTreeMap<String, Value>,
     pub(super) compiled: Compiled,
 }
 
-/// The values of an application: the properties of its component, and the parameters that set them.
+/// The values of an application: the properties of its component, and the parameters that determine them.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
     pub(super) properties: BTreeMap<PropertyName, Input>,
@@ -74,9 +75,9 @@ pub(super) struct Values {
 /// The compiled manifest of an application or a factory.
 pub(super) struct Compiled {
     pub(super) package: Arc<Package>,
-    /// The shape of the documents of its instances.
+    /// The shape of the instance documents.
     pub(super) shape: Shape,
-    /// The scripted component. Its name is below that of the assembly.
+    /// The scripted component. An assembly's name is put in front of its name.
     pub(super) component: Element,
     pub(super) properties: BTreeMap<PropertyName, Input>,
 }
@@ -88,13 +89,13 @@ impl Compiled {
         properties.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the name of the component in an assembly.
+    /// Returns the full name of the component in an assembly.
     pub(super) fn element(&self, assembly: &AssemblyName) -> ElementName {
         let root = ElementName::from(assembly);
         self.component.component.as_ref().map_or_else(|| root.clone(), |part| root.child(part))
     }
 
-    /// Tells whether a health check script observes the instances.
+    /// Tells whether the manifest has a health check script.
     pub(super) fn is_checked(&self) -> bool {
         self.package.bindings().transitions.contains_key(&Transition::Integrity)
     }
@@ -105,11 +106,11 @@ pub(super) struct Factory {
     pub(super) name: AssemblyName,
     pub(super) compiled: Compiled,
     pub(super) configuration: BTreeMap<String, Input>,
-    /// The position of the application that its discovery adopts, and the times of the discovery.
+    /// The position of the application that the factory's discovery adopts, and the times of the discovery.
     pub(super) discovery: Option<(usize, CronExpression)>,
 }
 
-/// The files and values of a cast.
+/// The files and values from which a cast is read.
 pub(super) struct CastInput<'i> {
     pub(super) manifests: &'i [ManifestFile],
     pub(super) scripts: Option<&'i Path>,
@@ -118,10 +119,10 @@ pub(super) struct CastInput<'i> {
 }
 
 impl Cast {
-    /// Reads and compiles manifests. Returns the warnings, too.
+    /// Reads and compiles the manifests. Also returns warnings about them.
     ///
     /// # Errors
-    /// All problems of the manifests and of the parameters.
+    /// Returns all problems of the manifests and of the parameters.
     pub(super) fn read(windlass: &Windlass, input: CastInput<'_>) -> Result<(Self, Diagnostics), Error> {
         let scripts = input.scripts.map(files_of).transpose()?;
         let mut warnings = Diagnostics::new();
@@ -153,13 +154,14 @@ impl Cast {
         }
         cast.fill(compiled);
         if !cast.has_scripts {
-            // Without a folder of scripts, answers replace all scripts, so no script files are needed.
+            // Without a folder of scripts, answers replace all scripts. So warnings about missing script
+            // files do not apply.
             warnings = Diagnostics::new();
         }
         Ok((cast, warnings))
     }
 
-    /// Adds factories, then their applications.
+    /// Adds the factories, and then their applications.
     fn fill(&mut self, compiled: Vec<(PublishedApplication, Role, BTreeMap<String, Value>, Compiled)>) {
         let (applications, factories): (Vec<_>, Vec<_>) =
             compiled.into_iter().partition(|(published, ..)| published.role == RoleKind::Application);
@@ -182,12 +184,12 @@ impl Cast {
         for (factory, discovery) in self.factories.iter_mut().zip(discovered) {
             let Some(discovery) = discovery else { continue };
             let title = self.titles.iter().position(|one| one.published.title == discovery.application.value);
-            // A check of the manifest refuses other schedules.
+            // The schedule is valid, because the check of manifests refuses invalid schedules.
             factory.discovery = title.zip(discovery.schedule.value.parse().ok());
         }
     }
 
-    /// Finds an application by its title or its short name.
+    /// Returns the position of an application with this title or short name.
     pub(super) fn title(&self, text: &str) -> Option<usize> {
         let is_it = |one: &Title| one.published.title == text || one.published.name.as_str() == text;
         self.titles.iter().position(is_it)
@@ -195,7 +197,7 @@ impl Cast {
 }
 
 impl Title {
-    /// Compiles the manifest with further values of configuration pins. Returns all values, too.
+    /// Compiles the manifest with further values of configuration pins. Also returns all values.
     pub(super) fn with(
         &self,
         drivers: &Registry,
@@ -210,7 +212,7 @@ impl Title {
     }
 }
 
-/// Gives each file without a title the title by which another manifest names it.
+/// Gives each file without a title the title by which another manifest names it, if there is one.
 fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
     let named = |one: &PublishedApplication| match check(&one.manifest).role {
         Some(Role::Application(role)) => Some(role.factory.value),
@@ -229,7 +231,7 @@ fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> 
     read.into_iter().map(given).collect()
 }
 
-/// Refuses manifests without their counterparts, and titles that are given twice.
+/// Refuses manifests without their counterparts, and manifests whose titles have the same short name.
 fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
     let published: Vec<Published<'_>> = applications
         .iter()
@@ -272,7 +274,7 @@ fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
     if problems.count(Severity::Error) > 0 { Err(Error::Input(problems)) } else { Ok(()) }
 }
 
-/// Gives each manifest the parameters whose pins it exposes.
+/// Distributes the parameters to the manifests that expose the pins. Fails if no manifest exposes a pin.
 fn distributed(
     parameters: &BTreeMap<String, Value>,
     applications: &[Launchable<'_>],
@@ -306,7 +308,7 @@ fn distributed(
     Ok(pins.iter().map(own).collect())
 }
 
-/// Compiles a manifest as its launch does.
+/// Compiles a manifest in the same way as its launch.
 fn compile(
     application: &Launchable<'_>,
     location: &str,
@@ -338,7 +340,7 @@ fn compile(
     Ok((Compiled { package, shape, component, properties }, warnings))
 }
 
-/// The secrets of a launch. Nothing is published yet.
+/// A lookup of the secrets of a launch, for a component that has not published any output yet.
 struct Given(BTreeMap<SecretRef, Sensitive<String>>);
 
 impl Lookup for Given {

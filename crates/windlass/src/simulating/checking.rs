@@ -1,4 +1,4 @@
-//! Health checks of many applications: from the data of answers, or by the driver in groups.
+//! Health checks of many simulated applications: by answers with data, or in groups by the driver.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,14 +22,14 @@ use super::host::{Asked, Element, Host, no_answer};
 use super::machine::{CheckAnswer, Key, Machine};
 use super::rules::{Rule, Says, Script, Subject};
 
-/// Maximum number of lines of stderr that a check adds to the timeline.
+/// Maximum number of lines of stderr that a health check adds to the timeline.
 const LINES: usize = 100;
 
-/// The number of the default answer, for health checks without another answer.
+/// The number of the default answer. It applies to health checks for which the file has no answer.
 const STANDARD: usize = usize::MAX;
 
 impl Host<'_> {
-    /// Checks applications of a factory. The applications of one title are checked together.
+    /// Checks applications of a factory. Applications of the same title are checked together.
     pub(super) async fn check(&self, machine: &Machine<'_>, now: Timestamp, keys: &[Key]) -> Asked {
         let mut by_title: BTreeMap<usize, Vec<(Key, &Application)>> = BTreeMap::new();
         for key in keys {
@@ -62,8 +62,8 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the answers of a batch if all of them are data. Returns `None` if a script has to run, or its
-    /// output is given as a text.
+    /// Returns the answers for a batch if all of them are data. Returns `None` if a script must run, or if an
+    /// answer is the text of an output.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {
@@ -87,7 +87,7 @@ impl Host<'_> {
         Some(Asked { answers, lines: Vec::new(), took, runs })
     }
 
-    /// Returns the answer that the data of a rule give for an application.
+    /// Returns the answer that the data of a rule contain for an application.
     fn data(&self, title: usize, application: &Application, rule: &Rule) -> Result<Observed, Failure> {
         if let Some(Some(update)) = rule.parsed.get(title) {
             return observed(&application.check, update.clone());
@@ -104,7 +104,7 @@ impl Host<'_> {
         }
     }
 
-    /// Checks a batch: first together, then the applications without a clear answer in smaller groups.
+    /// Checks a batch together. Then checks the applications without a clear answer in smaller groups.
     async fn halve(&self, now: Timestamp, batch: &[Element<'_>]) -> Asked {
         let suspect =
             |application: &Application| application.failure.as_ref().is_some_and(check_failure::is_suspect);
@@ -120,7 +120,7 @@ impl Host<'_> {
             let mut longest = Duration::ZERO;
             for group in wave {
                 let (answered, kept) = self.ask_group(now, batch, &group).await;
-                // The groups of a wave run at the same time.
+                // The groups of a wave run at the same time, so the longest of them counts.
                 longest = longest.max(kept.took);
                 let end = GroupEnd::of(&answered);
                 asked.runs.note(answered.iter().any(Result::is_err));
@@ -163,8 +163,8 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the results for a group from the output that the answers give, without a job. Returns `None`
-    /// if a script has to run, or if its job would fail.
+    /// Returns the results for a group from an output that the answers contain, without a job. Returns `None`
+    /// if a script must run, or if its job would fail.
     fn printed(
         &self,
         now: Timestamp,
@@ -180,7 +180,7 @@ impl Host<'_> {
     }
 }
 
-/// Returns the warnings on the stderr of a check that succeeded.
+/// Returns the warnings on stderr of a health check that succeeded.
 fn lines(batch: &[Element<'_>], answers: &[Result<Observed, Failure>], stderr: &str) -> Vec<LogEntry> {
     if stderr.is_empty() || answers.iter().any(Result::is_err) {
         return Vec::new();

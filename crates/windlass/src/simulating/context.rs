@@ -1,4 +1,4 @@
-//! The context of the driver. Its jobs run scripts, or get their output from answers.
+//! The driver's context in a simulation. Its jobs run scripts, or get their output from answers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use windlass_model::Timestamp;
 
 use super::answered::Printout;
 
-/// The jobs of a context.
+/// The way in which a context executes jobs.
 pub(super) enum Jobs {
     /// The jobs run scripts.
     Run(Unrecorded),
@@ -18,22 +18,22 @@ pub(super) enum Jobs {
     Answer(Printout),
 }
 
-/// A context that records the time of its jobs.
+/// A driver context that measures the time of its jobs.
 pub(super) struct SimulationContext {
     jobs: Jobs,
-    /// The virtual time.
+    /// The virtual time of the simulation.
     now: Timestamp,
     kept: Mutex<Kept>,
 }
 
-/// The data that a context records about a call.
+/// The data that a context collects during a call.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    /// The time of its jobs.
+    /// The total time of the jobs.
     pub(super) took: Duration,
     /// The last intermediate report.
     pub(super) checkpoint: Option<Report>,
-    /// The lines on stderr.
+    /// The lines that the jobs wrote to stderr.
     pub(super) stderr: String,
 }
 
@@ -69,7 +69,7 @@ impl Context for SimulationContext {
         Ok(())
     }
 
-    /// Does nothing, since no output of a job is kept.
+    /// Does nothing, because a simulation keeps no output of jobs.
     fn hide(&self, _: &[String]) {}
 
     fn cancelled(&self) -> bool {
@@ -81,7 +81,7 @@ impl Context for SimulationContext {
     }
 }
 
-/// Returns the time that a job took, in whole seconds, so that the same scripts give the same timeline.
+/// Returns the duration of a job in whole seconds, so that the same scripts give the same timeline.
 fn whole_seconds(outcome: &Outcome) -> Duration {
     let since =
         |started: windlass_executor::Timestamp| outcome.ended.as_millis().saturating_sub(started.as_millis());

@@ -1,10 +1,10 @@
-//! Reproducible bytes for the ids of instances.
+//! A reproducible source of bytes for the ids of simulated instances.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use windlass_model::id::Entropy;
 
-/// Bytes generated from a seed by `SplitMix64`. They are not secret.
+/// A source of bytes that `SplitMix64` generates from a seed. The bytes are not secret.
 pub(super) struct Seeded(AtomicU64);
 
 impl Seeded {

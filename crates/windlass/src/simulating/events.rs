@@ -6,32 +6,33 @@ use serde::Serialize;
 use windlass_model::record::Severity;
 use windlass_model::{AssemblyName, Timestamp};
 
-/// Something that happens in a simulation. Secrets are masked.
+/// An event of a simulation, with secrets masked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SimulationEvent {
     /// The version of this format.
     pub version: u32,
-    /// The time since the beginning, in milliseconds.
+    /// The time since the beginning of the simulation, in milliseconds.
     pub offset_ms: u64,
-    /// The virtual time.
+    /// The virtual time of the event.
     #[serde(serialize_with = "crate::view::time::one")]
     pub at: Timestamp,
-    /// The application or factory.
+    /// The name of the application or factory.
     pub application: AssemblyName,
-    /// `launched`, `adopted`, `destroyed`, `changed`, `command`, `log`, `fails`, `works` or `refused`.
+    /// The kind of event: `launched`, `adopted`, `destroyed`, `changed`, `command`, `log`, `fails`, `works`
+    /// or `refused`.
     pub event: &'static str,
-    /// The severity.
+    /// The severity of the event.
     pub severity: Severity,
-    /// The description for people.
+    /// A description of the event for people.
     pub text: String,
 }
 
-/// Number of scripts that ran, and of those that failed.
+/// The number of a script's runs, and the number of failed runs among them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Runs {
-    /// Number of runs.
+    /// Number of all runs.
     pub runs: u64,
     /// Number of runs that failed, or whose output can't be used.
     pub failed: u64,
@@ -49,21 +50,21 @@ impl Runs {
     }
 }
 
-/// The summary of a simulation.
+/// The summary of a simulation, with a version for JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SimulationView {
     /// The version of this format.
     pub version: u32,
-    /// The virtual time of the beginning.
+    /// The virtual time at which the simulation begins.
     #[serde(serialize_with = "crate::view::time::one")]
     pub from: Timestamp,
-    /// The virtual time of the end.
+    /// The virtual time at which the simulation ends.
     #[serde(serialize_with = "crate::view::time::one")]
     pub until: Timestamp,
-    /// The runs of scripts by their kind: `launch`, `health-check`, `discover` and so on.
+    /// The runs of scripts by the kind of script: `launch`, `health-check`, `discover` and so on.
     pub scripts: BTreeMap<&'static str, Runs>,
-    /// Number of answers about single instances in health checks.
+    /// Number of answers of health checks. A health check gives one answer for each instance.
     pub checked: u64,
     /// Number of health checks and discoveries that did not start in time, because the previous one was still
     /// running.
@@ -74,10 +75,10 @@ pub struct SimulationView {
     pub adopted: u64,
     /// Number of applications that were destroyed.
     pub destroyed: u64,
-    /// Number of changes of instances: of a status, a signal or a reference.
+    /// Number of changes of a status, a signal or a reference of an instance.
     pub changes: u64,
-    /// The applications at the end, by their status: `active`, `converging`, `degraded`, `failed`, `-` for none of
-    /// these, `launch failed` and `removal failed`.
+    /// Number of applications at the end, by status: `active`, `converging`, `degraded`, `failed`, `-` for no
+    /// status, `launch failed` and `removal failed`.
     pub applications: BTreeMap<&'static str, u64>,
 }
 
@@ -98,13 +99,13 @@ impl SimulationView {
         }
     }
 
-    /// Tells whether a script has failed.
+    /// Tells whether any script has failed.
     pub fn has_failed(&self) -> bool {
         self.scripts.values().any(|runs| runs.failed > 0)
     }
 }
 
-/// Collects events and counts them.
+/// A collector of events, which also counts them.
 #[derive(Debug)]
 pub(super) struct Timeline {
     from: Timestamp,
@@ -122,7 +123,7 @@ impl Timeline {
         self.now = now;
     }
 
-    /// Adds an event of the present time.
+    /// Adds an event at the present virtual time.
     pub(super) fn add(
         &mut self,
         application: &AssemblyName,
@@ -141,7 +142,7 @@ impl Timeline {
         });
     }
 
-    /// Returns the events since the last call, and removes them.
+    /// Returns the events that were added since the last call, and removes them.
     pub(super) fn take(&mut self) -> Vec<SimulationEvent> {
         std::mem::take(&mut self.events)
     }

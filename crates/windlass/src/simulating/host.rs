@@ -1,4 +1,4 @@
-//! The loop that moves the clock, and runs the tasks of the machine.
+//! The loop that advances the virtual clock and runs the tasks of the machine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use super::machine::{CheckAnswer, Key, Machine, Task, TaskEnd};
 use super::rules::{Rule, Rules, Script, Subject};
 use crate::open::Windlass;
 
-/// Maximum duration of a script.
+/// Maximum virtual duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application to check, with the number of the answer that applies to it.
+/// An application to check, with the number of the answer that applies to the application.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
-/// The answers of a batch.
+/// The answers of a health check for a batch of applications.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) answers: Vec<CheckAnswer>,
@@ -34,7 +34,7 @@ pub(super) struct Asked {
     pub(super) runs: Runs,
 }
 
-/// The project, the cast and its answers.
+/// The parts of a host: the project, the cast and the answers.
 pub(super) struct HostParts<'h> {
     pub(super) windlass: &'h Windlass,
     pub(super) stop: &'h Stop,
@@ -42,16 +42,17 @@ pub(super) struct HostParts<'h> {
     pub(super) rules: &'h Rules,
     pub(super) from: Timestamp,
     pub(super) driver: Arc<dyn Driver>,
-    /// The runtime of scripts; `None` if there are only answers.
+    /// The runtime on which scripts run; `None` if every script is answered.
     pub(super) runtime: Option<Arc<dyn Runtime>>,
 }
 
-/// Runs tasks through the driver. Its jobs run scripts, or get their output from answers.
+/// An executor of tasks, which uses the driver. The driver's jobs run scripts, or get their output from
+/// answers.
 pub(super) struct Host<'h> {
     pub(super) parts: HostParts<'h>,
-    /// The default answer of a health check.
+    /// The answer of a health check to which no other answer applies.
     pub(super) standard: Rule,
-    /// The maximum time of a health check, by title.
+    /// The maximum duration of a health check, by the position of the title in the cast.
     pub(super) timeouts: Vec<Duration>,
 }
 
@@ -65,10 +66,10 @@ impl<'h> Host<'h> {
         Self { parts, standard, timeouts }
     }
 
-    /// Moves the clock from event to event.
+    /// Advances the clock from event to event, and runs the tasks that become due.
     ///
     /// # Errors
-    /// [`EngineError::Stopped`] after a stop.
+    /// Returns [`EngineError::Stopped`] if a stop is triggered.
     pub(super) async fn run_until(
         &self,
         machine: &mut Machine<'_>,
@@ -88,7 +89,7 @@ impl<'h> Host<'h> {
         Ok(())
     }
 
-    /// Runs a task. Returns its result, and the time that it takes.
+    /// Runs a task. Returns its result and its virtual duration.
     async fn run(&self, machine: &Machine<'_>, now: Timestamp, task: Task) -> (TaskEnd, Duration) {
         match task {
             Task::Perform { key, script, call } => {
@@ -110,7 +111,7 @@ impl<'h> Host<'h> {
         }
     }
 
-    /// Returns the number of the first answer that applies to a call.
+    /// Returns the number of the first answer that applies to a call of a script.
     fn rule(&self, now: Timestamp, script: &Script, application: &Application, call: &Call) -> Option<usize> {
         let active = self.parts.rules.active(script, Some(application.title), self.since(now));
         self.parts.rules.first(&active, Subject::of(call, application.name.as_str()))
@@ -140,7 +141,7 @@ impl<'h> Host<'h> {
         (kept.checkpoint, result, kept.took)
     }
 
-    /// Observes an instance that converges.
+    /// Observes an instance that is converging.
     async fn observe(
         &self,
         machine: &Machine<'_>,
@@ -170,7 +171,7 @@ impl<'h> Host<'h> {
         (found, context.into_kept().took)
     }
 
-    /// Asks the driver about the instances of calls. A script runs if no answer applies.
+    /// Asks the driver about the instances of calls. If no answer applies, a script runs.
     pub(super) async fn ask(
         &self,
         now: Timestamp,
@@ -185,7 +186,7 @@ impl<'h> Host<'h> {
         (answers.into_iter().chain((0..missing).map(|_| Err(no_answer()))).collect(), kept)
     }
 
-    /// Returns the output of a health check that does not run.
+    /// Returns the output of a health check that is answered instead of run.
     pub(super) fn printout<'c>(
         &self,
         batch: &[Element<'_>],
@@ -199,7 +200,7 @@ impl<'h> Host<'h> {
         Printout::of_calls(&asked, &Script::HealthCheck)
     }
 
-    /// Returns the context of a script. The script runs unless it has an answer.
+    /// Returns the context of a script. If the script has no answer, its jobs run it.
     fn context(
         &self,
         now: Timestamp,
@@ -222,7 +223,7 @@ impl<'h> Host<'h> {
     }
 }
 
-/// Returns the failure of a call without a result. A correct driver never causes it.
+/// Returns the failure of a call for which the driver returned no result. A correct driver never causes it.
 pub(super) fn no_answer() -> Failure {
     Failure::new(FailureKind::Protocol, "the driver gave no answer")
 }

@@ -1,4 +1,4 @@
-//! The answers of scripts, and the choice of an answer for a run.
+//! The answers of scripts, and the choice of the answer for a run of a script.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,12 +19,12 @@ pub(super) enum Script {
     HealthCheck,
     Reconfigure,
     Discover,
-    /// A command, by the id of its pin in the component.
+    /// The script of a command, by the id of the command's pin in the component.
     Command(String),
 }
 
 impl Script {
-    /// Returns the name of the kind, for the summary.
+    /// Returns the name of the kind of script, for the summary.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Launch => "launch",
@@ -46,13 +46,13 @@ impl fmt::Display for Script {
     }
 }
 
-/// The times since the beginning at which an answer applies.
+/// The times since the beginning of the simulation at which an answer applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Window {
     pub(super) from: Duration,
     pub(super) until: Option<Duration>,
-    /// A period and the length of its first part. Within the window, the answer applies in the first part of
-    /// each period.
+    /// A period, and the length of its first part. Within the window, the answer applies only in the first
+    /// part of each period.
     pub(super) cycle: Option<(Duration, Duration)>,
 }
 
@@ -69,19 +69,19 @@ impl Window {
 /// An answer about one instance.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Instance {
-    /// The natural id that a launch returns. Default: the name of the application.
+    /// The natural id that a launch returns. The default is the name of the application.
     pub(super) id: Option<String>,
-    /// The update. Default: the update of a success.
+    /// The update that the script reports. The default is the update by which the script reports success.
     pub(super) update: Option<Value>,
-    /// The results of a command. The results in a health check belong to the oldest open command.
+    /// The results of a command. In the answer of a health check, they belong to the oldest open command.
     pub(super) results: Option<Vec<Value>>,
 }
 
-/// The form of an answer.
+/// The content of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Says {
     Instance(Instance),
-    /// All instances that a discovery finds.
+    /// All instances that a discovery finds, by natural id.
     Instances(Map<String, Value>),
     /// The whole output of the script.
     Stdout(String),
@@ -93,26 +93,27 @@ pub(super) enum Says {
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     pub(super) script: Script,
-    /// The position of the application in the cast.
+    /// The position of the application's title in the cast; `None` for all titles.
     pub(super) title: Option<usize>,
-    /// The names or natural ids of the instances; `None` for all.
+    /// The names or natural ids of the instances to which the answer applies; `None` for all instances.
     pub(super) applications: Option<BTreeSet<String>>,
     pub(super) window: Window,
-    /// The time that the script takes.
+    /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The parsed update of a health check for each application of the cast, unless it depends on the call.
+    /// The update of a health check, parsed for each title of the cast. Empty if the update depends on the
+    /// call.
     pub(super) parsed: Vec<Option<Update>>,
 }
 
-/// The placeholders in an answer for values of the call.
+/// The placeholders in an answer, which stand for values of the call.
 const NAME: &str = "<name>";
 const ID: &str = "<id>";
 const INSTANCE_ID: &str = "<instance id>";
 const COMMAND_ID: &str = "<command id>";
 
 impl Rule {
-    /// Parses the update of a health check once, if it is the same for all calls.
+    /// Creates a rule. Parses the update of a health check in advance if it is the same for all calls.
     pub(super) fn new(cast: &Cast, rule: Self) -> Self {
         let Says::Instance(instance) = &rule.says else { return rule };
         if rule.script != Script::HealthCheck || instance.results.is_some() {
@@ -161,7 +162,7 @@ impl Rule {
     }
 }
 
-/// The instance of a run.
+/// The instance about which a script is asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) name: &'a str,
@@ -176,7 +177,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The answers. Of those that apply, the first is used.
+/// The answers in the order of the file. The first answer that applies is used.
 #[derive(Debug, Default)]
 pub(super) struct Rules(Vec<Rule>);
 
@@ -231,7 +232,7 @@ pub(super) fn text_of_call(text: &str, call: &Call, name: &str) -> String {
     text.replace(COMMAND_ID, command_of(call).as_str())
 }
 
-/// Returns the command of a call. For a health check, returns the oldest open command.
+/// Returns the id of the command that a call executes. For a health check, returns the oldest open command.
 pub(super) fn command_of(call: &Call) -> CommandId {
     let open = call.open_commands.first().filter(|_| !matches!(call.action, Action::Command(_)));
     open.map_or_else(|| CommandId::of(&call.id), |command| command.id.clone())

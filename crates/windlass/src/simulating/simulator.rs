@@ -1,4 +1,4 @@
-//! The input of a simulation, and its run.
+//! The input of a simulation, and its execution.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,35 +22,37 @@ use super::rules::Rules;
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// The input of a simulation.
+/// The input of a simulation: manifests, answers, times and seed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SimulationInput {
     /// The manifests of applications and of their factories.
     pub manifests: Vec<ManifestFile>,
-    /// The folder of the scripts, which run for real. `None` if all scripts have answers.
+    /// The folder of the scripts, which run for real. `None` if all scripts are answered.
     pub scripts: Option<PathBuf>,
     /// The file of answers. A script with an answer does not run.
     pub answers: Option<PathBuf>,
-    /// Values of configuration pins, for each manifest that exposes such a pin.
+    /// Values of configuration pins, by the exposed ids of the pins. Each applies to every manifest that
+    /// exposes the pin.
     pub parameters: BTreeMap<String, Value>,
-    /// The location of `windlass.yaml` at which scripts run. Default: its only location, or this host.
+    /// The location of `windlass.yaml` at which scripts run. The default is its only location, or else this
+    /// host.
     pub location: Option<String>,
-    /// The time to simulate.
+    /// The length of the simulated time.
     pub duration: Duration,
-    /// The virtual time of the beginning.
+    /// The virtual time at which the simulation begins.
     pub from: Timestamp,
-    /// The interval of health checks; `None` disables them.
+    /// The interval of health checks; `None` if there are none.
     pub health: Option<Duration>,
     /// Number of applications of each title that are launched at the beginning.
     pub count: u32,
-    /// The seed of the ids of instances.
+    /// The seed from which the ids of instances are generated.
     pub seed: u64,
 }
 
 impl SimulationInput {
-    /// Creates an input with the defaults: one application of each title, one day from 2026-01-05 (a Monday),
-    /// and a health check each minute.
+    /// Creates an input with default settings. They are one application of each title, one day from
+    /// 2026-01-05 (a Monday), and a health check each minute.
     pub fn new(manifests: Vec<ManifestFile>) -> Self {
         Self {
             manifests,
@@ -67,7 +69,7 @@ impl SimulationInput {
     }
 }
 
-/// Simulates applications. Nothing is recorded.
+/// A simulator of applications. It records nothing.
 #[derive(Clone, Copy)]
 pub struct Simulator<'w> {
     windlass: &'w Windlass,
@@ -75,17 +77,18 @@ pub struct Simulator<'w> {
 }
 
 impl<'w> Simulator<'w> {
-    /// Creates a simulator with the drivers, locations and runtimes of a project. A stop ends the simulation.
+    /// Creates a simulator with the drivers, locations and runtimes of a project. `stop` ends the simulation.
     pub fn new(windlass: &'w Windlass, stop: &'w Stop) -> Self {
         Self { windlass, stop }
     }
 
-    /// Runs a simulation, and passes its events to `tell` as they happen. Returns the warnings of the
-    /// manifests, too.
+    /// Runs a simulation, and passes its events to `tell` when they happen. Also returns warnings about the
+    /// manifests.
     ///
     /// # Errors
-    /// [`Error::Input`] with all problems of the manifests and answers. [`Error::NoRuntime`] if the location has no
-    /// runtime. [`EngineError::Stopped`](windlass_engine::EngineError::Stopped) after a stop.
+    /// Returns [`Error::Input`] with all problems of the manifests and answers. Returns [`Error::NoRuntime`]
+    /// if the location has no runtime. Returns
+    /// [`EngineError::Stopped`](windlass_engine::EngineError::Stopped) if the stop is triggered.
     pub async fn run(
         &self,
         input: &SimulationInput,
@@ -120,7 +123,7 @@ impl<'w> Simulator<'w> {
         Ok((machine.summary(), warnings))
     }
 
-    /// Returns the location of the scripts. Without scripts to run, it is a placeholder.
+    /// Returns the location of the scripts. If no script runs, returns a placeholder.
     fn location(&self, input: &SimulationInput) -> Result<Location, Error> {
         if input.scripts.is_none() && input.location.is_none() {
             return Ok(Location::local("simulation"));

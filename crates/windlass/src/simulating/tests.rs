@@ -1,4 +1,4 @@
-//! Simulations in this process: with a runtime of the test, and with a look into the machine.
+//! Tests of simulations in this process, with a runtime of the test and with access to the machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,8 +29,8 @@ fn fixtures() -> Vec<ManifestFile> {
     ["vm.yaml", "vm-factory.yaml"].map(file).to_vec()
 }
 
-/// Each hour, the discovery finds instances, which are checked and then disappear. A command awaits results
-/// that never come.
+/// Answers for many changes. Each hour, the discovery finds instances, which are checked and then disappear.
+/// A command awaits results that never come.
 const CHURN: &str = "
 version: 1
 actions:
@@ -87,8 +87,8 @@ async fn ten_days_keep_as_much_as_one() {
     assert_eq!((view.adopted, view.destroyed), (480, 480));
 }
 
-/// A runtime on which a search takes seven minutes, and every other job no time. Its output is that of
-/// correct scripts.
+/// A runtime on which a search takes seven minutes, and every other job no time. Its jobs print the outputs
+/// of correct scripts.
 struct Slow;
 
 impl Slow {
@@ -165,8 +165,8 @@ impl Runtime for Slow {
     }
 }
 
-/// The clock waits for scripts to end, and then advances by their duration in whole seconds. Several fire
-/// times that pass meanwhile count as one.
+/// The clock waits for scripts to end, and then advances by their duration in whole seconds. Fire times that
+/// pass during a run count as one.
 #[tokio::test]
 async fn the_clock_waits_for_scripts() {
     let folder = TempDir::new().unwrap();
@@ -184,8 +184,8 @@ async fn the_clock_waits_for_scripts() {
         told,
         ["0 changed its status is `active`, and was `-`", "0 launched is launched as i-1: active"]
     );
-    // The discoveries begin at 5, 12, 19, 26, 33, 40 and 47 minutes. The discovery of 54 minutes has not
-    // ended.
+    // The discoveries begin at 5, 12, 19, 26, 33, 40 and 47 minutes. The discovery that begins at 54 minutes
+    // does not end within the hour.
     assert_eq!((view.scripts["discover"].runs, view.missed), (7, 7));
     assert!(view.scripts["health-check"].runs >= 59, "{view:?}");
     assert!(!view.has_failed());

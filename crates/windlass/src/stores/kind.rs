@@ -13,27 +13,27 @@ use crate::error::Error;
 /// A kind of store.
 #[async_trait]
 pub(crate) trait StoreKind: Send + Sync {
-    /// Returns its name, for messages.
+    /// Returns the name of the kind, for messages.
     fn name(&self) -> &'static str;
 
-    /// Returns the form of its addresses, such as `postgres://USER@HOST/DATABASE`; `None` if it has no
-    /// addresses.
+    /// Returns the form of the kind's addresses, such as `postgres://USER@HOST/DATABASE`. Returns `None` if
+    /// the kind has no addresses.
     fn form(&self) -> Option<&'static str>;
 
-    /// Tells whether an address belongs to this kind, including a misspelt one.
+    /// Tells whether an address belongs to this kind. A misspelt address may belong to the kind, too.
     fn owns(&self, address: &str) -> bool;
 
-    /// Returns the place of the state, for messages. It contains no password.
+    /// Returns the path or address of the state, for messages. It contains no password.
     fn place(&self, settings: &StoreSettings) -> String;
 
-    /// Opens the store. Returns `None` if there is no store and `create` is not set.
+    /// Opens the store. Returns `None` if no store exists and `create` is false.
     async fn open(&self, settings: &StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>, Error>;
 }
 
 /// The settings of a store.
 #[derive(Clone)]
 pub(crate) struct StoreSettings {
-    /// Its address; `None` for the state folder.
+    /// The address of the store; `None` for a store in the state folder.
     pub(crate) address: Option<String>,
     /// The state folder of the project.
     pub(crate) folder: PathBuf,

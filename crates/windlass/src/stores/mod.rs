@@ -11,18 +11,18 @@ use crate::error::Error;
 
 pub(crate) use kind::{StoreKind, StoreSettings};
 
-/// All kinds. The first one keeps the state of projects without an address.
+/// All kinds of stores. The first kind keeps the state of projects without an address.
 const KINDS: &[&dyn StoreKind] = &[
     &sqlite::Sqlite,
     #[cfg(feature = "postgres")]
     &postgres::Postgres,
 ];
 
-/// Finds the kind of an address. Without an address it is the first kind.
+/// Returns the kind of store that owns an address. Without an address, returns the first kind.
 ///
 /// # Errors
 ///
-/// If no store kind of this build supports the address. The message lists the forms of addresses.
+/// Fails if no kind of store of this build supports the address. The message lists the forms of addresses.
 pub(crate) fn of(address: Option<&str>) -> Result<&'static dyn StoreKind, Error> {
     let Some(address) = address else { return Ok(KINDS[0]) };
     if let Some(kind) = KINDS.iter().find(|kind| kind.owns(address)) {

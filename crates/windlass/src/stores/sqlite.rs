@@ -1,4 +1,4 @@
-//! The store in a file of the state folder.
+//! The store in an SQLite file of the state folder.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::kind::{StoreKind, StoreSettings};
 use crate::blocking::blocking;
 use crate::error::Error;
 
-/// The name of the file.
+/// The name of the SQLite file.
 const FILE: &str = "state.db";
 
 pub(super) struct Sqlite;
@@ -45,7 +45,7 @@ fn open(settings: StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>,
     let StoreSettings { folder, key, clock, entropy, .. } = settings;
     let path = folder.join(FILE);
     let there = is_there(&path)?;
-    // The state folder is not a folder, so there is no store in it, and no other state was requested.
+    // The path of the state folder is a file, so it can't contain a store.
     if !there && is_there(&folder)? && !folder.is_dir() {
         return Err(StoreError::NotAStore { path: folder });
     }
@@ -54,13 +54,13 @@ fn open(settings: StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>,
     }
     match SqliteStore::open(&path, Options::new(key, clock, entropy).create(create)) {
         Ok(store) => Ok(Some(Arc::new(store))),
-        // The file is empty: the process that created it ran out of disk space or was killed.
+        // The file is empty, because the process that created it ran out of disk space or was killed.
         Err(StoreError::Missing { .. }) if !create => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Tells whether a path exists, including dangling links. An inaccessible folder counts as an error.
+/// Tells whether a path exists. A dangling link exists, too. An inaccessible folder is an error.
 fn is_there(path: &Path) -> Result<bool, StoreError> {
     match path.symlink_metadata() {
         Ok(_) => Ok(true),

@@ -12,18 +12,18 @@ use crate::document::DocumentError;
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum TransferError {
-    /// A file with that name already exists.
+    /// The file to write already exists.
     #[error("`{}` exists already; choose another name with `-o`", .0.display())]
     Exists(PathBuf),
-    /// The file can't be used.
+    /// The export file can't be used.
     #[error("`{}` {cause}", file.display())]
     File {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// The reason.
+        /// The reason why the file can\'t be used.
         cause: DocumentError,
     },
-    /// The secrets of the file can't be opened.
+    /// The secrets in the export file can't be opened with the given key.
     #[error(
         "its secrets can't be opened: they were sealed with another key; pass the key of the export with `--key`"
     )]

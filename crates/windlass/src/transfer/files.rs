@@ -23,13 +23,13 @@ use crate::document::{self, DocumentError, Format};
 use crate::error::Error;
 use crate::system::SystemEntropy;
 
-/// The format of an export.
+/// The format of export files.
 const FORMAT: Format = Format::first("windlass assembly");
 
-/// The format of the note about a running export.
+/// The format of the note about a running or interrupted export.
 const NOTE: Format = Format::first("windlass export under way");
 
-/// The folder of these notes, below the state folder.
+/// The folder of the notes about exports, below the state folder.
 const NOTES: &str = "exports";
 
 /// The content of an export file.
@@ -40,7 +40,7 @@ struct Exported {
     from: String,
     records: Bundle,
     packages: Vec<Packed>,
-    /// Sealed values in hexadecimal digits, by name.
+    /// Sealed values of secrets in hexadecimal digits, by their names.
     secrets: BTreeMap<String, String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct UnderWay {
     draft: PathBuf,
 }
 
-/// A package with its files in hexadecimal digits.
+/// A package whose files are written in hexadecimal digits.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Packed {
@@ -97,23 +97,23 @@ impl Packed {
     }
 }
 
-/// The files of the transfers of a project.
+/// The paths, keys and limits with which a project's transfers read and write files.
 pub(super) struct TransferFiles {
     /// The root of the project.
     pub(super) root: PathBuf,
-    /// Its state folder, which contains the notes.
+    /// The state folder of the project, which contains the notes.
     pub(super) state: PathBuf,
-    /// The key of its store.
+    /// The key of the project's store.
     pub(super) store_key: KeySource,
     /// The file with the key that seals the export; `None` if the key of the store seals it.
     pub(super) key: Option<PathBuf>,
-    /// Maximum size of an export to import, in bytes.
+    /// Maximum size of an export file to import, in bytes.
     pub(super) limit: usize,
 }
 
 impl TransferFiles {
-    /// Writes the note, and the file under its final name. Returns the note's path. After an error neither
-    /// the note nor the file exists.
+    /// Writes the note, and then the export file under its final name. Returns the path of the note. After an
+    /// error, neither the note nor the export file exists.
     pub(super) fn write_down(&self, bundle: Bundle, file: &Path, now: Timestamp) -> Result<PathBuf, Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
         let assembly = bundle.assembly.name.clone();
@@ -185,7 +185,7 @@ impl TransferFiles {
         notes
     }
 
-    /// Rolls an export back: removes its file, its draft and its note.
+    /// Rolls an export back: removes the note, the draft, and the file if this export has written it.
     pub(super) fn roll_back(&self, note: &Path, under_way: &UnderWay) -> Result<(), Error> {
         let written = exported_in(&under_way.file).and_then(|exported| exported.records.transfer);
         if written.as_ref() == Some(&under_way.transfer) {
@@ -234,7 +234,7 @@ impl TransferFiles {
 }
 
 impl UnderWay {
-    /// Reads a note. Returns `None` if it is gone, because another process has finished the export.
+    /// Reads a note. Returns `None` if the note is gone because another process has finished the export.
     pub(super) fn read(note: &Path) -> Result<Option<Self>, Error> {
         let text = match files::read_text(note, files::MAX_SIZE) {
             Ok(text) => text,
@@ -254,7 +254,7 @@ impl UnderWay {
     }
 }
 
-/// Refuses a file that exists.
+/// Refuses a file that already exists.
 pub(super) fn is_free(file: &Path) -> Result<(), TransferError> {
     if file.exists() { Err(TransferError::Exists(file.to_owned())) } else { Ok(()) }
 }
@@ -265,11 +265,11 @@ fn remove(file: &Path) -> Result<(), Error> {
     removed.map_err(|source| Error::Write { path: file.to_owned(), source })
 }
 
-/// Maximum size in bytes of an export that is read again. This program wrote the export, so a large size is
-/// not an attack.
+/// Maximum size in bytes of an export file that is checked after an interruption. windlass itself wrote the
+/// file, so a large size is not an attack.
 const LARGEST: usize = 1 << 31;
 
-/// Reads an export if the file contains one.
+/// Reads an export file. Returns `None` if the file is missing or contains no export.
 fn exported_in(file: &Path) -> Option<Exported> {
     document::read(&FORMAT, &files::read_text(file, LARGEST).ok()?).ok()
 }

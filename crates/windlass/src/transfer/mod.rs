@@ -33,13 +33,14 @@ use crate::wiring::Removal;
 pub use error::TransferError;
 
 impl Upkeep<'_> {
-    /// Writes an assembly to a new file, and deletes it from the store. Its secrets are sealed with the key
-    /// in the file `key`, which is created if missing. Without `key` they are sealed with the project's key.
+    /// Writes an assembly to a new file, and deletes it from the store. The assembly's secrets are sealed
+    /// with the key in the file `key`, which is created if missing. Without `key`, they are sealed with the
+    /// project's key.
     ///
     /// # Errors
     ///
-    /// If another process holds the assembly, the assembly's last process was interrupted, other assemblies
-    /// reference it, or the file can't be written. The store still owns the assembly then.
+    /// Fails if another process holds the assembly, other assemblies reference it, or its last process was
+    /// interrupted. Also fails if the file can't be written. The store still owns the assembly then.
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
@@ -53,7 +54,7 @@ impl Upkeep<'_> {
                 return Err(error);
             }
         };
-        // If this fails, the next command reads the store's state and settles the export.
+        // If the deletion fails, the next command reads the note and settles the export.
         hand_over.complete(&file.display().to_string()).await?;
         self.on_files(key, move |files| files.remove_note(&note)).await
     }
@@ -62,7 +63,7 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the export.
     pub async fn can_export(&self, name: &AssemblyName, file: &Path) -> Result<(), Error> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
@@ -70,7 +71,7 @@ impl Upkeep<'_> {
         Ok(self.windlass.engine(store).upkeep().can_hand_over(name).await?)
     }
 
-    /// Refuses the export of an application that others refer to.
+    /// Refuses the export of an application to which other applications refer.
     async fn may_leave(&self, store: &Arc<dyn Store>, name: &AssemblyName) -> Result<(), Error> {
         let removal = Removal::of(store, name).await?;
         Ok(removal.refuse("it would leave this store", self.windlass.is_forced())?)
@@ -81,7 +82,7 @@ impl Upkeep<'_> {
         blocking(move || is_free(&file)).await
     }
 
-    /// Runs work on the files of a transfer. `key` is the key of the export.
+    /// Runs blocking work on the files of a transfer. `key` is the file with the key of the export.
     async fn on_files<T: Send + 'static>(
         &self,
         key: Option<&Path>,
@@ -97,7 +98,7 @@ impl Upkeep<'_> {
         blocking(move || work(files)).await
     }
 
-    /// Completes or rolls back interrupted exports, and reports each. Running exports are left alone.
+    /// Completes or rolls back interrupted exports, and reports each of them. Running exports are left alone.
     pub(crate) async fn settle_exports(&self, store: &Arc<dyn Store>) -> Result<(), Error> {
         for note in self.on_files(None, |files| files.notes()).await {
             self.settle_export(store, note).await?;
@@ -125,7 +126,7 @@ impl Upkeep<'_> {
             }
             // The store had already deleted the assembly.
             Err(EngineError::Unknown { .. }) => true,
-            // The assembly has changed since.
+            // The assembly has changed since the export was interrupted.
             Err(EngineError::Unfinished(_)) => false,
             // Another process is running the export.
             Err(EngineError::Store(StoreError::Held { .. })) => return Ok(()),
@@ -153,9 +154,10 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// If the file is damaged, its secrets can't be opened, or it was imported into this store before. Also
-    /// if an assembly of its name exists, or an assembly that it references is missing. Nothing has been
-    /// changed then. `EngineError::Stopped` if `stop` is triggered before the import has begun.
+    /// Fails if the file is damaged, its secrets can't be opened, or it was imported into this store before.
+    /// Fails if an assembly of the same name exists, or if an assembly that it references is missing. Returns
+    /// `EngineError::Stopped` if `stop` is triggered before the import has begun. Nothing has been changed
+    /// then.
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();
@@ -177,7 +179,7 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// All problems that prevent it.
+    /// Returns all problems that prevent the import.
     pub async fn can_import(&self, file: &Path, key: Option<&Path>) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();

@@ -1,4 +1,4 @@
-//! The status of a launched application or a factory, in addition to that of its assembly.
+//! The status of a launched application or a factory, in addition to the status of its assembly.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,27 @@ use crate::wiring::{InstanceReferenceView, ServiceReferenceView, Wiring};
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationStatusView {
-    /// The title that it was launched from.
+    /// The title of the application from which the assembly was launched.
     pub title: String,
-    /// The revision of that title.
+    /// The revision of the title from which the assembly was launched.
     pub revision: u32,
-    /// The environment that it was launched in.
+    /// The environment in which the assembly was launched.
     pub environment: String,
-    /// Its factory; `None` for a factory.
+    /// The factory of the application; `None` if the assembly is a factory itself.
     pub factory: Option<AssemblyName>,
-    /// The natural id that its script has chosen.
+    /// The natural id of the application's instance, which its script has chosen.
     pub natural_id: Option<String>,
-    /// The known values of its configuration pins, by their exposed ids. A secret is `***`.
+    /// The known values of the configuration pins, by the exposed ids of the pins. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
-    /// Its components `reference.Service`, for each environment of which it is a service. If it is not a
-    /// service of any environment, for the environment that it was launched in.
+    /// The components of the type `reference.Service`, in each environment of which the assembly is a
+    /// service. If there is none, in the environment in which the assembly was launched.
     pub services: Vec<ServiceReferenceView>,
-    /// Its references to other applications, as its scripts report them.
+    /// The references to other applications that the scripts of the application report.
     pub references: Vec<InstanceReferenceView>,
 }
 
 impl ApplicationStatusView {
-    /// Returns the status of an application; `None` for an assembly with a descriptor.
+    /// Returns the status of an application. Returns `None` for an assembly with a descriptor.
     pub(super) async fn of(wiring: &mut Wiring, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
         let record = &snapshot.assembly;
         let Some(from) = &record.application else { return Ok(None) };
@@ -57,8 +57,8 @@ impl ApplicationStatusView {
     }
 }
 
-/// Returns the outputs of a factory that contain its instances. Each maps natural ids to the names of
-/// applications. The names of the outputs are the ids under which the factory exposes them.
+/// Returns the outputs of a factory that contain its instances, by the ids under which the factory exposes
+/// them. Each output maps natural ids to the names of applications.
 pub(super) async fn instances(
     wiring: &mut Wiring,
     snapshot: &Snapshot,

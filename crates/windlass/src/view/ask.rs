@@ -1,23 +1,23 @@
-//! Results of commands that need no process: cancelling, and moving an assembly.
+//! The results of commands that need no process: cancelling, and moving an assembly.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use windlass_model::{AssemblyName, ProcessId, RequestId};
 
-/// A cancellation.
+/// The result of a cancellation.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CancelView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
     /// The process that is asked to stop.
     pub process: Option<ProcessId>,
     /// The request that is withdrawn.
     pub request: Option<RequestId>,
-    /// Whether the cancellation was requested. If not, only its possibility was checked.
+    /// Whether the cancellation was requested. If false, only its possibility was checked.
     pub done: bool,
 }
 
@@ -33,17 +33,17 @@ impl CancelView {
     }
 }
 
-/// A transfer of an assembly between two stores.
+/// The result of moving an assembly between two stores.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct TransferView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The file of the export or import.
+    /// The file that was exported or imported.
     pub file: PathBuf,
-    /// Whether the assembly was moved. If not, only the possibility was checked.
+    /// Whether the assembly was moved. If false, only the possibility of the move was checked.
     pub done: bool,
 }
 

@@ -14,15 +14,15 @@ use super::views::Views;
 use crate::error::Error;
 use crate::view::status::{PairView, pairs_of};
 
-/// The selection of entries of a log.
+/// A filter that selects entries of a log.
 #[derive(Debug, Clone)]
 pub struct LogFilter {
-    /// The part, by its name relative to the assembly (`B__1`) or its full name; none for all parts.
+    /// The part, by its name relative to the assembly (`B__1`) or its full name; `None` for all parts.
     pub part: Option<String>,
-    /// The time of the oldest entry; none for no limit.
+    /// The time of the oldest entry to select; `None` for no limit.
     pub since: Option<Timestamp>,
-    /// The lowest severity to select. A failed step or process is an error; a skipped or stopped one is a
-    /// warning.
+    /// The lowest severity to select. A failed step or process is an error. A skipped or stopped step or
+    /// process is a warning.
     pub level: Severity,
 }
 
@@ -43,14 +43,14 @@ impl LogFilter {
     }
 }
 
-/// The history of an assembly, oldest first.
+/// The history of an assembly, oldest entries first, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The processes.
+    /// The processes of the assembly, oldest first.
     pub processes: Vec<ProcessLog>,
     /// Requests to the daemon that were not executed.
     pub dismissed: Vec<DismissedLog>,
@@ -62,8 +62,8 @@ pub struct LogView {
     /// Changes of the assembly's name by `rename`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<RenamedLog>,
-    /// The results of health checks and discoveries that changed something, or failed for another reason than
-    /// before.
+    /// The results of health checks and discoveries that are worth a report. They changed something, or
+    /// failed for another reason than before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<ActivityLog>,
 }
@@ -74,7 +74,7 @@ pub struct ForgottenLog {
     /// The time of the removal.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// The part; none for the whole assembly.
+    /// The part whose records were removed; `None` for the whole assembly.
     pub part: Option<ElementName>,
 }
 
@@ -84,7 +84,7 @@ pub struct RenamedLog {
     /// The time of the change.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// The name before.
+    /// The previous name.
     pub from: String,
 }
 
@@ -94,13 +94,13 @@ pub struct MoveLog {
     /// The time of the move.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// Its direction.
+    /// The direction of the move.
     pub way: MoveWay,
-    /// The file, as given by the user.
+    /// The file of the export or import, as given by the user.
     pub file: String,
 }
 
-/// The direction of a move.
+/// The direction of a move between stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveWay {
@@ -113,96 +113,96 @@ pub enum MoveWay {
 /// The history of one process.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessLog {
-    /// Its id.
+    /// The id of the process.
     pub id: ProcessId,
-    /// Its intent.
+    /// The intent of the process.
     pub intent: String,
-    /// Its status.
+    /// The status of the process.
     pub status: String,
-    /// The reason why it did not complete.
+    /// The reason why the process did not complete.
     pub reason: Option<String>,
-    /// The time of its creation.
+    /// The time at which the process was created.
     #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
-    /// The time of its end.
+    /// The time at which the process ended.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
-    /// Its severity: that of its status.
+    /// The severity of the process, which depends on its status.
     #[serde(skip)]
     pub severity: Severity,
-    /// Its steps.
+    /// The steps of the process.
     pub steps: Vec<StepLog>,
     /// Entries that drivers wrote to the activity log.
     pub activity: Vec<ActivityLog>,
 }
 
-/// The history of one process, as a document of its own.
+/// The history of one process, as a JSON document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneProcessView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The process.
+    /// The history of the process.
     pub process: ProcessLog,
 }
 
 /// The history of one step.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepLog {
-    /// Its number.
+    /// The number of the step.
     pub id: StepId,
-    /// Its action.
+    /// The action of the step.
     pub title: String,
-    /// Its state, in one word.
+    /// The state of the step, in one word.
     pub state: String,
-    /// Its severity: that of its end.
+    /// The severity of the step, which depends on its end.
     #[serde(skip)]
     pub severity: Severity,
-    /// The failure, if it did not succeed.
+    /// The failure of the step, if it did not succeed.
     pub failure: Option<Failure>,
-    /// The time of its start.
+    /// The time at which the step started.
     #[serde(serialize_with = "super::time::maybe")]
     pub started: Option<Timestamp>,
-    /// The time of its end.
+    /// The time at which the step ended.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
-    /// Its duration in milliseconds.
+    /// The duration of the step in milliseconds.
     pub millis: Option<u64>,
     /// The pairs of nodes that a step of a relationship connects or separates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<PairView>,
-    /// The jobs of the step.
+    /// The jobs that the step's calls submitted.
     pub jobs: Vec<JobLog>,
 }
 
-/// A job.
+/// The record of a job in a log.
 #[derive(Debug, Clone, Serialize)]
 pub struct JobLog {
-    /// Its id on the runtime.
+    /// The id of the job on its runtime.
     pub id: String,
-    /// The element of its call.
+    /// The element on which the job acted.
     pub element: Option<ElementName>,
-    /// The action of its call.
+    /// The action of the call that the job executed.
     pub action: Option<String>,
-    /// The command that ran.
+    /// The command that the job ran.
     pub command: String,
-    /// The runtime.
+    /// The runtime of the job.
     pub runtime: String,
-    /// The location.
+    /// The location of the job.
     pub location: String,
-    /// The time of submission.
+    /// The time at which the job was submitted.
     #[serde(serialize_with = "super::time::one")]
     pub submitted: Timestamp,
-    /// Its duration in milliseconds.
+    /// The duration of the job in milliseconds.
     pub millis: Option<u64>,
-    /// Its result.
+    /// The end of the job, in words.
     pub end: Option<String>,
-    /// The exit code, if it exited.
+    /// The exit code of the job's process, if it exited.
     pub exit: Option<i32>,
-    /// The last part of its stderr output.
+    /// The last part of the job's stderr.
     pub stderr: String,
-    /// The last part of its stdout output, if the output is for people or the job has failed.
+    /// The last part of the job's stdout, if the output is for people or the job has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
 }
@@ -213,26 +213,26 @@ pub struct ActivityLog {
     /// The time of the entry.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// The element that it concerns.
+    /// The element that the entry concerns.
     pub element: ElementName,
-    /// The severity.
+    /// The severity of the entry.
     pub severity: Severity,
-    /// The message.
+    /// The message of the driver.
     pub message: String,
     /// JSON data that belongs to the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// A request that was not executed.
+/// A request that was not executed, because it was refused or withdrawn.
 #[derive(Debug, Clone, Serialize)]
 pub struct DismissedLog {
-    /// The time of that decision.
+    /// The time at which the request was refused or withdrawn.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// The request.
+    /// The id of the request.
     pub request: RequestId,
-    /// Its intent.
+    /// The intent of the request.
     pub intent: String,
     /// The reason; `None` if the requester withdrew it.
     pub why: Option<String>,
@@ -243,7 +243,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no history of such an assembly or component, or the store can't be read.
+    /// Fails if there is no history of such an assembly or component, or if the store can't be read.
     pub async fn log(&self, name: &AssemblyName, filter: &LogFilter) -> Result<LogView, Error> {
         let store = self.windlass.store_of(name).await?;
         let history = store.history(name).await?;
@@ -286,8 +286,8 @@ impl Views<'_> {
 }
 
 impl LogView {
-    /// Drops the entries that a filter does not select. A process stays if the filter selects the process
-    /// itself or one of its entries.
+    /// Drops the entries that a filter does not select. A process stays if the filter selects it or one of
+    /// its entries.
     fn keep(&mut self, filter: &LogFilter) {
         for process in &mut self.processes {
             process.steps.retain(|step| {
@@ -311,18 +311,18 @@ impl LogView {
     }
 }
 
-/// An entry of a process, in the order of time.
+/// An entry of a process's history.
 #[derive(Debug, Clone, Copy)]
 pub enum ProcessEntry<'v> {
-    /// A step, at its start.
+    /// A step, sorted by the time of its start.
     Step(&'v StepLog),
     /// An entry of the activity log.
     Activity(&'v ActivityLog),
 }
 
 impl ProcessLog {
-    /// Returns the steps and the activity in the order of time. A step that did not start is sorted by the
-    /// time of its end.
+    /// Returns the steps and the activity, sorted by time. A step that did not start is sorted by the time of
+    /// its end.
     pub fn entries(&self) -> Vec<ProcessEntry<'_>> {
         let steps = self
             .steps
@@ -335,7 +335,7 @@ impl ProcessLog {
     }
 }
 
-/// Tells whether an element is the named component or is inside it.
+/// Tells whether an element is the component with this name, or is inside it.
 pub(crate) fn concerns(element: &ElementName, component: &str) -> bool {
     let at = |name: &str| {
         name.strip_prefix(component).is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
@@ -343,7 +343,7 @@ pub(crate) fn concerns(element: &ElementName, component: &str) -> bool {
     at(element.local()) || at(element.as_str())
 }
 
-/// Information from the feed that is not part of the process records.
+/// The entries of an assembly's history that come from the event feed, not from process records.
 #[derive(Default)]
 struct FeedLog {
     activity: Vec<(Option<ProcessId>, ActivityLog)>,
@@ -371,7 +371,7 @@ async fn read_feed(store: &dyn Store, name: &AssemblyName) -> Result<FeedLog, Er
                 Event::Logged { element, severity, message, data } => {
                     feed.activity.push((process, ActivityLog { at, element, severity, message, data }));
                 }
-                // The steps of a process already show its state changes.
+                // Within a process, state changes are left out, because the steps already show them.
                 Event::StateChanged { element, from, to } if process.is_none() => {
                     let message = format!("is {to} now, and was {from}");
                     let entry = ActivityLog { at, element, severity: Severity::Info, message, data: None };

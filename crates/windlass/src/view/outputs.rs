@@ -11,14 +11,15 @@ use super::views::Views;
 use crate::error::Error;
 use crate::wiring::Wiring;
 
-/// The outputs of an assembly.
+/// The outputs of an assembly, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutputsView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The known values of its read-only properties, and the instances of a factory. A secret is `***`.
+    /// The known values of the assembly's read-only properties. For a factory, also its instances. A secret
+    /// is `***`.
     pub outputs: BTreeMap<PropertyName, Value>,
 }
 
@@ -27,7 +28,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, or the store can't be read.
+    /// Fails if there is no such assembly, or if the store can't be read.
     pub async fn outputs(&self, name: &AssemblyName) -> Result<OutputsView, Error> {
         let snapshot = self.windlass.snapshot(name).await?;
         let mut wiring = Wiring::new(self.windlass.store_of(name).await?);

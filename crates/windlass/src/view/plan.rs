@@ -1,4 +1,4 @@
-//! Plans as output data.
+//! Plans as output data for people and for JSON.
 
 use serde::Serialize;
 use windlass_driver::Observation;
@@ -9,12 +9,12 @@ use windlass_model::work::{Batch, Reason, Work};
 use windlass_model::{AssemblyName, Element, ElementName, Origin, StepId, Topology};
 use windlass_plan::{Step, StepNumber, WaitKind};
 
-/// A plan as output data.
+/// A plan as output data, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
     /// The steps, in topological order.
     pub steps: Vec<StepView>,
@@ -31,14 +31,15 @@ pub struct PlanView {
     /// The files that differ between the installed and the desired packages of parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<PackageDiff>,
-    /// The differences that remain because the plan is limited to some parts.
+    /// The differences between the records and the descriptor that remain, because the plan is limited to
+    /// some parts.
     pub undone: Diff,
     /// The parts that become protected, or are no longer protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection: Vec<ProtectionChange>,
-    /// The results of the health checks before the plan; `None` if there were none.
+    /// The results of the health checks that ran before planning; `None` if no checks ran.
     pub drift: Option<Vec<DriftView>>,
-    /// The plan itself, for explanations.
+    /// The plan itself, from which waits are explained.
     #[serde(skip)]
     plan: Plan,
 }
@@ -46,9 +47,9 @@ pub struct PlanView {
 /// A part whose own protection changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProtectionChange {
-    /// The part. For the assembly itself, the name of the assembly.
+    /// The part whose protection changes. For the assembly itself, it is the name of the assembly.
     pub part: ElementName,
-    /// Whether it is protected from then on.
+    /// Whether the part is protected after the change.
     pub protected: bool,
 }
 
@@ -68,9 +69,9 @@ impl ProtectionChange {
 /// The change of a part.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartView {
-    /// The part.
+    /// The name of the part.
     pub part: ElementName,
-    /// The kind of its change.
+    /// The effect of the change on the part.
     pub kind: Effect,
     /// The change as a line of text, with its values.
     pub text: String,
@@ -79,11 +80,11 @@ pub struct PartView {
 /// The observed state of an active part, compared with its record.
 #[derive(Debug, Clone, Serialize)]
 pub struct DriftView {
-    /// The part.
+    /// The name of the part.
     pub element: ElementName,
-    /// Whether it matches its record; `None` if that is unknown.
+    /// Whether the part matches its record; `None` if that is unknown.
     pub well: Option<bool>,
-    /// The observation, or the reason why there is none.
+    /// The observation, or the reason why the part was not observed.
     pub seen: String,
 }
 
@@ -103,82 +104,82 @@ impl DriftView {
     }
 }
 
-/// The explanation why a step waits.
+/// The explanation why a step of a plan waits.
 #[derive(Debug, Clone, Serialize)]
 pub struct WhyView {
     /// The version of this format.
     pub version: u32,
-    /// The step.
+    /// The step that is explained.
     pub step: StepId,
-    /// Its action.
+    /// The action of the step.
     pub action: String,
-    /// Its waits. Each is followed by the waits of the step that it waits for.
+    /// The waits of the step. Each wait is followed by the waits of the step for which it waits.
     pub waits: Vec<BecauseView>,
 }
 
 /// One wait of an explanation.
 #[derive(Debug, Clone, Serialize)]
 pub struct BecauseView {
-    /// The distance from the step: 1 for its own waits.
+    /// The distance from the explained step: 1 for its own waits.
     pub depth: usize,
     /// The step that waits.
     pub step: StepId,
-    /// The step that it waits for.
+    /// The step for which it waits.
     pub on: StepId,
-    /// The action of that step.
+    /// The action of the awaited step.
     pub action: String,
-    /// Whether that step must succeed, or only end.
+    /// Whether the awaited step must succeed, or only end.
     pub kind: WaitKind,
-    /// The reason.
+    /// The reason of the wait.
     pub reason: String,
-    /// The declaration of the reason.
+    /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// Whether the waits of that step were listed before.
+    /// Whether the waits of the awaited step were listed before.
     pub repeated: bool,
 }
 
-/// A step as output data.
+/// A step of a plan as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepView {
-    /// Its number.
+    /// The number of the step.
     pub id: StepId,
-    /// The element that it acts on.
+    /// The element on which the step acts.
     pub element: ElementName,
-    /// Its action.
+    /// The action of the step.
     pub action: String,
-    /// Whether it calls a driver, or only changes a state.
+    /// Whether the step calls a driver, or only changes a state.
     pub calls: bool,
-    /// The batch that the step belongs to. For a pause, the batch after it.
+    /// The batch to which the step belongs. For a pause, it is the batch after the pause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<Batch>,
     /// The length of a pause between two batches; `None` for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// The sources of its pairs, if the step belongs to a batch and changes a relationship.
+    /// The sources of the step's pairs, if the step belongs to a batch and changes a relationship.
     #[serde(skip)]
     pub(crate) sources: Vec<ElementName>,
-    /// The number of driver calls that it makes if none fails.
+    /// The number of driver calls that the step makes if none fails.
     #[serde(skip)]
     pub call_count: u64,
-    /// Its waits. A wait on a barrier stands for waits on all steps before the barrier.
+    /// The waits of the step. A wait on a barrier represents waits on all steps before the barrier.
     pub waits: Vec<WaitView>,
 }
 
-/// A wait as output data.
+/// A wait of a step as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct WaitView {
     /// Whether the awaited step must succeed, or only end.
     pub kind: WaitKind,
     /// The awaited step; `None` for a barrier, which the reason describes.
     pub on: Option<StepId>,
-    /// The reason.
+    /// The reason of the wait.
     pub reason: String,
-    /// The declaration of the reason.
+    /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
 }
 
 /// Returns the change of each part, sorted by effect: replaced and removed parts come first. Parts with the
-/// same effect stay in the order of declaration.
+/// same effect keep the order of their declaration.
 fn parts(changes: &Diff) -> Vec<PartView> {
     let part = |change: &ElementChange| PartView {
         part: change.element.clone(),
@@ -191,7 +192,7 @@ fn parts(changes: &Diff) -> Vec<PartView> {
 }
 
 impl PlanView {
-    /// Creates the view of a plan.
+    /// Creates the view of a plan and its changes.
     pub fn new(assembly: AssemblyName, plan: &Plan, changes: Diff) -> Self {
         let batches = BatchSteps::of(plan);
         Self {
@@ -211,13 +212,13 @@ impl PlanView {
         }
     }
 
-    /// Creates the view of a preview.
+    /// Creates the view of a plan that was only previewed.
     pub(crate) fn of(assembly: AssemblyName, preview: Preview) -> Self {
         let Preview { plan, diff, undone, seen, .. } = preview;
         Self { undone, ..Self::new(assembly, &plan, diff) }.observed(seen.as_deref())
     }
 
-    /// Sets the changes of protection.
+    /// Sets the changes of protection that the plan makes.
     pub(crate) fn with_protection(self, protection: Vec<ProtectionChange>) -> Self {
         Self { protection, ..self }
     }
@@ -227,12 +228,12 @@ impl PlanView {
         Self { undone, ..self }
     }
 
-    /// Sets the results of the health checks before the plan.
+    /// Sets the results of the health checks that ran before planning.
     pub(crate) fn observed(self, seen: Option<&[Seen]>) -> Self {
         Self { drift: seen.map(|seen| seen.iter().map(DriftView::new).collect()), ..self }
     }
 
-    /// Explains the waits of a step, including all transitive ones. Returns `None` if there is no such step.
+    /// Explains the waits of a step, including transitive waits. Returns `None` if there is no such step.
     pub fn why(&self, step: StepId) -> Option<WhyView> {
         let number = StepNumber(step.0);
         let action = self.plan.step(number)?.task.to_string();
@@ -249,7 +250,7 @@ impl PlanView {
         Some(WhyView { version: 1, step, action, waits: waits.collect() })
     }
 
-    /// Returns a step; `None` if there is no such step.
+    /// Returns the step with a number. Returns `None` if there is no such step.
     pub fn step(&self, step: StepId) -> Option<&StepView> {
         let at = self.steps.binary_search_by_key(&step, |step| step.id).ok()?;
         self.steps.get(at)

@@ -1,4 +1,4 @@
-//! Processes, and the versions of an assembly.
+//! Views of processes, and of the versions of an assembly.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use super::views::Views;
 use crate::error::Error;
 use crate::view::log::{LogFilter, LogView, MoveLog, OneProcessView};
 
-/// Processes, oldest first.
+/// A list of processes and pending requests, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessesView {
     /// The version of this format.
     pub version: u32,
-    /// The processes.
+    /// The processes, oldest first.
     pub processes: Vec<ProcessSummary>,
     /// The pending requests to the daemon, oldest first.
     pub requests: Vec<RequestSummary>,
@@ -35,148 +35,148 @@ pub struct ProcessesView {
 /// A summary of a request.
 #[derive(Debug, Clone, Serialize)]
 pub struct RequestSummary {
-    /// Its id.
+    /// The id of the request.
     pub id: RequestId,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// Its intent.
+    /// The intent of the request.
     pub intent: String,
-    /// The requester.
+    /// The program that submitted the request, for display.
     pub by: String,
-    /// The time of its submission.
+    /// The time at which the request was submitted.
     #[serde(serialize_with = "super::time::one")]
     pub asked: Timestamp,
 }
 
-/// The status of one request, as a document of its own.
+/// The status of one request, as a JSON document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneRequestView {
     /// The version of this format.
     pub version: u32,
     /// The request.
     pub request: RequestSummary,
-    /// The status: `pending`, `begun`, `refused` or `withdrawn`.
+    /// The status of the request: `pending`, `begun`, `refused` or `withdrawn`.
     pub status: String,
-    /// The process that executes or executed it.
+    /// The process that executes or executed the request.
     pub process: Option<ProcessId>,
-    /// The reason why it was refused.
+    /// The reason why the request was refused.
     pub why: Option<String>,
 }
 
 /// A summary of a process.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessSummary {
-    /// Its id.
+    /// The id of the process.
     pub id: ProcessId,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// Its intent.
+    /// The intent of the process.
     pub intent: String,
-    /// Its status.
+    /// The status of the process.
     pub status: ProcessStatus,
-    /// The orchestrator that runs it; `None` if it has ended or was interrupted.
+    /// The program that executes the process; `None` if the process has ended or was interrupted.
     pub runs: Option<String>,
-    /// The reason why it did not complete.
+    /// The reason why the process did not complete.
     pub reason: Option<String>,
-    /// The process that it resumes.
+    /// The earlier process that this process resumes.
     pub continues: Option<ProcessId>,
-    /// The time of its creation.
+    /// The time at which the process was created.
     #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
-    /// The time of its end.
+    /// The time at which the process ended.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
 }
 
-/// The processes and the versions of an assembly, oldest first.
+/// The processes and the versions of an assembly, oldest first, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// Its processes, with what they did.
+    /// The processes of the assembly, each with the results of its steps.
     pub processes: Vec<ProcessEndView>,
-    /// Its versions.
+    /// The versions of the assembly.
     pub versions: Vec<VersionView>,
     /// Imports and exports of the assembly.
     pub moves: Vec<MoveLog>,
 }
 
-/// A process, with the number of its steps by their ends.
+/// A process, with the numbers of its steps by their ends.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessEndView {
-    /// Its id.
+    /// The id of the process.
     pub id: ProcessId,
-    /// Its intent.
+    /// The intent of the process.
     pub intent: String,
-    /// Its status.
+    /// The status of the process.
     pub status: ProcessStatus,
-    /// The reason for that status; `None` if the process has completed.
+    /// The reason for the status; `None` if the process has completed.
     pub reason: Option<String>,
-    /// The interrupted or failed process that it resumes.
+    /// The interrupted or failed process that this process resumes.
     pub continues: Option<ProcessId>,
-    /// The time of its start.
+    /// The time at which the process started.
     #[serde(serialize_with = "super::time::one")]
     pub started: Timestamp,
-    /// The time of its end.
+    /// The time at which the process ended.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
-    /// Steps that succeeded.
+    /// Number of steps that succeeded.
     pub succeeded: u32,
-    /// Steps that failed.
+    /// Number of steps that failed.
     pub failed: u32,
-    /// Steps that did not start because a step that they need did not succeed.
+    /// Number of steps that did not start, because a step that they need did not succeed.
     pub skipped: u32,
-    /// Steps that were cancelled by a stop.
+    /// Number of steps that were cancelled by a stop.
     pub cancelled: u32,
-    /// Steps with a call whose outcome only an operator can determine.
+    /// Number of steps with a call whose outcome only an operator can determine.
     pub undecided: u32,
 }
 
-/// A version of an assembly: the desired state that one process was started for.
+/// A version of an assembly: the desired state for which one process was started.
 #[derive(Debug, Clone, Serialize)]
 pub struct VersionView {
     /// The process that created the version.
     pub process: ProcessId,
-    /// The intent of that process.
+    /// The intent of the process.
     pub intent: Option<String>,
-    /// The status of that process.
+    /// The status of the process.
     pub status: Option<ProcessStatus>,
-    /// The time of the version.
+    /// The time at which the version was created.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// The descriptor.
+    /// The name of the assembly's descriptor.
     pub descriptor: DescriptorName,
-    /// The parameters; secrets are masked.
+    /// The parameters of the assembly, with secrets masked.
     pub parameters: BTreeMap<PropertyName, Value>,
-    /// Number of resources.
+    /// Number of resources of the assembly.
     pub resources: usize,
-    /// Differences from the previous version. The process may have failed before it made them.
+    /// Differences from the previous version. The process may have failed before it made these changes.
     pub changes: Diff,
 }
 
-/// The differences between two versions.
+/// The differences between two versions, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct DiffView {
     /// The version of this format.
     pub version: u32,
-    /// The assembly.
+    /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The process of the older version.
+    /// The process that created the older version.
     pub from: ProcessId,
-    /// The process of the newer one.
+    /// The process that created the newer version.
     pub to: ProcessId,
-    /// The differences.
+    /// The differences from the older to the newer version.
     pub changes: Diff,
 }
 
 impl Views<'_> {
-    /// Lists the processes of all assemblies, or of one. Includes those of deleted assemblies.
+    /// Lists the processes of one assembly, or of all assemblies. Includes processes of deleted assemblies.
     ///
     /// # Errors
     ///
-    /// If the store can't be read, or there is no process or request of the assembly.
+    /// Fails if the store can't be read, or if the assembly has no process and no request.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
         if let Some(store) = self.windlass.store(false).await? {
@@ -205,7 +205,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such request, or the store can't be read.
+    /// Fails if there is no such request, or if the store can't be read.
     pub async fn request(&self, id: RequestId) -> Result<OneRequestView, Error> {
         let store = self.windlass.store(false).await?;
         let found = match &store {
@@ -229,7 +229,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such process, or the store can't be read.
+    /// Fails if there is no such process, or if the store can't be read.
     pub async fn process(&self, id: ProcessId) -> Result<OneProcessView, Error> {
         let found = match self.windlass.store(false).await? {
             Some(store) => store.process(id).await?,
@@ -249,7 +249,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there was no such assembly, or the store can't be read.
+    /// Fails if there never was such an assembly, or if the store can't be read.
     pub async fn history(&self, name: &AssemblyName) -> Result<HistoryView, Error> {
         let versions = self.versions(name).await?;
         let processes = self.processes(Some(name)).await?.processes;
@@ -264,7 +264,7 @@ impl Views<'_> {
         let store = self.windlass.store_of(name).await?;
         let mut ends = Vec::new();
         for id in ids {
-            // It may have been pruned since.
+            // The process may have been pruned in the meantime.
             let found = store.process_history(id).await?;
             ends.extend(found.map(|found| ProcessEndView::new(found.process, &found.steps)));
         }
@@ -276,7 +276,8 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there was no such assembly or process, or the assembly did not exist yet at one of the processes.
+    /// Fails if there never was such an assembly or process, or if the assembly did not exist yet at one of
+    /// the processes.
     pub async fn diff(&self, name: &AssemblyName, from: ProcessId, to: ProcessId) -> Result<DiffView, Error> {
         let versions = self.versions(name).await?;
         for process in [from, to] {
@@ -297,7 +298,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If the process does not belong to the assembly.
+    /// Fails if the process does not belong to the assembly.
     pub async fn know_process(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let known = self.windlass.store_of(name).await?.process(process).await?;
         if known.is_some_and(|known| known.assembly == *name) {
@@ -346,7 +347,7 @@ impl ProcessEndView {
         for step in steps {
             let planned = plan.as_ref().and_then(|plan| plan.step(StepNumber(step.step.0)));
             let work = planned.and_then(|planned| planned.task.work());
-            // Steps that call nothing are not listed in plans either.
+            // Steps without a call are left out, as in plans.
             if let StepState::Done(end) = &step.state
                 && work.is_none_or(Work::has_calls)
             {
@@ -400,7 +401,8 @@ fn shown(value: &Value) -> Value {
     if SecretRef::from_value(value).is_some() { Value::from("***") } else { value.clone() }
 }
 
-/// Plans the change from one complete version to another, and returns the differences of that plan.
+/// Plans the change from a complete version to another complete version. Returns the differences of this
+/// plan.
 fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<Diff, Error> {
     let mut current = Current::default();
     if let Some(before) = before {
@@ -414,7 +416,8 @@ fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<D
     }
     let situation = Situation { current: &current, installed: before.map(side), desired: Some(side(after)) };
     let (packages, goal) = (after.assembly.packages.clone(), after.assembly.goal);
-    // The drivers of the earlier version are unknown. Most drivers keep their instances, so that is assumed.
+    // The drivers of the earlier version are unknown. It is assumed that they keep their instances, as most
+    // drivers do.
     let of_descriptor = |(name, old): (_, &PackageDigest)| Some((old.clone(), packages.get(name)?.clone()));
     let kept =
         before.iter().flat_map(|before| before.assembly.packages.iter().filter_map(of_descriptor)).collect();
@@ -427,8 +430,8 @@ fn side(version: &VersionRecord) -> Version<'_> {
     Version { topology: &version.assembly.topology, lookup: &ByName }
 }
 
-/// Resolves each secret to its name, not to its value. Names differ where values differ, so differences are
-/// visible.
+/// A resolver that gives each secret its name instead of its value. The names of different values differ, so
+/// changed secrets are visible.
 struct ByName;
 
 impl Lookup for ByName {

@@ -1,4 +1,4 @@
-//! The nodes of rolling groups: the batches in progress, and the result of each node.
+//! The nodes of groups that change in batches: the batches in progress, and the result of each node.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use super::plan::{PlanView, StepView};
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// A running pause between two batches.
+/// A pause between two batches that is running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PauseView {
-    /// The batch that begins after it.
+    /// The batch that begins after the pause.
     pub before: Batch,
-    /// The time of its end.
+    /// The time at which the pause ends.
     #[serde(serialize_with = "super::time::one")]
     pub until: Timestamp,
 }
@@ -32,12 +32,13 @@ pub(crate) struct InProgress {
 }
 
 impl InProgress {
-    /// Tells whether a process may have batches. Only searches the text of its plan, which may be large.
+    /// Tells whether a process may have batches. Only the text of the plan is searched, because parsing a
+    /// large plan takes time.
     pub(crate) fn is_possible(process: &ProcessRecord) -> bool {
         process.plan.as_str().contains("\"batch\"")
     }
 
-    /// Reads the batches and pauses in progress. Returns none if this version of windlass can't read the
+    /// Returns the batches and pauses in progress. Returns none if this version of windlass can't read the
     /// plan.
     pub(crate) fn of(history: &ProcessHistory) -> Self {
         let Ok(plan) = serde_json::from_str::<Plan>(history.process.plan.as_str()) else {
@@ -60,10 +61,10 @@ impl InProgress {
     }
 }
 
-/// The nodes of a group after a change in batches.
+/// The results of a group's nodes after a change in batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RollingView {
-    /// The group.
+    /// The name of the group.
     pub group: ElementName,
     /// The nodes that have changed.
     pub changed: Vec<ElementName>,
@@ -77,8 +78,7 @@ impl RollingView {
     /// Returns the result of each node of the groups that a process changes in batches.
     ///
     /// # Errors
-    ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn of(
         windlass: &Windlass,
         plan: &PlanView,
@@ -97,7 +97,7 @@ impl RollingView {
     }
 }
 
-/// Returns the result of each node. `begun` contains the steps that have begun, each with whether it
+/// Returns the result of each node. `begun` contains the steps that have begun, and tells whether each
 /// succeeded.
 fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView> {
     let mut nodes: Vec<(&ElementName, ElementName)> = Vec::new();
@@ -133,7 +133,7 @@ fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView
     views
 }
 
-/// Returns the node of a group that a part belongs to; `None` if it belongs to none.
+/// Returns the node of a group to which a part belongs. Returns `None` if the part belongs to no node.
 fn node_of(part: &ElementName, group: &ElementName) -> Option<ElementName> {
     const SEPARATOR: &str = "__";
     let rest = part.as_str().strip_prefix(group.as_str())?.strip_prefix(SEPARATOR)?;

@@ -1,7 +1,7 @@
 //! Check results as SARIF 2.1.0, the exchange format for results of static analyses.
 //!
-//! Lines and columns start at 1. Columns are UTF-16 code units; that is SARIF's default, and the output
-//! states it nevertheless. A repair is a `fix` with replacements.
+//! Lines and columns start at 1. Columns are UTF-16 code units, which is the default of SARIF. The output
+//! states it nevertheless. Each fix of a diagnostic becomes a `fix` with replacements.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -116,7 +116,8 @@ fn artifact(source: &Source) -> Value {
     json!({"uri": uri(source.name())})
 }
 
-/// Converts a path to a URI: relative to the working folder, or absolute if the path leads out of it.
+/// Converts a path to a URI. The URI is relative to the working folder, or absolute if the path leads out of
+/// it.
 fn uri(name: &str) -> String {
     let path = Path::new(name);
     let leaves = path.components().any(|part| part == std::path::Component::ParentDir);
@@ -147,7 +148,7 @@ fn region(place: &Place) -> Value {
     })
 }
 
-/// Returns line and column of an offset, the column in UTF-16 code units.
+/// Returns the line and the column of an offset, with the column in UTF-16 code units.
 fn utf16(source: &Source, offset: u32) -> (usize, usize) {
     let line = source.position(offset).line;
     let start = source.line(line).unwrap_or_default().start;

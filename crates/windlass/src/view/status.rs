@@ -1,4 +1,4 @@
-//! The status of assemblies.
+//! The status of assemblies, with their elements and relationships.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,67 +24,67 @@ use super::views::Views;
 use crate::error::Error;
 use crate::wiring::{Removal, Wiring};
 
-/// The status of assemblies.
+/// The status of some assemblies, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct StatusView {
     /// The version of this format.
     pub version: u32,
-    /// The assemblies, by name.
+    /// The assemblies, sorted by name.
     pub assemblies: Vec<AssemblyView>,
 }
 
 /// The status of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct AssemblyView {
-    /// Its name.
+    /// The name of the assembly.
     pub name: AssemblyName,
-    /// The descriptor that it was created from.
+    /// The name of the descriptor from which the assembly was created.
     pub descriptor: DescriptorName,
-    /// Its state: the lowest state of its parts.
+    /// The state of the assembly, which is the lowest state of its parts.
     pub state: State,
-    /// Its goal state.
+    /// The goal state of the assembly.
     pub goal: State,
-    /// Whether none of its parts may be removed or replaced.
+    /// Whether no part of the assembly may be removed or replaced.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
-    /// The time of its creation.
+    /// The time at which the assembly was created.
     #[serde(serialize_with = "super::time::one")]
     pub created: Timestamp,
-    /// The open process, if there is one.
+    /// The process of the assembly that has not ended, if there is one.
     pub process: Option<ProcessView>,
-    /// Its output properties. For a factory they include its instances: natural ids with the names of
-    /// applications.
+    /// The output properties of the assembly. For a factory, they include its instances: natural ids with the
+    /// names of applications.
     pub outputs: BTreeMap<PropertyName, Value>,
     /// The status of a launched application or a factory; absent for an assembly with a descriptor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationStatusView>,
-    /// Calls with an unknown outcome, which the user must decide.
+    /// The calls with an unknown outcome, about which the user must decide.
     pub undecided: Vec<UndecidedView>,
     /// The established relationships.
     pub relationships: Vec<RelationshipView>,
-    /// The assemblies that reference it. References between applications are included only if one assembly
-    /// was requested.
+    /// The assemblies that reference this assembly. References between applications are included only if the
+    /// status of one assembly was requested.
     pub referenced_by: Vec<AssemblyName>,
-    /// The number of its active resources, and of all its resources.
+    /// The number of the assembly's active resources, and of all its resources.
     pub parts: PartsView,
-    /// Its parts.
+    /// The elements directly inside the assembly.
     pub components: Vec<ElementView>,
-    /// Additional nodes of groups, which are removed after a rolling change. Without an open process, they
-    /// were left by a change that failed or was interrupted.
+    /// Additional nodes of groups, which are removed at the end of a rolling change. Without an open process,
+    /// they were left by a change that failed or was interrupted.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub additional: BTreeSet<ElementName>,
-    /// Parts that are no longer desired and still exist. An upgrade is removing them, or failed to remove
+    /// Parts that are no longer desired and still exist. An upgrade is removing them, or has failed to remove
     /// them.
     pub leaving: Vec<LeavingView>,
 }
 
-/// A call that runs now.
+/// A call that is running.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunningView {
-    /// Its action.
+    /// The action of the call.
     #[serde(serialize_with = "action_word")]
     pub action: Action,
-    /// The time of its start.
+    /// The time at which the call started.
     #[serde(serialize_with = "super::time::one")]
     pub since: Timestamp,
 }
@@ -96,39 +96,39 @@ fn action_word<S: serde::Serializer>(action: &Action, serializer: S) -> Result<S
 /// The number of active resources of an assembly, and the number of all its resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PartsView {
-    /// Active resources.
+    /// Number of active resources.
     pub active: usize,
-    /// All desired resources.
+    /// Number of desired resources.
     pub all: usize,
 }
 
-/// A part that is no longer desired.
+/// A part that is no longer desired and still exists.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeavingView {
-    /// Its full name.
+    /// The full name of the part.
     pub name: ElementName,
-    /// Its state.
+    /// The state of the part.
     pub state: State,
-    /// The time of its last state change.
+    /// The time at which the state of the part changed last.
     pub since: Timestamp,
-    /// The failure of its last step.
+    /// The failure of the part's last step.
     pub failure: Option<Failure>,
 }
 
 /// A process that has not ended.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessView {
-    /// Its id.
+    /// The id of the process.
     pub id: ProcessId,
-    /// Its intent.
+    /// The intent of the process.
     pub intent: String,
-    /// The time of its creation.
+    /// The time at which the process was created.
     #[serde(serialize_with = "super::time::one")]
     pub since: Timestamp,
-    /// The orchestrator that runs it. `None` if that orchestrator exited: the next intent then settles the
-    /// open calls.
+    /// The program that executes the process. `None` if this program has exited. The next intent then settles
+    /// the open calls.
     pub runs: Option<String>,
-    /// The batches of rolling groups that are in progress.
+    /// The batches that are in progress, of groups that change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batch>,
     /// The running pauses between two batches.
@@ -136,27 +136,27 @@ pub struct ProcessView {
     pub pauses: Vec<PauseView>,
 }
 
-/// A call with an unknown outcome, which the user must decide.
+/// A call with an unknown outcome, about which the user must decide.
 #[derive(Debug, Clone, Serialize)]
 pub struct UndecidedView {
-    /// The element.
+    /// The element on which the call acted.
     pub element: ElementName,
-    /// The id of the call, for `--of`.
+    /// The id of the call, for the option `--of`.
     pub call: CallId,
-    /// The intended action.
+    /// The action of the call.
     pub action: String,
-    /// The relationship that the call was to create or end; `None` for a transition.
+    /// The relationship that the call was to create or end; `None` for the call of a transition.
     pub relationship: Option<String>,
-    /// The two nodes of that relationship.
+    /// The two nodes of the relationship that the call was to connect or separate.
     pub pair: Option<PairView>,
 }
 
 /// A pair of nodes of a relationship.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PairView {
-    /// The source.
+    /// The source node.
     pub source: ElementName,
-    /// The target.
+    /// The target node.
     pub target: ElementName,
 }
 
@@ -166,7 +166,7 @@ impl PairView {
     }
 }
 
-/// Returns the pairs of calls, each once, in the order of the calls.
+/// Returns the pairs of nodes on which calls act, each once, in the order of the calls.
 pub(crate) fn pairs_of(calls: &[&CallRecord]) -> Vec<PairView> {
     let mut seen = HashSet::new();
     let pairs = calls.iter().filter_map(|call| call.pair.as_ref());
@@ -176,69 +176,69 @@ pub(crate) fn pairs_of(calls: &[&CallRecord]) -> Vec<PairView> {
 /// A relationship, and the pairs of nodes that it connects.
 #[derive(Debug, Clone, Serialize)]
 pub struct RelationshipView {
-    /// Its name.
+    /// The name of the relationship.
     pub name: String,
-    /// Number of established pairs.
+    /// Number of pairs that the relationship connects.
     pub made: usize,
-    /// The partly established pairs: an operation failed or was stopped.
+    /// The partly connected pairs, for which an operation failed or was stopped.
     pub half_made: Vec<PairView>,
-    /// The partly ended pairs.
+    /// The partly separated pairs.
     pub half_ended: Vec<PairView>,
-    /// The pairs that are ready for the relationship but not connected.
+    /// The pairs whose nodes are ready for the relationship, but that are not connected.
     pub missing: Vec<PairView>,
 }
 
 /// The status of an element.
 #[derive(Debug, Clone, Serialize)]
 pub struct ElementView {
-    /// Its full name.
+    /// The full name of the element.
     pub name: ElementName,
-    /// Its kind.
+    /// The kind of the element.
     pub kind: ElementKind,
-    /// The name of its descriptor.
+    /// The name of the element's descriptor.
     pub descriptor: DescriptorName,
-    /// Its state; for groups and nested assemblies the lowest state of their parts.
+    /// The state of the element. For groups and nested assemblies, it is the lowest state of their parts.
     pub state: State,
-    /// The status word that it reports; `None` if it reports nothing.
+    /// The word of the status that the instance reports; `None` if it reports no status.
     pub status: Option<String>,
-    /// The message that it reports with the status.
+    /// The message that the instance reports with its status.
     pub message: Option<String>,
-    /// The call that runs on it now.
+    /// The call that is running on the element.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<RunningView>,
-    /// The time of its last state change; `None` for an element without a state of its own.
+    /// The time at which the state changed last; `None` for an element without a state of its own.
     #[serde(serialize_with = "super::time::maybe")]
     pub since: Option<Timestamp>,
-    /// Its instance id.
+    /// The instance id of the element.
     pub id: Option<InstanceId>,
-    /// The id that its driver uses.
+    /// The natural id of the element.
     pub natural: Option<String>,
     /// The instance that a reference refers to; `None` for other elements.
     pub referent: Option<Referent>,
-    /// The outputs that its driver publishes.
+    /// The outputs that the driver publishes for the element.
     pub outputs: BTreeMap<String, Value>,
-    /// The failure of its last step.
+    /// The failure of the element's last step.
     pub failure: Option<Failure>,
-    /// Whether its last Reconfigure did not succeed, so that the values in effect are unknown.
+    /// Whether the last Reconfigure of the element did not succeed. The values in effect are then unknown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// Whether policies no longer heal it, because [that many](windlass_engine::monitor::MOST_HEALS) heals
-    /// did not help.
+    /// Whether policies no longer heal the element, because [that many](windlass_engine::monitor::MOST_HEALS)
+    /// heals did not help.
     pub left_alone: bool,
-    /// Whether neither it nor anything in it may be removed or replaced. An element around it may protect it,
-    /// too.
+    /// Whether neither the element nor anything inside it may be removed or replaced. An element around it
+    /// may protect it, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
-    /// The elements inside it.
+    /// The elements directly inside the element.
     pub components: Vec<ElementView>,
 }
 
 impl Views<'_> {
-    /// Returns the status of all assemblies, or of one.
+    /// Returns the status of one assembly, or of all assemblies.
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, or the store can't be read.
+    /// Fails if there is no such assembly, or if the store can't be read.
     pub async fn status(&self, name: Option<&AssemblyName>) -> Result<StatusView, Error> {
         let mut assemblies = Vec::new();
         let mut wiring = None;
@@ -251,7 +251,7 @@ impl Views<'_> {
             let snapshot = match store.load_sealed(found).await? {
                 Some(snapshot) => snapshot,
                 None if name.is_some() => return Err(self.windlass.unknown(store, found).await),
-                // The assembly was removed meanwhile.
+                // The assembly was removed in the meantime.
                 None => continue,
             };
             let holder = store.holder(found).await?;
@@ -269,11 +269,12 @@ impl Views<'_> {
             if let (Some(process), Some(history)) = (&mut view.process, rolling) {
                 let InProgress { batches, pauses } = InProgress::of(&history);
                 process.batches = batches;
-                // Nothing ends the pause of an interrupted process.
+                // The pause of an interrupted process never ends, because no program executes the process.
                 process.pauses = if process.runs.is_some() { pauses } else { Vec::new() };
             }
             view.referenced_by = store.referrers(found).await?;
-            // The search for references reads all applications that may have one.
+            // Only for one assembly, because the search for references reads all applications that may have
+            // one.
             if name.is_some() {
                 view.referenced_by.extend(Removal::of(&store, found).await?.into_referrers());
                 view.referenced_by.sort();
@@ -288,7 +289,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn assemblies(&self) -> Result<Vec<AssemblyName>, Error> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
         Ok(store.assembly_names().await?)
@@ -298,7 +299,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn launched(&self) -> Result<Vec<(AssemblyName, bool)>, Error> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
         let all = store.assemblies(None, usize::MAX).await?.into_iter();
@@ -310,7 +311,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, or the store can't be read.
+    /// Fails if there is no such assembly, or if the store can't be read.
     pub async fn parts(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
         let store = self.windlass.store_of(name).await?;
         let Some(assembly) = store.assembly(name).await? else {
@@ -324,7 +325,7 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such assembly, or the store can't be read.
+    /// Fails if there is no such assembly, or if the store can't be read.
     pub async fn clusters(&self, name: &AssemblyName) -> Result<Vec<ElementName>, Error> {
         let store = self.windlass.store_of(name).await?;
         let Some(assembly) = store.assembly(name).await? else {
@@ -334,13 +335,13 @@ impl Views<'_> {
         Ok(clusters.map(|element| element.name.clone()).collect())
     }
 
-    /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). `components`
-    /// contains only that part with its inner elements. `part` is the name relative to the assembly (`B__1`),
-    /// the full name, or an id.
+    /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). The result
+    /// contains only this part and the elements inside it. `part` is the part's name relative to the assembly
+    /// (`B__1`), its full name, or an id.
     ///
     /// # Errors
     ///
-    /// If there is no such assembly or part, or the store can't be read.
+    /// Fails if there is no such assembly or part, or if the store can't be read.
     pub async fn status_of_part(&self, name: &AssemblyName, part: &str) -> Result<StatusView, Error> {
         let part = self.windlass.part(name, part).await?;
         let mut status = self.status(Some(name)).await?;
@@ -352,7 +353,7 @@ impl Views<'_> {
 }
 
 impl AssemblyView {
-    /// Removes everything that does not concern a part.
+    /// Removes everything from the status that does not concern a part.
     fn keep(&mut self, part: &ElementName) {
         let mut parts = std::mem::take(&mut self.components);
         while let Some(at) = parts.iter().position(|element| is_within(part, &element.name)) {
@@ -407,7 +408,7 @@ impl AssemblyView {
     }
 }
 
-/// Tells whether an element is `outer` or is inside it.
+/// Tells whether an element is `outer`, or is inside `outer`.
 fn is_within(element: &ElementName, outer: &ElementName) -> bool {
     let rest = element.as_str().strip_prefix(outer.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
@@ -423,7 +424,8 @@ impl PartsView {
     }
 }
 
-/// Returns the call that runs on each element. Without a holder of the assembly, no call counts as running.
+/// Returns the running call of each element. If nobody holds the lease of the assembly, no call counts as
+/// running.
 fn running(snapshot: &Snapshot, holder: Option<&Holder>) -> HashMap<ElementName, RunningView> {
     let calls = snapshot.calls.iter().filter(|call| holder.is_some() && call.state != CallState::Undecided);
     let view = |call: &CallRecord| RunningView { action: call.action.clone(), since: call.started };
@@ -481,8 +483,8 @@ impl RelationshipView {
     }
 }
 
-/// Returns the pairs of nodes that are not connected although both nodes have reached the states that the
-/// relationship requires.
+/// Returns the pairs of nodes that a relationship does not connect, although both nodes have reached the
+/// states that it requires.
 fn missing(snapshot: &Snapshot, relationship: &Relationship, there: &[&PairRecord]) -> Vec<PairView> {
     if snapshot.assembly.goal == State::Absent {
         return Vec::new();
@@ -549,17 +551,17 @@ impl ElementView {
     }
 }
 
-/// The status word of an instance that reports none.
+/// The text that represents the status of an instance without a status.
 const NO_STATUS: &str = "-";
 
-/// Masks a value that is stored as a secret.
+/// Returns a property with its value masked if the value is stored as a secret.
 fn shown((name, value): (&String, &Value)) -> (String, Value) {
     let secret = windlass_secret::SecretRef::from_value(value).is_some();
     (name.clone(), if secret { Value::from("***") } else { value.clone() })
 }
 
-/// Returns the lowest of some states. Failed and Broken rank below all others. Without states the result is
-/// Active.
+/// Returns the lowest of some states. Failed and Broken are lower than all other states. Without states,
+/// returns Active.
 pub(crate) fn lowest(states: impl Iterator<Item = State>) -> State {
     let place = |state: &State| match state {
         State::Failed => -2,

@@ -1,4 +1,4 @@
-//! Serialization of times in views: RFC 3339 in UTC, with milliseconds.
+//! Serialization of times in views, as RFC 3339 in UTC with milliseconds.
 
 use serde::Serializer;
 use windlass_model::Timestamp;

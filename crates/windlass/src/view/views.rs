@@ -2,7 +2,7 @@
 
 use crate::open::Windlass;
 
-/// The views of a project. They change nothing.
+/// Access to the views of a project. No view changes anything.
 #[derive(Debug, Clone, Copy)]
 pub struct Views<'w> {
     pub(crate) windlass: &'w Windlass,

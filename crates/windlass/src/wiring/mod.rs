@@ -1,15 +1,15 @@
-//! The connections of launched applications: services for components `reference.Service`, the instances of
-//! factories, and references between instances.
+//! The connections of launched applications: services for components of the type `reference.Service`,
+//! instances of factories, and references between instances.
 //!
-//! These connections are not stored: each reading resolves them from the records. Only the removed targets of
+//! Most connections are not stored: each reading resolves them from the records. Only the removed targets of
 //! references are stored.
 //!
 //! | module | content |
 //! |---|---|
 //! | `view` | references with their states, ready for JSON |
 //! | `past` | the removed targets of references |
-//! | `reader` | `Wiring`: reading and resolution |
-//! | `removal` | the references to an assembly that is to be removed |
+//! | `reader` | `Wiring`, which reads the records and resolves references |
+//! | `removal` | the references that prevent the removal of an assembly |
 
 mod past;
 mod reader;

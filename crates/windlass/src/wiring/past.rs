@@ -12,18 +12,18 @@ use windlass_store::{Store, StoreError};
 use crate::applications::document_name;
 use crate::error::Error;
 
-/// The version of the body.
+/// The version of the stored document.
 const VERSION: u32 = 1;
 
-/// The removed targets of the references of a factory's instances.
+/// The removed targets of references, for the instances of one factory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PastTargets {
-    /// The last application of each natural id, by mapping.
+    /// The application that each natural id belonged to last, by mapping and natural id.
     targets: BTreeMap<String, BTreeMap<String, AssemblyName>>,
 }
 
 impl PastTargets {
-    /// Returns the removed application to which a key of a mapping referred.
+    /// Returns the removed application to which a reference with a mapping and a key referred.
     pub(super) fn get(&self, mapping: &str, key: &str) -> Option<&AssemblyName> {
         self.targets.get(mapping)?.get(key)
     }
@@ -39,14 +39,14 @@ fn key_of(factory: &AssemblyName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name: document_name(factory) }
 }
 
-/// Reads the removed targets of a factory's references. Targets that a newer version has stored count as
-/// unknown.
+/// Reads the removed targets of a factory's references. Ignores targets that a newer version of windlass has
+/// stored.
 pub(super) async fn read(store: &dyn Store, factory: &AssemblyName) -> Result<PastTargets, Error> {
     let found = store.document(&key_of(factory)).await?.filter(|found| found.version <= VERSION);
     Ok(found.and_then(|found| serde_json::from_value(found.body).ok()).unwrap_or_default())
 }
 
-/// Adds the target of a key, before the target is removed.
+/// Records the target of a reference, before the target is removed.
 pub(super) async fn note(
     store: &dyn Store,
     factory: &AssemblyName,
@@ -70,7 +70,7 @@ pub(super) async fn note(
             packages: [].into(),
         };
         match store.put_document(draft, Vec::new()).await {
-            // Another command has written at the same time.
+            // Another command has written at the same time, so this command tries again.
             Err(StoreError::DocumentChanged { .. }) => {}
             Err(error) => return Err(error.into()),
             Ok(_) => return Ok(()),
@@ -78,7 +78,7 @@ pub(super) async fn note(
     }
 }
 
-/// Drops the stored targets of a removed factory.
+/// Deletes the stored targets of a removed factory.
 pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
 }

@@ -20,14 +20,14 @@ use super::view::{InstanceReferenceView, ServiceReferenceView, why};
 use crate::applications::{environments_in, revision_in};
 use crate::error::Error;
 
-/// Number of applications that are read at once.
+/// Number of application records that are read at once.
 const PAGE: usize = 500;
 
-/// Natural ids of a factory's instances, with their applications.
+/// The instances of a factory: natural ids with the applications that manage them.
 pub(crate) type Instances = BTreeMap<String, AssemblyName>;
 
-/// Reads the connections of applications. Each record is read once and kept, so a reader serves only one
-/// command.
+/// A reader of the connections of applications. It reads each record once and keeps it, so a reader serves
+/// only one command.
 pub(crate) struct Wiring {
     pub(super) store: Arc<dyn Store>,
     assemblies: BTreeMap<AssemblyName, Option<Arc<AssemblyRecord>>>,
@@ -38,12 +38,12 @@ pub(crate) struct Wiring {
     past: BTreeMap<AssemblyName, Arc<PastTargets>>,
 }
 
-/// The state of a mapping of a factory in an environment. A mapping is a pin to which the instances of
-/// another factory are bound.
+/// The state of a factory's mapping in an environment. A mapping is a pin to which the instances of another
+/// factory are bound.
 pub(crate) enum Mapping {
-    /// The instances of this factory are bound to it.
+    /// The instances of this factory are bound to the mapping.
     Bound(AssemblyName),
-    /// No instances are bound to it, for this reason.
+    /// No instances are bound to the mapping, for this reason.
     Open(String),
 }
 
@@ -72,8 +72,8 @@ impl Wiring {
         Ok(self.assemblies.get(name).cloned().flatten())
     }
 
-    /// Returns the services that the manifest of an application needs; `None` if its revision is no longer
-    /// published.
+    /// Returns the services that the manifest of an application needs. Returns `None` if the application's
+    /// revision is no longer published.
     pub(crate) async fn services(&mut self, record: &AssemblyRecord) -> Result<Option<Arc<Services>>, Error> {
         let Some(from) = &record.application else { return Ok(None) };
         let key = (from.title.clone(), from.revision);
@@ -113,7 +113,7 @@ impl Wiring {
         let mut offers = Offers::new();
         for (service, of) in &environment.services {
             let Some(record) = self.assembly(service).await? else { continue };
-            // Another assembly may have got the name of a removed service.
+            // Another assembly may have the name of a removed service.
             if record.application.as_ref().is_some_and(|from| from.title == of.application) {
                 let services = self.services(&record).await?;
                 let exposed = services.map(|services| services.exposed.clone()).unwrap_or_default();
@@ -125,9 +125,9 @@ impl Wiring {
         Ok(offers)
     }
 
-    /// Resolves the components `reference.Service` of an application in each environment of which it is a
-    /// service. If there is no such environment, resolves them in the environment that the application was
-    /// launched in.
+    /// Resolves the components of the type `reference.Service` of an application, in each environment of
+    /// which the application is a service. If there is no such environment, resolves them in the environment
+    /// in which the application was launched.
     pub(crate) async fn service_references(
         &mut self,
         record: &AssemblyRecord,
@@ -150,7 +150,7 @@ impl Wiring {
         Ok(views)
     }
 
-    /// Resolves the components `reference.Service` of an application in an environment.
+    /// Resolves the components of the type `reference.Service` of an application in one environment.
     pub(crate) async fn service_references_in(
         &mut self,
         record: &AssemblyRecord,
@@ -235,7 +235,8 @@ impl Wiring {
         for owned in owned(&*self.store, factory).await? {
             let natural = match owned.natural_id {
                 Some(natural) => Some(natural),
-                // The application was adopted, and the process was killed before it claimed the natural id.
+                // The application was adopted, and the adopting process was killed before it recorded the
+                // natural id.
                 None => self.store.load_sealed(&owned.assembly).await?.as_ref().and_then(natural_id),
             };
             instances.extend(natural.map(|natural| (natural, owned.assembly)));
@@ -245,7 +246,8 @@ impl Wiring {
         Ok(instances)
     }
 
-    /// Returns the outputs of a factory that publish its instances, by the ids under which it exposes them.
+    /// Returns the instances of a factory, by the ids under which its application exposes the signal
+    /// `factory.instances`.
     pub(crate) async fn instance_pins(
         &mut self,
         record: &AssemblyRecord,
@@ -305,7 +307,7 @@ impl Wiring {
     }
 }
 
-/// A reference in the document of an instance.
+/// A reference that scripts have reported in the document of an instance.
 pub(super) struct Reported {
     pub(super) component: String,
     pub(super) mapping: String,
@@ -333,12 +335,12 @@ fn collect(components: &Value, path: &str, found: &mut Vec<Reported>) {
     }
 }
 
-/// Returns the natural id of an application.
+/// Returns the natural id of an application's instance.
 fn natural_id(snapshot: &Snapshot) -> Option<String> {
     snapshot.instances.values().find_map(|instance| instance.natural.clone())
 }
 
-/// Reads all assemblies of an owner.
+/// Reads all assemblies that belong to an owner.
 pub(super) async fn owned(
     store: &dyn Store,
     owner: &AssemblyName,

@@ -1,4 +1,4 @@
-//! The references to an assembly that is to be removed.
+//! The references that prevent the removal of an assembly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,11 +18,12 @@ pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,
     is_factory: bool,
-    /// Whether a resource of the assembly exists. Only determined if other assemblies refer to it.
+    /// Whether a resource of the assembly exists. It is determined only if other assemblies refer to the
+    /// assembly.
     is_there: bool,
-    /// The referring assemblies.
+    /// The assemblies that refer to the assembly.
     by: BTreeSet<AssemblyName>,
-    /// The factories of referring instances, each with the mapping and the key of a reference.
+    /// The references of other instances to the assembly. Each has its factory, its mapping and its key.
     keys: BTreeSet<(AssemblyName, String, String)>,
 }
 
@@ -30,7 +31,7 @@ impl Removal {
     /// Finds the references to an assembly.
     ///
     /// # Errors
-    /// An error of the store.
+    /// Fails if the store can't be read.
     pub(crate) async fn of(store: &Arc<dyn Store>, name: &AssemblyName) -> Result<Self, Error> {
         let mut removal = Self {
             store: store.clone(),
@@ -59,12 +60,12 @@ impl Removal {
         Ok(removal)
     }
 
-    /// Refuses the removal if others refer to the assembly. An application is removed nevertheless if none of
-    /// its resources exists, for example after a script has reported it as destroyed. `what` describes the
-    /// consequence.
+    /// Refuses the removal if other assemblies refer to the assembly. The removal is allowed if none of the
+    /// assembly's resources exists, for example because a script has reported them as destroyed. `what`
+    /// describes the consequence of the removal.
     ///
     /// # Errors
-    /// [`EngineError::Referenced`].
+    /// Returns [`EngineError::Referenced`] if the removal is refused.
     pub(crate) fn refuse(&self, what: &str, is_forced: bool) -> Result<(), EngineError> {
         if self.by.is_empty() || is_forced || !self.is_there {
             return Ok(());
@@ -73,16 +74,16 @@ impl Removal {
         Err(EngineError::Referenced { name: self.name.clone(), by, what: what.to_owned() })
     }
 
-    /// Returns the referring assemblies.
+    /// Returns the assemblies that refer to the assembly.
     pub(crate) fn into_referrers(self) -> BTreeSet<AssemblyName> {
         self.by
     }
 
-    /// Records the assembly as the target of the references to it. So they are dangling, not pending, after
-    /// its removal. Before the removal, the record has no effect.
+    /// Records the assembly as the last target of the references to it. After its removal, these references
+    /// are then dangling, not pending. Before the removal, the record has no effect.
     ///
     /// # Errors
-    /// An error of the store.
+    /// Fails if the store can't be read or written.
     pub(crate) async fn note(&self) -> Result<(), Error> {
         if self.is_factory {
             past::forget(&*self.store, &self.name).await?;
@@ -95,7 +96,7 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the services with a component that is resolved to a factory.
+    /// Finds the services with a component that is resolved to the factory.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let name = removal.name.clone();
         let environments = self.environments().await?;
@@ -112,7 +113,7 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances that refer to an instance of a factory.
+    /// Finds the instances that refer to an instance of the factory `of`.
     async fn referring_instances(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
         let environments = self.environments().await?;
         for (environment, found) in environments.iter() {
@@ -126,8 +127,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances of `factory` in an environment that refer, through `mappings`, to the instance of
-    /// `of` that is to be removed.
+    /// Finds the instances of `factory` in an environment that refer, through `mappings`, to the instance
+    /// that will be removed. The factory of this instance is `of`.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,

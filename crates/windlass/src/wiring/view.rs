@@ -1,4 +1,4 @@
-//! Views of references.
+//! Views of the references of applications, ready for JSON.
 
 use serde::Serialize;
 use windlass_manifest::name::ComponentPath;
@@ -6,7 +6,7 @@ use windlass_manifest::resolution::{Provider, ServiceState};
 use windlass_model::AssemblyName;
 use windlass_model::document::DocumentName;
 
-/// A component `reference.Service` of an application in an environment.
+/// A component of the type `reference.Service` of an application, with its state in an environment.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ServiceReferenceView {
@@ -14,14 +14,14 @@ pub struct ServiceReferenceView {
     pub referrer: AssemblyName,
     /// The environment.
     pub environment: DocumentName,
-    /// The component.
+    /// The path of the component.
     pub component: ComponentPath,
-    /// `resolved`, `pending` or `dangling`.
+    /// The state of the component: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The service that it is resolved to, or the chosen service that was removed or lacks the pins. `None`
-    /// if there is no such service, or the environment itself provides the pins.
+    /// The service to which the component is resolved, or the chosen service that was removed or lacks the
+    /// pins. `None` if there is no such service, or if the environment itself provides the pins.
     pub service: Option<AssemblyName>,
-    /// The reason why it is not resolved, and how to resolve it.
+    /// The reason why the component is not resolved, and how to resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -82,15 +82,16 @@ pub(super) fn why(
 pub struct InstanceReferenceView {
     /// The path of the reference in the tree of components, with `/` between the names.
     pub component: String,
-    /// The mapping: a pin of the factory.
+    /// The mapping of the reference, which is a pin of the factory.
     pub mapping: String,
-    /// The natural id of the other instance.
+    /// The natural id of the instance to which the reference refers.
     pub key: String,
-    /// `resolved`, `pending` or `dangling`.
+    /// The state of the reference: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The application that it is resolved to, or was resolved to before that application was removed.
+    /// The application that the reference resolves to, or that it resolved to before the application was
+    /// removed.
     pub application: Option<AssemblyName>,
-    /// The reason why it is not resolved.
+    /// The reason why the reference is not resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Hostile inputs other than descriptors: project files, script outputs, saved plans, exported assemblies,
-//! templates. Limits and mutations are those of the descriptor test.
+//! Tests of hostile inputs other than descriptors: project files, script outputs, saved plans, exported
+//! assemblies and templates. The limits and mutations are those of the descriptor test.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(clippy::format_collect, reason = "texts of tests are put together once")]
@@ -54,13 +54,13 @@ c: {d: (( .a )), e: (( lambda |x|->x ))}
 <<: (( merge ))
 ";
 
-/// Wraps content into the envelope of windlass's own files, with a valid digest.
+/// Wraps content in the envelope of files that windlass writes, with a valid digest.
 fn enveloped(kind: &str, content: &str) -> String {
     let digest = hex::encode(Sha256::digest(content.as_bytes()));
     format!(r#"{{"version":1,"kind":"{kind}","digest":"sha256:{digest}","content":{content}}}"#)
 }
 
-/// Opens a project with the given file.
+/// Opens a project whose `windlass.yaml` has this text.
 fn project(text: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("windlass.yaml"), text).unwrap();
@@ -68,12 +68,12 @@ fn project(text: &str) {
     drop(check_paths(&[folder.path().to_owned()], &[]));
 }
 
-/// Parses a script output.
+/// Parses the output of a script.
 fn printed(text: &str) {
     drop(Output::read("stdout", &Captured::whole(text.as_bytes())));
 }
 
-/// Writes a text to a file, and reads the file.
+/// Writes a text to a file, and reads the file by `read`.
 fn in_file(text: &str, read: impl FnOnce(&Path)) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
@@ -97,7 +97,7 @@ fn template(text: &str) {
     drop(windlass_spiff::yaml::read_documents(&Source::new("template.yaml", text)));
 }
 
-/// Returns a list of maps, which take a hundred times their text in memory.
+/// Returns a list of maps, which need a hundred times the size of their text in memory.
 fn maps(count: usize) -> String {
     format!("[{}{{}}]", r#"{"a":0},"#.repeat(count))
 }
@@ -197,7 +197,7 @@ fn bombs_are_refused_in_time() {
     });
 }
 
-/// A function under test.
+/// The function under test, which reads a text.
 type Act = fn(&str);
 
 #[test]

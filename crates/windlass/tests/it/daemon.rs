@@ -1,4 +1,4 @@
-//! The daemon inside an embedding program.
+//! Tests of the daemon inside an embedding program.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use windlass::{Settings, Windlass};
 
 use crate::shop::{Shop, shop};
 
-/// A request waits for a daemon, which executes it. Its submitter follows the process to its end.
+/// A request waits until a daemon executes it. The submitter of the request follows the process to its end.
 #[tokio::test]
 async fn a_request_is_executed_by_the_daemon() {
     let project = Shop::new();

@@ -1,4 +1,4 @@
-//! An embedding program drops futures and prepared processes, or is killed while its user decides.
+//! Tests of programs that drop futures and prepared processes, or that are killed while their user decides.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use crate::echo::Echo;
 use crate::embedding::example;
 use crate::shop::{Shop, shop};
 
-/// Tells whether an error is that of a held assembly, and returns the command of the holder.
+/// Returns the command of the lease's holder if the error is that of an assembly in use.
 fn holder(error: &Error) -> Option<String> {
     match error {
         Error::InUse { by, .. } | Error::Engine(EngineError::Store(StoreError::Held { by, .. })) => {
@@ -23,7 +23,7 @@ fn holder(error: &Error) -> Option<String> {
     }
 }
 
-/// A prepared process holds its assembly until it is dropped. The next process resumes the interrupted one.
+/// A prepared process holds the lease of its assembly until it is dropped. The next process resumes it.
 #[tokio::test]
 async fn a_dropped_process_frees_its_assembly() {
     let project = Shop::new();
@@ -38,7 +38,7 @@ async fn a_dropped_process_frees_its_assembly() {
     assert_eq!(started.run(&Stop::default()).await.unwrap().process.status, ProcessStatus::Completed);
 }
 
-/// A user who declines leaves a cancelled process and no part.
+/// If the user declines, the process is recorded as cancelled, and no part is created.
 #[tokio::test]
 async fn a_declined_process_is_cancelled() {
     let project = Shop::new();
@@ -49,7 +49,7 @@ async fn a_declined_process_is_cancelled() {
     assert_eq!(project.windlass.views().status(Some(&shop())).await.unwrap().assemblies[0].parts.active, 0);
 }
 
-/// A call is running when its process is dropped. The next process makes the call again.
+/// The future of a process is dropped while a call is running. The next process makes the call again.
 #[tokio::test]
 async fn a_run_that_is_dropped_is_resumed() {
     let echo = Echo::default();

@@ -1,4 +1,4 @@
-//! A driver of an embedding program.
+//! A driver of an embedding program, for tests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use windlass::model::name::DriverKind;
 use windlass::model::{Action, Transition};
 use windlass::source::Diagnostic;
 
-/// Publishes the property `size` as `is`, on Install and on Reconfigure. Its calls can be held.
+/// A driver that publishes the property `size` as the output `is`, on Install and on Reconfigure. A test can
+/// hold its calls.
 #[derive(Clone)]
 pub(crate) struct Echo(Arc<Gate>);
 
@@ -29,12 +30,12 @@ impl Default for Echo {
 }
 
 impl Echo {
-    /// Holds all calls, or lets them go.
+    /// Holds all calls, or lets the held calls continue.
     pub(crate) fn hold(&self, held: bool) {
         self.0.held.send_replace(held);
     }
 
-    /// Waits for the first call.
+    /// Waits until the driver has got its first call.
     pub(crate) async fn is_called(&self) {
         self.0.calls.subscribe().wait_for(|calls| *calls > 0).await.unwrap();
     }

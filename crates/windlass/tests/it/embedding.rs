@@ -1,18 +1,18 @@
-//! Programs that embed windlass, run as a user runs them.
+//! Tests of example programs that embed windlass, run as a user runs them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use windlass::init::{Language, Style, init};
 
-/// Returns the path of an example program, which cargo builds beside the tests.
+/// Returns the path of an example program. cargo builds the examples beside the tests.
 pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
     profile.join("examples").join(name)
 }
 
-/// Runs an example program on a new assembly in the folder.
+/// Runs an example program on a new assembly in a folder.
 fn run(name: &str, folder: &Path) -> Output {
     init(folder, Some("hello"), Language::Shell, Style::Plain).unwrap();
     let program = example(name);
@@ -31,7 +31,7 @@ fn a_program_of_its_own_brings_up_an_assembly() {
     assert_eq!(made, 1, "{stdout}{stderr}");
 }
 
-/// Without its supervisor no job starts, and the failure tells the remedy.
+/// Without its supervisor no job starts, and the failure names the remedy.
 #[test]
 fn a_program_that_forgets_to_supervise_is_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The life of an assembly as an embedding program sees it: typed results, and nothing printed.
+//! Tests of an assembly's lifecycle in an embedding program. Results are typed, and nothing is printed.
 
 use windlass::Error;
 use windlass::engine::{Ended, EngineError, Request, Stop};
@@ -10,7 +10,7 @@ use windlass::view::log::LogFilter;
 use crate::echo::Echo;
 use crate::shop::{Shop, shop};
 
-/// Runs a change to its end.
+/// Prepares a change of the assembly and executes it to its end.
 async fn change(project: &Shop, intent: Intent) -> Ended {
     let stop = Stop::default();
     let started = project.windlass.change(&shop(), intent, &stop).await.unwrap();
@@ -51,7 +51,8 @@ async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
     windlass.close().await.unwrap();
 }
 
-/// A driver of the embedding program publishes a new value, and the program updates the readers of it.
+/// A driver of the embedding program publishes a new value. The program then updates the elements that read
+/// it.
 #[tokio::test]
 async fn readers_of_a_changed_output_are_updated() {
     let project = Shop::driven_by("echo: {}", |settings| settings.driver(Echo::default()));
@@ -87,7 +88,7 @@ async fn old_processes_are_pruned() {
     assert_eq!(processes().await, 3 - pruned.assemblies[0].processes.len());
 }
 
-/// The errors of calls that make no sense, with their codes. None of them changes anything.
+/// Calls that make no sense return errors with codes. None of them changes anything.
 #[tokio::test]
 async fn wrong_uses_have_typed_errors() {
     let project = Shop::new();

@@ -1,4 +1,4 @@
-//! Locations of the runtimes of this crate, and every message about their settings.
+//! Tests of locations of this crate's runtimes, and of every message about their settings.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -6,7 +6,7 @@ use windlass::driver::Location;
 
 use crate::project::{messages, open};
 
-/// Returns the first location of a `windlass.yaml`.
+/// Returns the first location in the text of a `windlass.yaml`.
 fn location(text: &str) -> Location {
     let (_folder, windlass) = open(text);
     windlass.unwrap().project().locations().next().unwrap().clone()

@@ -1,10 +1,11 @@
-//! The explanation pages for errors in `windlass.yaml`: each example causes exactly its code.
+//! Tests of the explanation pages for errors in `windlass.yaml`. Each example causes exactly the code of its
+//! page.
 
 use windlass::project::codes;
 
 use crate::project::{messages, problems};
 
-/// The codes of the project file. The codes of folders and other files have their own tests.
+/// The codes of errors in `windlass.yaml`. The codes of folders and of other files have their own tests.
 const OF_THE_FILE: std::ops::RangeInclusive<&str> = "WL0310"..="WL0317";
 
 #[test]

@@ -1,9 +1,9 @@
-//! A project in a folder of its own, and its problems as text.
+//! Projects in temporary folders, and their problems as text.
 
 use windlass::source::{Diagnostic, Diagnostics};
 use windlass::{Error, Settings, Windlass};
 
-/// Opens a project with the text of a `windlass.yaml`.
+/// Opens a project in a new folder, with the text of its `windlass.yaml`.
 pub(crate) fn open(text: &str) -> (tempfile::TempDir, Result<Windlass, Diagnostics>) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("windlass.yaml"), text).unwrap();
@@ -14,14 +14,14 @@ pub(crate) fn open(text: &str) -> (tempfile::TempDir, Result<Windlass, Diagnosti
     (folder, opened)
 }
 
-/// Returns the problems of a `windlass.yaml`.
+/// Returns the problems of the text of a `windlass.yaml`.
 pub(crate) fn problems(text: &str) -> (tempfile::TempDir, Diagnostics) {
     let (folder, opened) = open(text);
     let problems = opened.map_or_else(|errors| errors, |windlass| windlass.project().warnings().clone());
     (folder, problems)
 }
 
-/// Formats the problems of a `windlass.yaml`: one line each, then help.
+/// Formats the problems of the text of a `windlass.yaml`: one line for each problem, followed by its help.
 pub(crate) fn messages(text: &str) -> String {
     let (folder, problems) = problems(text);
     let text: String = problems.iter().map(show).collect();

@@ -1,4 +1,4 @@
-//! A project with one assembly, `shop`, as an embedding program opens it.
+//! A project with the assembly `shop`, opened as an embedding program opens it.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use windlass::engine::Stop;
 use windlass::model::AssemblyName;
 use windlass::{AssemblyInput, Settings, Started, Windlass};
 
-/// A project in a folder of its own.
+/// A project in a temporary folder.
 pub(crate) struct Shop {
     pub(crate) windlass: Windlass,
     folder: TempDir,
 }
 
 impl Shop {
-    /// Creates the project. Its part `web` publishes its size, by the driver `noop`.
+    /// Creates the project. The part `web` publishes its size by the driver `noop`.
     pub(crate) fn new() -> Self {
         Self::driven_by("noop: {properties: {outputs: {is: size}, effect: repeatable}}", |settings| settings)
     }
 
-    /// Creates the project with another driver for its parts, and a program that adds it.
+    /// Creates the project with another driver for its parts. `add` adds this driver to the settings.
     pub(crate) fn driven_by(driver: &str, add: impl FnOnce(Settings) -> Settings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), driver);
@@ -27,7 +27,7 @@ impl Shop {
         Self { windlass, folder }
     }
 
-    /// Opens the project once more, as another program.
+    /// Opens the project again, as another program with the command line `command`.
     pub(crate) fn other(&self, command: &str) -> Windlass {
         Windlass::open(settings(self.folder.path(), command)).unwrap()
     }
@@ -36,17 +36,17 @@ impl Shop {
         self.folder.path()
     }
 
-    /// Returns the input of the assembly.
+    /// Returns the input for the assembly `shop`.
     pub(crate) fn input(&self) -> AssemblyInput {
         AssemblyInput::new(self.folder.path().join("shop"))
     }
 
-    /// Prepares `up`.
+    /// Prepares to create or change the assembly.
     pub(crate) async fn up(&self) -> Result<Started, windlass::Error> {
         self.windlass.up(self.input(), &Stop::default()).await
     }
 
-    /// Waits until no orchestrator holds the assembly.
+    /// Waits until no program holds the lease of the assembly.
     pub(crate) async fn is_free(&self) {
         let is_held = async || {
             let status = self.windlass.views().status(Some(&shop())).await.unwrap();
@@ -58,7 +58,7 @@ impl Shop {
     }
 }
 
-/// Returns the name of the assembly.
+/// Returns the name of the assembly `shop`.
 pub(crate) fn shop() -> AssemblyName {
     "shop".parse().unwrap()
 }

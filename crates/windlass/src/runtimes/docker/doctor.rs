@@ -13,7 +13,7 @@ use crate::error::chain;
 use crate::runtimes::factory::{RuntimeContext, RuntimeView};
 use crate::runtimes::host::LIMITS;
 
-/// Returns the engines to inspect: the common ones, and those that locations name.
+/// Returns the container engines to inspect: the common engines, and the engines that locations name.
 pub(super) fn engines(locations: &[Location]) -> Vec<String> {
     let named: BTreeSet<&String> =
         locations.iter().filter_map(|location| location.settings.get(ENGINE)).collect();
@@ -21,7 +21,7 @@ pub(super) fn engines(locations: &[Location]) -> Vec<String> {
     COMMON_ENGINES.iter().map(|name| (*name).to_owned()).chain(others.cloned()).collect()
 }
 
-/// Inspects an engine.
+/// Inspects a container engine and returns its view.
 pub(super) async fn inspect(context: &RuntimeContext, name: &str) -> RuntimeView {
     let found = async {
         let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
@@ -40,7 +40,7 @@ pub(super) async fn inspect(context: &RuntimeContext, name: &str) -> RuntimeView
     }
 }
 
-/// Hint for an engine that runs but denies access.
+/// Hint for a container engine that runs but denies access to this user.
 const ACCESS: &str =
     "give this user access: add it to the group `docker`, or set another socket in DOCKER_HOST";
 

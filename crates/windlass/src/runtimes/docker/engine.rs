@@ -1,4 +1,4 @@
-//! An engine of a project, and the runtimes on it.
+//! An open container engine of a project, and the runtimes on it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,25 +16,25 @@ use crate::blocking::blocking;
 use crate::error::chain;
 use crate::runtimes::factory::{RuntimeContext, Variables};
 
-/// An engine with its runtimes: one for fresh containers, and a pool for each pool size that a location
-/// requests.
+/// A container engine with its runtimes. There is one runtime for fresh containers, and a pool runtime for
+/// each pool size that a location requests.
 pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
     pools: Mutex<BTreeMap<u16, Pool>>,
-    /// The note that marks the engine as in use, until it is closed.
+    /// The note that marks the engine as in use; `None` after this process has closed the engine.
     note: Mutex<Option<Note>>,
 }
 
-/// A pool, whether it is open or not.
+/// The cell of a pool runtime, which is empty until the pool is opened.
 type Pool = Arc<OnceCell<Arc<PoolRuntime>>>;
 
-/// Returns the variables that locate engines.
+/// Returns the environment variables by which container engines are found.
 pub(super) fn environment(variables: &Variables) -> Environment {
     Environment::READ.into_iter().filter_map(|name| Some((name, variables(name)?))).collect()
 }
 
-/// Connects to an engine.
+/// Connects to a container engine.
 pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Engine, DockerRuntime), String> {
     let environment = environment(&context.variables);
     let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
@@ -45,25 +45,25 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 }
 
 impl OpenEngine {
-    /// Wraps a connected engine with its note. Removes what dead clients have left, except jobs, which are
-    /// adopted by their ids later.
+    /// Adds a note to a connected engine. Removes everything that dead clients have left except jobs, which
+    /// are adopted by their ids later.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
         fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
         Ok(Self { engine, fresh, pools: Mutex::default(), note })
     }
 
-    /// Returns the runtime of fresh containers.
+    /// Returns the runtime that runs each job in a fresh container.
     pub(super) fn fresh(&self) -> Arc<dyn Runtime> {
         self.fresh.clone()
     }
 
-    /// Tells whether it is certain that a client has left nothing on the engine.
+    /// Tells whether a client has certainly left nothing on the engine.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Takes the note of this process, if `client` is the client of this process.
+    /// Takes the note of this process out of the engine, if `client` is this process's client.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         note.take_if(|_| client == Some(self.fresh.client()))
@@ -73,7 +73,7 @@ impl OpenEngine {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the pool of a size, opened on first use.
+    /// Returns the pool runtime of a size. Opens it at its first use.
     pub(super) async fn pool(&self, size: u16, folder: PathBuf) -> Result<Arc<PoolRuntime>, RuntimeError> {
         let cell = self.pools().entry(size).or_default().clone();
         let open = async || {

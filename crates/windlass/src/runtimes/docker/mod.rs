@@ -1,4 +1,4 @@
-//! Containers of an engine: Docker or Podman.
+//! The kind of runtime that runs jobs in containers of an engine: Docker or Podman.
 
 mod doctor;
 mod engine;
@@ -25,7 +25,7 @@ use crate::error::chain;
 
 const NAME: &str = "docker";
 
-/// The folder of the pools, below the state folder.
+/// The folder of the pools' files, below the state folder.
 const POOLS: &str = "pool";
 
 pub(super) struct Docker;
@@ -68,14 +68,14 @@ impl RuntimeFactory for Docker {
     }
 }
 
-/// The engines of a project.
+/// The container engines of a project.
 struct Engines {
     context: RuntimeContext,
     notes: Notes,
     cells: Mutex<BTreeMap<String, Cell>>,
 }
 
-/// An engine, whether it is open or not.
+/// The cell of an engine, which is empty until the engine is opened.
 type Cell = Arc<OnceCell<OpenEngine>>;
 
 impl Engines {
@@ -90,8 +90,7 @@ impl Engines {
     async fn open<'c>(&self, cell: &'c Cell, name: &str) -> Result<&'c OpenEngine, String> {
         cell.get_or_try_init(async || {
             let (engine, fresh) = engine::connect(name, &self.context).await?;
-            // The note is written before the first job exists, so that a command after a crash finds the
-            // engine.
+            // The note is written before the first job exists. So a command after a crash finds the engine.
             let (notes, engine_name, client) =
                 (self.notes.clone(), name.to_owned(), fresh.client().to_owned());
             let note = blocking(move || notes.add(&engine_name, &client)).await;
@@ -110,8 +109,8 @@ impl Engines {
         format!("the list of used engines can't be written to `{}`: {error}", self.notes.folder().display())
     }
 
-    /// Removes the note of a client that has left nothing on an engine. If that is unknown, the next command
-    /// queries the engine again.
+    /// Removes the note of a client that has left nothing on an engine. If this is uncertain, the note stays
+    /// and the next command queries the engine again.
     async fn forget(&self, engine: &OpenEngine, noted: &Noted) {
         if !engine.is_left_by(noted.client.as_deref()).await {
             return;
@@ -176,7 +175,7 @@ impl ProjectRuntimes for Engines {
     }
 }
 
-/// Converts an engine's name to a folder name.
+/// Converts an engine's name to the name of a folder.
 fn folder_name(engine: &str) -> String {
     engine.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }

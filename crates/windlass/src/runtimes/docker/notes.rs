@@ -2,7 +2,7 @@
 //!
 //! A process writes a note about an engine and its client id before it submits the first job there. It
 //! removes the note when it disconnects and has left nothing on the engine. So a command queries only engines
-//! that may hold jobs: jobs of killed processes, jobs that were left to finish, and jobs of running
+//! that may hold jobs. These are jobs of killed processes, jobs that were left to finish, and jobs of running
 //! processes.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use windlass_source::files::{self, MAX_SIZE};
 
-/// The folder of the notes, one file per client.
+/// The folder of the notes, with one file for each client.
 const FOLDER: &str = "clients";
 
-/// The file that an earlier version used instead: one engine per line, never removed.
+/// The file that an earlier version of windlass used instead. It has one engine on each line, and lines were
+/// never removed.
 const FORMER: &str = "engines";
 
 /// Maximum number of attempts to write a note while other processes remove the folder.
@@ -28,19 +29,19 @@ pub(crate) struct Notes {
     former: PathBuf,
 }
 
-/// A note of this process, locked while it is held.
+/// A note of this process. Its file is locked while this value exists.
 #[derive(Debug)]
 pub(crate) struct Note {
     path: PathBuf,
     _lock: File,
 }
 
-/// A note that was read.
+/// A note that was read from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Noted {
-    /// The engine, as in locations.
+    /// The name of the engine, as in locations.
     pub(crate) engine: String,
-    /// The client; `None` for a note of an earlier version.
+    /// The id of the client; `None` for a note of an earlier version.
     pub(crate) client: Option<String>,
 }
 
@@ -49,12 +50,12 @@ impl Notes {
         Self { folder: state.join(FOLDER), former: state.join(FORMER) }
     }
 
-    /// Returns the folder, for messages.
+    /// Returns the folder of the notes, for messages.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Writes a note that a client uses an engine.
+    /// Writes the note that a client uses an engine.
     pub(crate) fn add(&self, engine: &str, client: &str) -> io::Result<Note> {
         for _ in 1..TRIES {
             match self.try_to_add(engine, client) {
@@ -69,7 +70,8 @@ impl Notes {
     fn try_to_add(&self, engine: &str, client: &str) -> io::Result<Note> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let path = self.folder.join(client);
-        // The file is locked before it gets its name: an unlocked note belongs to a dead client.
+        // The file is locked before it gets its final name, because an unlocked note belongs to a dead
+        // client.
         let fresh = self.folder.join(format!(".{client}"));
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
         file.lock()?;
@@ -78,13 +80,13 @@ impl Notes {
         Ok(Note { path, _lock: file })
     }
 
-    /// Lists all notes, those of an earlier version first.
+    /// Lists all notes. The notes of an earlier version come first.
     pub(crate) fn all(&self) -> io::Result<Vec<Noted>> {
         let mut all: Vec<Noted> = self.former()?;
         for client in self.clients()? {
             let engine = match files::read_text(&self.folder.join(&client), MAX_SIZE) {
                 Ok(engine) => engine,
-                // The client has just disconnected from the engine.
+                // The client has disconnected from the engine in the meantime.
                 Err(error) if error.is_missing() => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -131,7 +133,7 @@ impl Notes {
         fs::rename(fresh, &self.former)
     }
 
-    /// Removes unfinished notes of clients that were killed, and the folder if it is empty.
+    /// Removes unfinished notes of killed clients. Then removes the folder if it is empty.
     pub(crate) fn tidy(&self) -> io::Result<()> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -149,7 +151,7 @@ impl Notes {
 }
 
 impl Note {
-    /// Removes the note: nothing is left on the engine.
+    /// Removes this note, because nothing is left on the engine.
     pub(crate) fn remove(self) -> io::Result<()> {
         if_there(fs::remove_file(&self.path))
     }
@@ -194,7 +196,7 @@ mod tests {
         // Other processes can't remove the note of a running client.
         notes.remove(&all[0]).unwrap();
         assert_eq!(notes.all().unwrap(), all);
-        // The client is killed.
+        // Dropping the note unlocks its file, like the death of the client.
         drop(one);
         assert_eq!(notes.all().unwrap(), all);
         notes.remove(&all[0]).unwrap();

@@ -1,4 +1,4 @@
-//! Images of the engines of this machine, saved to a file.
+//! Images of this machine's container engines, saved to a file.
 
 use std::fs::File;
 
@@ -9,10 +9,10 @@ use super::settings::COMMON_ENGINES;
 use crate::error::chain;
 use crate::runtimes::factory::Variables;
 
-/// Saves an image of the first common engine that has it, as a docker archive.
+/// Saves an image of the first common engine that has it, as an archive of `docker save`.
 ///
 /// # Errors
-/// For each common engine, the reason why it did not save the image.
+/// Returns, for each common engine, the reason why it did not save the image.
 pub(crate) async fn save(image: &str, file: &mut File, variables: &Variables) -> Result<(), Vec<String>> {
     let environment = environment(variables);
     let mut reasons = Vec::new();

@@ -6,21 +6,21 @@ use windlass_project::codes::{BAD_ENGINE, BAD_POOL, OTHER_RUNTIME};
 use windlass_project::{Setting, SettingProblem};
 use windlass_source::{Code, Diagnostic, suggest};
 
-/// The key of the engine. Without it, the engine is the first of [`COMMON_ENGINES`].
+/// The key that names the container engine. Without it, the engine is the first of [`COMMON_ENGINES`].
 pub(super) const ENGINE: &str = "engine";
 const POOL: &str = "pool";
 const POOL_SECRETS: &str = "pool-secrets";
 
-/// The engines with a name of their own.
+/// The engines that have a name of their own. Other engines are named by their addresses.
 pub(super) const COMMON_ENGINES: [&str; 2] = ["docker", "podman"];
 
-/// The beginnings of the addresses of other engines.
+/// The prefixes of the addresses of engines.
 const ADDRESSES: [&str; 6] = ["unix://", "tcp://", "http://", "https://", "ssh://", "context:"];
 
 /// Maximum number of prewarmed containers of a location.
 const POOL_LIMIT: u16 = 256;
 
-/// Returns the keys.
+/// Returns the settings that a location with containers may have.
 pub(super) fn settings() -> Vec<Setting> {
     let engine = json!({
         "description": "The container engine: `docker`, `podman`, `context:<name>`, or an address such as `unix:///run/x.sock`.",
@@ -43,18 +43,18 @@ pub(super) fn settings() -> Vec<Setting> {
         .into()
 }
 
-/// Returns the engine of a location.
+/// Returns the name or address of a location's engine.
 pub(super) fn engine(location: &Location) -> &str {
     location.settings.get(ENGINE).map_or(COMMON_ENGINES[0], String::as_str)
 }
 
-/// Returns the number of prewarmed containers of a location; `None` for no pool.
+/// Returns the number of a location's prewarmed containers. Returns `None` if the location has no pool.
 pub(super) fn pool(location: &Location) -> Option<u16> {
     let size = location.settings.get(POOL)?.parse().ok();
     size.filter(|size| (1..=POOL_LIMIT).contains(size))
 }
 
-/// Checks the settings, and sets the field `pool_secrets` from `pool-secrets`.
+/// Checks the settings of a location, and sets its field `pool_secrets` from the key `pool-secrets`.
 pub(super) fn check(location: &mut Location) -> Vec<SettingProblem> {
     let mut problems = Vec::new();
     problems.extend(location.settings.get(ENGINE).and_then(|text| bad_engine(text)));
@@ -80,7 +80,7 @@ pub(super) fn check(location: &mut Location) -> Vec<SettingProblem> {
     problems
 }
 
-/// Checks the form of an engine. The engine itself is contacted only when it is needed.
+/// Checks the form of an engine's name or address. The engine itself is contacted only when it is needed.
 fn bad_engine(text: &str) -> Option<SettingProblem> {
     let named = |rest: &str| !rest.trim_matches('/').is_empty() && !rest.contains(char::is_whitespace);
     let is_address = ADDRESSES.iter().any(|start| text.strip_prefix(start).is_some_and(named));

@@ -1,4 +1,4 @@
-//! The calls of launches and of operators' actions. Each call is about one application.
+//! The calls of launches and of operators' actions. Each call acts on one application.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ use super::{Duty, Key, Machine, Task, Timer, millis};
 use crate::duty_timing;
 use crate::launching::{called, commands, described, free_from};
 
-/// The name of the simulated store in the ids of calls.
+/// The name of the simulated store, which is part of the ids of calls.
 const STORE: &str = "sim";
 
-/// The beginning of a call.
+/// The data with which a call begins.
 struct Begin {
     action: Action,
     script: Script,
@@ -39,14 +39,14 @@ impl Begin {
 }
 
 impl Machine<'_> {
-    /// Launches an application.
+    /// Launches an application of a title.
     pub(super) fn launch(&mut self, now: Timestamp, title: usize) {
         let name = self.free_name(&self.cast.titles[title].published.name.clone());
         let key = self.add(name, title);
         self.begin(now, key, Begin::of(Transition::Install, Script::Launch));
     }
 
-    /// Returns a name that no application has.
+    /// Returns a name that no application has yet.
     pub(super) fn free_name(&mut self, base: &AssemblyName) -> AssemblyName {
         let first = self.numbers.get(base).copied().unwrap_or(1);
         let (name, number) = free_from(base, first, |name| self.names.contains_key(name));
@@ -54,7 +54,7 @@ impl Machine<'_> {
         name
     }
 
-    /// Adds an application without an instance.
+    /// Adds an application that has no instance yet.
     pub(super) fn add(&mut self, name: AssemblyName, title: usize) -> Key {
         let of_title = &self.cast.titles[title];
         let factory = &self.cast.factories[of_title.factory];
@@ -121,7 +121,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the application of a name if the action `what` is possible now. Otherwise reports the reason.
+    /// Returns the application with a name if the action `what` is possible now. Otherwise reports the
+    /// reason.
     fn idle(&mut self, name: &AssemblyName, what: &str) -> Option<Key> {
         let key = self.names.get(name).copied();
         let why = match key.and_then(|key| self.applications.get(&key)).map(|found| &found.stage) {
@@ -189,7 +190,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Begins a call.
+    /// Begins a call on an application.
     fn begin(&mut self, now: Timestamp, key: Key, begin: Begin) {
         let id = call_id(self.number());
         let Some(application) = self.applications.get_mut(&key) else { return };
@@ -245,7 +246,7 @@ impl Machine<'_> {
         }));
     }
 
-    /// Handles the end of a call's script.
+    /// Handles the end of the script of a call.
     pub(super) fn performed(
         &mut self,
         now: Timestamp,
@@ -254,7 +255,8 @@ impl Machine<'_> {
         result: Result<Report, Failure>,
     ) {
         if let Some(report) = checkpoint {
-            // A checkpoint that can't be applied is dropped; the result of the call decides.
+            // An intermediate report that can't be applied is dropped, because the result of the call
+            // decides.
             let _ = self.take_report(now, key, report);
         }
         match result {
@@ -263,7 +265,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Handles the observation of an instance that converges.
+    /// Handles the observation of an instance that is converging.
     pub(super) fn observed(&mut self, now: Timestamp, key: Key, result: Result<Observed, Failure>) {
         match result {
             Ok(Observed { observation, mut report }) => {
@@ -278,7 +280,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies a report, and decides whether the call has ended.
+    /// Applies the report of a call, and decides whether the call has ended.
     fn reported(&mut self, now: Timestamp, key: Key, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
         let Some(Application { stage: Stage::Busy(open), .. }) = self.applications.get(&key) else { return };
@@ -303,7 +305,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies a report of an open call.
+    /// Applies a report of an open call to its application.
     fn take_report(&mut self, now: Timestamp, key: Key, report: Report) -> Result<(), Failure> {
         self.refuse_claimed(key, &report)?;
         let Some(application) = self.applications.get_mut(&key) else { return Ok(()) };
@@ -324,7 +326,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Refuses a report with the natural id of another application of the factory.
+    /// Refuses a report whose natural id belongs to another application of the factory.
     fn refuse_claimed(&self, key: Key, report: &Report) -> Result<(), Failure> {
         let own = self.applications.get(&key).filter(|application| application.check.natural.is_none());
         let (Some(own), Some(natural)) = (own, &report.natural) else { return Ok(()) };
@@ -334,7 +336,7 @@ impl Machine<'_> {
         other.map_or(Ok(()), |other| Err(claimed(natural, &other.name)))
     }
 
-    /// Waits for the next observation of an instance that converges.
+    /// Schedules the next observation of an instance that is converging.
     fn converge(&mut self, now: Timestamp, key: Key) {
         let first = self.settings.poll;
         let Some(Application { stage: Stage::Busy(open), .. }) = self.applications.get_mut(&key) else {
@@ -346,7 +348,7 @@ impl Machine<'_> {
         self.at(at, Timer::Poll(key));
     }
 
-    /// Observes an instance that converges, or ends its call if the timeout has passed.
+    /// Observes an instance that is converging. If the timeout has passed, ends its call instead.
     pub(super) fn poll(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = &mut application.stage else { return };
@@ -407,7 +409,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Begins the health checks of an application.
+    /// Starts the health checks of an application after its launch.
     pub(super) fn is_up(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get(&key) else { return };
         if !is_checked(self.cast, application) {

@@ -1,4 +1,4 @@
-//! Health checks: their start, and the results that are applied.
+//! The start of health checks, and the application of their results.
 
 use windlass_driver::{Failure, Observation, Observed};
 use windlass_engine::check_failure;
@@ -11,8 +11,8 @@ use super::super::application::{Application, Stage};
 use super::{CheckAnswer, Duty, Key, Machine, Task};
 
 impl Machine<'_> {
-    /// Starts the check of the applications of a factory, except those with an open call or a failed launch
-    /// or removal.
+    /// Starts the health check of a factory's applications. Leaves out applications with an open call, and
+    /// applications whose launch or removal has failed.
     pub(super) fn begin_check(&mut self, now: Timestamp, factory: usize) {
         let is_up = |key: &&Key| {
             self.applications.get(*key).is_some_and(|application| matches!(application.stage, Stage::Up))
@@ -25,7 +25,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies the answers of a check.
+    /// Applies the answers of a health check.
     pub(super) fn checked(
         &mut self,
         now: Timestamp,
@@ -34,7 +34,7 @@ impl Machine<'_> {
         lines: Vec<LogEntry>,
     ) {
         self.duty_ended(now, Duty::Check(factory));
-        // A warning that each check repeats is reported once.
+        // A warning that each health check repeats is reported only once.
         if self.factories[factory].lines != lines {
             let name = &self.cast.factories[factory].name;
             for line in &lines {
@@ -54,7 +54,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies the result of a check for an application, by the rules of the engine's check.
+    /// Applies the result of a health check to an application, by the rules of the engine.
     pub(super) fn take_answer(
         &mut self,
         now: Timestamp,
@@ -95,7 +95,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Records that a check has failed. The same failure again is reported once.
+    /// Records that a health check has failed. The same failure is reported only once in succession.
     fn check_failed(&mut self, key: Key, failure: &Failure) {
         let recorded = check_failure::of(failure);
         let Some(application) = self.applications.get_mut(&key) else { return };
@@ -112,7 +112,7 @@ impl Machine<'_> {
     }
 }
 
-/// Ends the commands whose results are overdue.
+/// Ends the commands whose results are overdue. Returns log entries about them.
 fn expire(application: &mut Application, now: Timestamp) -> Vec<LogEntry> {
     let overdue = application.commands.values_mut().filter(|record| record.is_overdue(now));
     let log: Vec<LogEntry> = overdue.map(|record| record.expire(now)).collect();

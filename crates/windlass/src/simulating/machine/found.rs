@@ -1,4 +1,4 @@
-//! Discoveries: the search of a factory, and the adoption of what it finds.
+//! Discoveries: the search of a factory for instances, and the adoption of found instances.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{Duty, Machine, Task};
 use crate::launching::{Decision, Known, described, name_base};
 
 impl Machine<'_> {
-    /// Starts the search of a factory.
+    /// Starts the search of a factory for instances.
     pub(super) fn begin_discovery(&mut self, factory: usize) {
         let of = &self.cast.factories[factory];
         let (package, location) = (of.compiled.package.clone(), self.cast.location.clone());
@@ -22,7 +22,7 @@ impl Machine<'_> {
         self.tasks.push(Task::Discover { factory, query: Box::new(query) });
     }
 
-    /// Adopts the instances that a search has found, and applies the reports about known ones.
+    /// Adopts the new instances that a search has found, and applies the reports about known instances.
     pub(super) fn discovered(&mut self, now: Timestamp, factory: usize, found: Result<Vec<Found>, Failure>) {
         self.duty_ended(now, Duty::Discover(factory));
         let found = match found {
@@ -49,7 +49,7 @@ impl Machine<'_> {
                         self.take_answer(now, key, Ok(Observed { observation, report }), None);
                     }
                 }
-                // The instance may come from a launch, which has to end first.
+                // The instance may come from a launch that is running, so the launch has to end first.
                 Decision::Ignored | Decision::Waits(_) => {}
                 Decision::New => self.adopt(now, factory, found),
             }
@@ -84,7 +84,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports that a search fails, once for each reason.
+    /// Reports that a search has failed. The same reason is reported only once in succession.
     fn discovery_failed(&mut self, factory: usize, failure: &Failure) {
         let text = format!("the discovery failed: {}", described(failure));
         if self.factories[factory].failing.as_ref() != Some(&text) {
@@ -94,7 +94,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the applications of a factory by natural id.
+    /// Returns the known applications of a factory by their natural ids.
     fn known(&self, factory: usize) -> Known {
         let mut known = Known { by_natural: BTreeMap::new(), launching: None };
         let members = self.factories[factory].members.iter();

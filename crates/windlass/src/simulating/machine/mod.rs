@@ -1,8 +1,9 @@
-//! The pure machine of a simulation: time and reports in, tasks and events out.
+//! The pure state machine of a simulation: it gets times and reports, and returns tasks and events.
 //!
-//! It reads no clock and runs nothing. The [schedule](windlass_engine::schedule) of the daemon starts health
-//! checks and discoveries. All other timed events are on the agenda: actions, ends of tasks, and observations
-//! of instances that are converging. Memory depends on the existing applications, not on the simulated time.
+//! The machine reads no clock and runs nothing. The [schedule](windlass_engine::schedule) of the daemon
+//! starts health checks and discoveries. All other timed events are on the agenda: actions, ends of tasks,
+//! and observations of instances that are converging. Memory depends on the existing applications, not on the
+//! simulated time.
 
 mod calls;
 mod checks;
@@ -27,7 +28,7 @@ use super::events::{Runs, SimulationEvent, SimulationView, Timeline};
 use super::rules::Script;
 use crate::duty_timing;
 
-/// The number of an application in a simulation. Numbers never repeat.
+/// The number that identifies an application in a simulation. Numbers are never reused.
 pub(super) type Key = u64;
 
 /// A repeated duty of a factory.
@@ -37,19 +38,19 @@ enum Duty {
     Discover(usize),
 }
 
-/// A task: a script to run, or an answer instead of it.
+/// A task for the host: a script that runs, or that an answer replaces.
 pub(super) enum Task {
     /// Performs a call.
     Perform { key: Key, script: Script, call: Box<Call> },
-    /// Observes an instance that converges.
+    /// Observes an instance that is converging.
     Observe { key: Key, call: Box<Call> },
     /// Checks applications of a factory.
     Check { factory: usize, keys: Vec<Key> },
-    /// Searches for the instances of a factory.
+    /// Searches for instances of a factory.
     Discover { factory: usize, query: Box<Query> },
 }
 
-/// The end of a task.
+/// The result of a task.
 pub(super) enum TaskEnd {
     /// A call has ended, perhaps after an intermediate report.
     Performed { key: Key, script: Script, checkpoint: Option<Report>, result: Result<Report, Failure> },
@@ -57,22 +58,22 @@ pub(super) enum TaskEnd {
     Observed { key: Key, result: Result<Observed, Failure> },
     /// A health check has ended.
     Checked { factory: usize, answers: Vec<CheckAnswer>, lines: Vec<LogEntry>, runs: Runs },
-    /// A search has ended.
+    /// A search for instances has ended.
     Discovered { factory: usize, found: Result<Vec<Found>, Failure> },
 }
 
-/// The answer of a health check about an application.
+/// The answer of a health check for one application.
 pub(super) struct CheckAnswer {
     pub(super) key: Key,
     /// The revision of the records that the check has read.
     pub(super) revision: u64,
-    /// The answer; `None` if the same answer has changed nothing before.
+    /// The answer; `None` if it is the same as an answer that changed nothing.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The number of the answer, if it is the same for each call.
+    /// The number of the answer in the file, if the answer is the same for each call.
     pub(super) number: Option<usize>,
 }
 
-/// An entry of the agenda.
+/// A timed event of the agenda.
 enum Timer {
     Launch { title: usize },
     Act(usize),
@@ -80,35 +81,35 @@ enum Timer {
     Ended(Box<TaskEnd>),
 }
 
-/// The settings of a machine.
+/// The settings with which a machine is created.
 pub(super) struct MachineSettings {
     pub(super) from: Timestamp,
     pub(super) until: Timestamp,
-    /// The interval of health checks; `None` disables them.
+    /// The interval of health checks; `None` if there are none.
     pub(super) health: Option<Duration>,
     /// Number of applications of each title that are launched at the beginning.
     pub(super) count: u32,
-    /// The time until the first observation of an instance that converges.
+    /// The time until an instance that is converging is observed for the first time.
     pub(super) poll: Duration,
     pub(super) actions: Vec<Action>,
 }
 
-/// The state of a factory.
+/// The state of a simulated factory.
 #[derive(Default)]
 struct FactoryState {
-    /// Its applications.
+    /// The applications of the factory.
     members: BTreeSet<Key>,
-    /// Its applications, by natural id.
+    /// The applications of the factory, by natural id.
     naturals: BTreeMap<String, Key>,
-    /// The applications with health checks. An application is skipped while it has an open call.
+    /// The applications that are checked. An application with an open call is skipped.
     checked: BTreeSet<Key>,
-    /// The failure of the last discovery.
+    /// The failure of the last discovery, if it failed.
     failing: Option<String>,
     /// The warnings of the last health check.
     lines: Vec<LogEntry>,
 }
 
-/// The simulated applications, and the times of all events.
+/// The state of the machine: the simulated applications, and the times of all events.
 pub(super) struct Machine<'c> {
     cast: &'c Cast,
     drivers: &'c Registry,
@@ -117,11 +118,11 @@ pub(super) struct Machine<'c> {
     settings: MachineSettings,
     schedule: Schedule<Duty>,
     agenda: BTreeMap<(Timestamp, u64), Timer>,
-    /// The next number for an entry of the agenda, an application or a call.
+    /// The next free number for entries of the agenda, applications and calls.
     next: u64,
     applications: BTreeMap<Key, Application>,
     names: BTreeMap<AssemblyName, Key>,
-    /// The number in the next name of an application, by the part of the name before the number.
+    /// The number for the next name of an application, by the part of the name before the number.
     numbers: BTreeMap<AssemblyName, u32>,
     factories: Vec<FactoryState>,
     timeline: Timeline,
@@ -129,7 +130,7 @@ pub(super) struct Machine<'c> {
 }
 
 impl<'c> Machine<'c> {
-    /// Creates a machine whose factories are launched.
+    /// Creates a machine in which the factories are already launched.
     pub(super) fn new(
         cast: &'c Cast,
         drivers: &'c Registry,
@@ -171,13 +172,13 @@ impl<'c> Machine<'c> {
         machine
     }
 
-    /// Returns the time of the next event; `None` if nothing happens any more.
+    /// Returns the time of the next event. Returns `None` if no further event happens.
     pub(super) fn due(&self) -> Option<Timestamp> {
         let agenda = self.agenda.keys().next().map(|(at, _)| *at);
         [agenda, self.schedule.due()].into_iter().flatten().min()
     }
 
-    /// Handles all that is due, and returns the tasks to run.
+    /// Handles all events that are due, and returns the tasks to run.
     pub(super) fn advance(&mut self, now: Timestamp) -> Vec<Task> {
         self.timeline.tell(now);
         while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now) {
@@ -197,7 +198,7 @@ impl<'c> Machine<'c> {
         std::mem::take(&mut self.tasks)
     }
 
-    /// Notes the time at which a task ends.
+    /// Adds the end of a task to the agenda.
     pub(super) fn ends(&mut self, at: Timestamp, end: TaskEnd) {
         self.at(at, Timer::Ended(Box::new(end)));
     }
@@ -207,7 +208,7 @@ impl<'c> Machine<'c> {
         self.timeline.take()
     }
 
-    /// Returns an application.
+    /// Returns the application with a number.
     pub(super) fn application(&self, key: Key) -> Option<&Application> {
         self.applications.get(&key)
     }
@@ -227,7 +228,7 @@ impl<'c> Machine<'c> {
         ]
     }
 
-    /// Returns the summary.
+    /// Returns the summary of the simulation.
     pub(super) fn summary(mut self) -> SimulationView {
         for application in self.applications.values() {
             let word = match (&application.stage, application.check.natural.is_some()) {
@@ -275,7 +276,7 @@ impl<'c> Machine<'c> {
         self.timeline.view.scripts.entry(script.word()).or_default().note(has_failed);
     }
 
-    /// Ends a run of a duty. If its next time has already passed, the duty starts again at once.
+    /// Ends a run of a duty. If the next time of the duty has already passed, starts the duty again at once.
     fn duty_ended(&mut self, now: Timestamp, duty: Duty) {
         let is_late = |due: Option<Timestamp>| due.is_some_and(|due| due < now);
         let before = self.schedule.due();
@@ -283,7 +284,7 @@ impl<'c> Machine<'c> {
         self.timeline.view.missed += u64::from(!is_late(before) && is_late(self.schedule.due()));
     }
 
-    /// Adds entries of a log.
+    /// Adds log entries about an application to the timeline.
     fn log(&mut self, key: Key, event: &'static str, entries: Vec<LogEntry>) {
         let Some(application) = self.applications.get(&key) else { return };
         for entry in entries {
@@ -291,14 +292,14 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Adds an event about an application.
+    /// Adds an event about an application to the timeline.
     fn tell(&mut self, key: Key, event: &'static str, severity: Severity, text: impl Into<String>) {
         if let Some(application) = self.applications.get(&key) {
             self.timeline.add(&application.name, event, severity, text);
         }
     }
 
-    /// Removes an application that no longer exists.
+    /// Reports that an application no longer exists, and removes it.
     fn destroyed(&mut self, key: Key) {
         self.tell(key, "destroyed", Severity::Info, "its script says that it is destroyed");
         self.timeline.view.destroyed += 1;
@@ -318,7 +319,7 @@ impl<'c> Machine<'c> {
         self.numbers.clear();
     }
 
-    /// Notes the natural id of an application after a report.
+    /// Updates the index of natural ids after a report about an application.
     fn note_natural(&mut self, key: Key) {
         let Some(application) = self.applications.get(&key) else { return };
         let factory = &mut self.factories[self.cast.titles[application.title].factory];
