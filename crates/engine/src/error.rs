@@ -17,7 +17,8 @@ use windlass_store::{Holder, StoreError};
 use crate::codes;
 use crate::engine::DestructivePlan;
 
-/// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
+/// The reason why an intent was refused or failed. After such an error nothing has changed, unless the
+/// variant says otherwise.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -58,7 +59,7 @@ pub enum EngineError {
         name: AssemblyName,
         /// The referring assemblies.
         by: Vec<AssemblyName>,
-        /// The consequence, as a sentence fragment.
+        /// The consequence of the intent, as a sentence fragment.
         what: String,
     },
     /// An interrupted process of a referring assembly may still work on elements of this one.
@@ -195,7 +196,7 @@ pub enum EngineError {
         /// The undecided calls.
         calls: Vec<CallRecord>,
     },
-    /// An open call that this engine can't have recorded.
+    /// A recorded open call is damaged: this engine can't have written its record.
     #[error("the record of call `{}` of `{name}` is damaged: {why}; restore the store from a backup", .call.id)]
     DamagedCall {
         /// The assembly.
@@ -245,7 +246,7 @@ pub enum EngineError {
         /// The cause.
         cause: String,
     },
-    /// A runtime can't be asked for jobs of an earlier process. These may still run, and must not run twice.
+    /// A runtime can't list the jobs of an earlier process. These jobs may still run, and must not run twice.
     #[error("{0}")]
     Unreachable(String),
     /// The request has already ended.
@@ -400,7 +401,7 @@ fn code_of_heal(error: &HealError) -> Code {
 pub struct ProtectedPart {
     /// The part; the first one if there are several.
     pub part: ElementName,
-    /// Whether it would be removed or replaced.
+    /// Whether the part would be removed or replaced.
     pub effect: Effect,
     /// The element whose protection covers the part: the part itself, or an element around it.
     pub by: ElementName,
@@ -542,7 +543,7 @@ fn unnamed(name: &AssemblyName, parts: &[(ElementName, InstanceId)]) -> String {
     )
 }
 
-/// Tells whether another undecided call is on the same element.
+/// Tells whether another of the undecided `calls` belongs to the element of `call`.
 fn shares_element(call: &CallRecord, calls: &[CallRecord]) -> bool {
     calls.iter().filter(|other| other.element == call.element).nth(1).is_some()
 }

@@ -158,12 +158,12 @@ impl Renewal {
     /// Ends the renewal, and releases the lease of the assembly.
     ///
     /// # Errors
-    /// If the lease is lost, or the store fails.
+    /// An error if the lease is lost, or the store fails.
     pub(crate) async fn release(self) -> Result<(), StoreError> {
         let released = self.store.release(self.lease).await;
         self.dropped.disarm();
         self.task.abort();
-        // The task has the store until it has ended, and the caller may close the store next.
+        // The task holds the store until it has ended, and the caller may close the store next.
         let _ = self.task.await;
         released
     }

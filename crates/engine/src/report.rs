@@ -25,9 +25,9 @@ use crate::world::World;
 #[derive(Clone, Copy)]
 pub(crate) struct Answered<'a> {
     pub(crate) call: &'a Call,
-    /// The key of its driver's private state.
+    /// The key under which the private state of the call's driver is stored.
     pub(crate) family: &'a str,
-    /// The secrets that its jobs have published.
+    /// The secrets that the call's jobs have published.
     pub(crate) hidden: &'a [String],
     /// The time of the report.
     pub(crate) now: Timestamp,

@@ -143,7 +143,7 @@ pub struct Started<K> {
     pub fired: Timestamp,
 }
 
-/// Its commands are the duties that start.
+/// The schedule as a machine: its commands are the duties that start.
 impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
     type Event = Change<K>;
     type Command = Started<K>;
@@ -176,7 +176,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
             return;
         }
         self.remove(&key);
-        // After its removal, only a running duty is still listed.
+        // A removed duty is still listed only while it runs.
         let fired = self.duties.get(&key).and_then(|duty| duty.fired);
         let is_running = fired.is_some();
         let next = timing.first(now);
@@ -197,7 +197,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         }
     }
 
-    /// Returns the time at which the next duty is due; `None` if none is.
+    /// Returns the time at which the next duty is due; `None` if no duty will be due.
     pub fn due(&self) -> Option<Timestamp> {
         self.agenda.first().map(|(next, _)| *next)
     }

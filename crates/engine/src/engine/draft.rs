@@ -59,9 +59,9 @@ pub(super) struct Limits {
     pub(super) target: BTreeSet<ElementName>,
     /// The elements that stay as they are.
     pub(super) except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that may be down at once, if it was given.
+    /// The number of nodes of each group that may be down at once; `None` if the operator gave no number.
     pub(super) max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group, if it was given.
+    /// The number of additional nodes of each group; `None` if the operator gave no number.
     pub(super) max_surge: Option<MaxSurge>,
 }
 
@@ -164,7 +164,7 @@ impl EngineEnv {
         let mut record = target.record.take();
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
         let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
-        // Limited intents, and those on single parts, leave the additional nodes as they are.
+        // Limited intents, and intents on single parts, leave the additional nodes as they are.
         let is_single = !intent.concerns_assembly();
         let keeps_surge = target.options.is_limited() || is_single;
         if let Some(record) = record.as_mut().filter(|_| keeps_surge) {
@@ -352,7 +352,7 @@ fn recorded(requested: &Intent, goal: State) -> Intent {
     }
 }
 
-/// Returns the target of [`Request::up`].
+/// Returns the desired assembly and the planner's options for [`Request::up`].
 fn up(
     desired: Desired,
     before: Option<&AssemblyRecord>,
@@ -410,7 +410,7 @@ fn up(
     Ok(Target { record: Some(record), packages, secrets, options })
 }
 
-/// Returns the target of an intent on a recorded assembly.
+/// Returns the desired assembly and the planner's options for an intent on a recorded assembly.
 fn stored(
     requested: Intent,
     record: &AssemblyRecord,
@@ -451,7 +451,7 @@ fn stored(
         Intent::Heal(element) => {
             let element = healable(recorded, &element)?.clone();
             let heal = if is_whole(recorded, &element) {
-                // Parts of it that are not up are repaired. Healthy parts stay up.
+                // Parts of the element that are not Active are repaired. Healthy parts are not restarted.
                 Options { target: [element.clone()].into(), restore: [element].into(), ..Options::default() }
             } else {
                 Options::heal([element])
@@ -586,7 +586,7 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
 }
 
 /// Returns the process of the version that an element belongs to. Once a process has reached a version, all
-/// elements belong to it, including unchanged ones.
+/// elements belong to that version, even the unchanged ones.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
@@ -616,8 +616,8 @@ fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
         || before.goal != after.goal
 }
 
-/// Renames each new secret whose value differs from the stored value of that name. The old value is still
-/// needed: existing elements were created with it, and are stopped and removed with it.
+/// Renames each new secret whose value differs from the value that the store has under the same name. The old
+/// value is still needed: existing elements were created with it, and are stopped and removed with it.
 fn name_apart(
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     old: &Secrets,

@@ -24,9 +24,9 @@ use crate::stop::Stop;
 use crate::values;
 use crate::world::World;
 
-/// A recorded process that is ready to run, with its lease.
+/// A recorded process that is ready to run, with its leases.
 ///
-/// Its leases are renewed in the background, so a person can take any time to decide. Dropping a `Prepared`
+/// The leases are renewed in the background, so a person can take any time to decide. Dropping a `Prepared`
 /// releases the leases in the background, and the process stays recorded as interrupted. To record the
 /// process as cancelled instead, run it with a [`Stop`] that is already triggered.
 #[must_use = "nothing happens before it is run"]
@@ -55,7 +55,7 @@ pub struct Ended {
     pub reached: State,
     /// Whether the process was limited to some elements; also `true` if that is unknown.
     pub limited: bool,
-    /// Elements and relationships with outdated inputs. Another plan updates them.
+    /// Elements and relationships with outdated inputs, which another plan updates.
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
@@ -64,7 +64,7 @@ pub struct Ended {
     /// The group with a failed batch whose declaration demands a rollback, if there is one.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes, each with the number of these nodes. Another plan removes
-    /// them.
+    /// the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
     /// The failed process that this process has rolled back.
     pub rolled_back: Option<ProcessId>,
@@ -154,10 +154,11 @@ const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {
     /// Continues with further processes, as long as they are needed. Returns the last result. `next` gets the
-    /// previous result and a request, executes the request, and returns the next result.
+    /// previous result and a request, executes the request, and returns the next result. A further process is
+    /// needed in three cases:
     ///
-    /// - A batch has failed, and its group demands a rollback: the assembly is rolled back. The declaration
-    ///   is the consent.
+    /// - A batch has failed, and its group demands a rollback: the assembly is rolled back. The demand in the
+    ///   descriptor is the consent.
     /// - A completed change has left additional nodes: [`Intent::Retry`] removes them, which needs no
     ///   consent.
     /// - An output has changed while the process ran, so its readers have outdated inputs: [`Intent::Retry`]
@@ -200,8 +201,8 @@ impl Ended {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a further process has to update outdated inputs. `left` contains the outdated inputs
-    /// after the previous process.
+    /// Tells whether a further process has to update outdated inputs. `left` contains the inputs that were
+    /// still outdated after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;

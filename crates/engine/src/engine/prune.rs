@@ -20,7 +20,7 @@ const MANY: usize = 200;
 pub struct Pruned {
     /// The processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
-    /// The versions. A rollback to them is no longer possible.
+    /// The versions, to which a rollback is no longer possible.
     pub versions: Vec<ProcessId>,
     /// The events that health checks and discoveries have recorded outside of processes.
     pub checks: Vec<Seq>,
@@ -139,7 +139,7 @@ fn is_of_check(event: &EventDraft) -> bool {
     event.process.is_none() && matches!(event.body, Event::Logged { .. } | Event::StateChanged { .. })
 }
 
-/// Returns the old processes and versions that nothing needs.
+/// Returns the old processes and versions that can be removed, because nothing needs them.
 fn doomed(
     old: &BTreeSet<ProcessId>,
     versions: &[VersionRecord],
@@ -160,8 +160,8 @@ fn doomed(
     Pruned { processes, versions: gone.into_iter().collect(), checks: Vec::new() }
 }
 
-/// Returns the versions that describe existing elements: the desired version, the last reached one, and those
-/// that elements were created from.
+/// Returns the versions that describe existing elements: the desired version, the version that was reached
+/// last, and the versions that elements were created from.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());

@@ -74,7 +74,8 @@ pub(super) struct Visitor<'e> {
 
 impl Visitor<'_> {
     /// Takes the leases of newly referenced assemblies, and of those on whose elements operations are called.
-    /// Refuses a newly referenced assembly that is missing, is being removed, or references this one in turn.
+    /// Refuses a newly referenced assembly that is missing, is being removed, or references the referring
+    /// assembly in turn.
     pub(super) async fn visit(
         &self,
         lease: &Lease,
@@ -124,7 +125,7 @@ impl Visitor<'_> {
     }
 
     /// Takes a further lease for the holder of the lease `beside`. Waits up to `patience` while another
-    /// holder has it.
+    /// holder has the further lease.
     pub(super) async fn patiently(
         &self,
         name: &AssemblyName,
@@ -194,8 +195,8 @@ async fn foreign(records: &Records<'_>, name: &AssemblyName) -> Result<Option<Wo
     Ok(Some(records.loaded(snapshot).await?))
 }
 
-/// Refuses a reference to an assembly that is missing, is being removed, or references the referring one in
-/// turn.
+/// Refuses a reference to an assembly that is missing, is being removed, or references the referring assembly
+/// in turn.
 pub(super) async fn stays(
     store: &dyn Store,
     name: &AssemblyName,
@@ -219,7 +220,7 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
 }
 
 /// Describes the consequence of an intent for referring assemblies, as a sentence fragment. Returns `None` if
-/// there is none, or if the removal has already begun.
+/// there is no consequence, or if the removal has already begun.
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {

@@ -25,8 +25,8 @@ use crate::error::EngineError;
 pub struct Answer {
     /// The outcome of the calls.
     pub what: Assumption,
-    /// The elements whose undecided calls the answer covers. If this and [`calls`](Self::calls) are empty, it
-    /// covers all undecided calls.
+    /// The elements whose undecided calls the answer covers. If this and [`calls`](Self::calls) are empty,
+    /// the answer covers all undecided calls.
     pub of: Vec<ElementName>,
     /// Single calls that the answer covers. Several calls of one element can have different outcomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,9 +59,9 @@ pub struct Arguments(pub BTreeMap<PropertyName, Argument>);
 /// An argument of a command.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Argument {
-    /// Its value.
+    /// The value of the argument.
     pub value: Value,
-    /// Whether it is a secret, which is masked in all output.
+    /// Whether the value is a secret, which is masked in all output.
     pub sensitive: bool,
 }
 
@@ -122,11 +122,11 @@ impl Answer {
 #[must_use]
 pub struct Request {
     pub(super) intent: Intent,
-    /// The new desired assembly of `up`. Without one, the recorded assembly is brought up.
+    /// The new desired assembly of `up`; `None` brings up the recorded assembly.
     pub(super) desired: Option<Box<Desired>>,
-    /// Packages for `down`. Each replaces the pinned package of the same name.
+    /// Packages for `down`. Each package replaces the pinned package of the same name.
     pub(super) packages: Vec<Arc<Package>>,
-    /// The operator's answer for `retry`. Without one, the intent is refused while a call is undecided.
+    /// The operator's answer for `retry`. With `None`, the intent is refused while a call is undecided.
     pub(super) answer: Option<Answer>,
     /// The arguments of `call`.
     pub(super) arguments: Arguments,
@@ -138,7 +138,7 @@ pub struct Request {
     pub(super) refresh: Option<Duration>,
     /// The parts that `down` is limited to.
     pub(super) selection: Selection,
-    /// The required conditions. The intent is refused if the checks find others.
+    /// The required conditions. The intent is refused if the checks find other conditions.
     pub(super) observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
@@ -202,8 +202,8 @@ impl Request {
         Self { observed: Some(observed), ..self }
     }
 
-    /// Limits `down` to some parts; other intents are not affected. The assembly is removed once nothing of it is
-    /// left.
+    /// Limits `down` to some parts; other intents are not affected. The assembly is removed once all its
+    /// parts are removed.
     pub fn limited_to(self, selection: Selection) -> Self {
         Self { selection, ..self }
     }
@@ -223,8 +223,8 @@ impl Request {
         &self.packages
     }
 
-    /// Tells whether the intent can be stored in a saved plan: none of its inputs is kept secret or used only
-    /// once.
+    /// Tells whether the intent can be stored in a saved plan. An intent with an operator's answer, or a call
+    /// of a command, can't: a second execution would repeat the answer or the call.
     pub fn can_be_saved(&self) -> bool {
         self.answer.is_none() && !self.intent.repeats()
     }
@@ -237,16 +237,16 @@ pub struct Desired {
     pub topology: Topology,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// The assembly that it belongs to: the factory of an application. For an assembly that is already
+    /// The assembly that owns this assembly: the factory of an application. For an assembly that is already
     /// recorded, this field is ignored, and the recorded owner stays.
     pub owner: Option<AssemblyName>,
-    /// The published application that it is launched from.
+    /// The published application that the assembly is launched from.
     pub application: Option<LaunchedFrom>,
     /// The given parameters, without sensitive values.
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The packages of its resources. Assemblies with the same packages share them.
+    /// The packages of the assembly's resources. Assemblies with the same packages share them.
     pub packages: Vec<Arc<Package>>,
     /// The options.
     pub options: UpOptions,

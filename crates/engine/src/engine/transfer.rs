@@ -60,8 +60,8 @@ impl Upkeep<'_> {
     /// Takes the lease of an assembly and bundles it.
     ///
     /// # Errors
-    /// An error if the assembly is leased, was interrupted, or is referenced by others. Nothing has changed
-    /// then.
+    /// An error if the assembly is leased, was interrupted, or is referenced by other assemblies. After an
+    /// error nothing has changed.
     pub async fn hand_over(&self, name: &AssemblyName, holder: &Holder) -> Result<HandOver, EngineError> {
         let lease = self.store.lease(name, holder).await?;
         match self.bundle(name).await {
@@ -76,7 +76,7 @@ impl Upkeep<'_> {
     /// Checks that an assembly can be [handed over](Self::hand_over), without changing anything.
     ///
     /// # Errors
-    /// The reason why it can't.
+    /// The reason why the assembly can't be handed over.
     pub async fn can_hand_over(&self, name: &AssemblyName) -> Result<(), EngineError> {
         if let Some(by) = self.store.holder(name).await? {
             return Err(EngineError::Busy { name: name.clone(), by: Box::new(by) });
@@ -154,7 +154,7 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     /// An error if the export was imported before, the name is taken, a referenced assembly is missing, or a
-    /// package is damaged. Nothing has changed then.
+    /// package is damaged. After an error nothing has changed.
     pub async fn take_over(
         &self,
         bundle: Bundle,
@@ -175,7 +175,7 @@ impl Upkeep<'_> {
     /// Checks that an assembly can be [taken over](Self::take_over), without changing anything.
     ///
     /// # Errors
-    /// The reason why it can't.
+    /// The reason why the assembly can't be taken over.
     pub async fn can_take_over(&self, bundle: &Bundle) -> Result<(), EngineError> {
         intact(bundle)?;
         let name = &bundle.assembly.name;
@@ -337,8 +337,8 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Tells whether two records describe the same process. An assembly runs one process at a time, so its start
-/// and end identify it.
+/// Tells whether two records describe the same process. An assembly runs one process at a time, so the start
+/// and the end of a process identify it.
 fn is_same(there: &ProcessRecord, here: &ProcessRecord, known: &BTreeMap<ProcessId, ProcessId>) -> bool {
     let mut intent = there.intent.clone();
     if let Some(to) = intent.process_mut() {
@@ -401,8 +401,8 @@ impl Bundle {
         numbers
     }
 
-    /// Replaces process ids by those of another store. Only the order of the ids has a meaning, and that
-    /// order stays the same.
+    /// Replaces process ids by process ids of another store. Only the order of the ids has a meaning, and
+    /// that order stays the same.
     fn renumber(&mut self, numbers: &BTreeMap<ProcessId, ProcessId>) {
         let number = |id: &mut ProcessId| {
             if let Some(new) = numbers.get(id) {

@@ -17,7 +17,7 @@ pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
     pub(super) action: &'a Action,
     pub(super) pair: Option<&'a PairKey>,
-    /// The effect that its success would have had.
+    /// The effect that the call's success would have had.
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,
@@ -300,9 +300,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the failures of operations from the records of elements that are neither Failed nor Broken.
-    /// These operations have succeeded since, but only a transition of the element drops its recorded
-    /// failure.
+    /// Drops the recorded failures of elements that are neither Failed nor Broken. Such a failure comes from
+    /// an operation that has succeeded since. Without this, it would stay until the next transition of the
+    /// element.
     fn forget_failures(&mut self) {
         if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;

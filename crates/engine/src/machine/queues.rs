@@ -90,8 +90,8 @@ impl Queues {
 
     /// Returns the next parked step whose element is free, if one more call may run.
     ///
-    /// The step leaves its queue. If it doesn't start a call on the element now, the next step of the queue
-    /// may.
+    /// The step leaves its queue. If the step doesn't start a call on the element now, the next step of the
+    /// queue may start one.
     pub(super) fn wake(&mut self) -> Option<StepKey> {
         while self.has_slot() {
             let element = self.left.front()?;

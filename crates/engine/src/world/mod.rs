@@ -99,8 +99,8 @@ impl World {
         }
     }
 
-    /// Returns the pairs that are lost with a removed element: its own pairs, and the pairs of each assembly
-    /// that is incomplete without it.
+    /// Returns the pairs that are lost with a removed element: its own pairs, and the pairs of each enclosing
+    /// assembly, which is incomplete without the element.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.pairs.is_tied(element) {
             return Vec::new();
@@ -112,7 +112,7 @@ impl World {
         keys.filter(|key| ends.contains(&key.source) || ends.contains(&key.target)).cloned().collect()
     }
 
-    /// Tells whether an element belongs to an assembly, in the newest version that contains this assembly.
+    /// Tells whether `part` belongs to the assembly `whole`, in the newest version that contains `whole`.
     fn belongs(&self, part: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));

@@ -81,8 +81,7 @@ impl Pairs {
         batch.push(Change::DropPair(Box::new(key)));
     }
 
-    /// Persists the pairs that were dropped because an endpoint is gone. A re-created endpoint starts without
-    /// them.
+    /// Records the drop of pairs whose endpoint is gone. A re-created endpoint starts without these pairs.
     pub(crate) fn put_parted(&mut self, secrets: &mut Secrets, batch: &mut Batch) {
         for key in std::mem::take(&mut self.parted) {
             self.forget_inputs(&key, secrets, batch);
@@ -92,8 +91,8 @@ impl Pairs {
         }
     }
 
-    /// Records the values that the creating operations of a pair are called with. They replace those of an
-    /// earlier attempt.
+    /// Records the values that the creating operations of a pair are called with. They replace the values of
+    /// an earlier attempt.
     pub(crate) fn put_inputs(
         &mut self,
         key: &PairKey,

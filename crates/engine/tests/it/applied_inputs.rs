@@ -1,5 +1,5 @@
-//! The values that relationships were created with: pairs are ceased with the same values, and re-created if
-//! they changed.
+//! The values that relationships were created with: a pair is ceased with the same values, and re-created if
+//! its values change.
 
 use std::time::Duration;
 

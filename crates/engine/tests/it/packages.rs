@@ -167,7 +167,7 @@ async fn a_part_that_never_was_is_cleaned_up_with_the_corrected_package() {
     }
 }
 
-/// The same holds for `down`, which uses the package of the last `up`.
+/// After a failed installation, `down` cleans up with the package of the last `up`.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_never_was_goes_with_the_package_of_the_last_up() {
     let sketch = Sketch::new(&["a"]);

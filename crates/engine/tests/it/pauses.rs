@@ -36,7 +36,7 @@ async fn brought_up() -> Rig {
     rig
 }
 
-/// Returns the nodes that have stopped since, in order.
+/// Returns the nodes that have stopped so far, in order.
 fn stopped(rig: &Rig) -> Vec<String> {
     let calls = rig.strings.calls();
     calls.iter().filter_map(|call| Some(call.strip_suffix(" Stop")?.to_owned())).collect()

@@ -105,7 +105,8 @@ async fn private_state_of_an_older_windlass_is_read() {
     assert!(now.contains("i-7") && !now.contains(PASSWORD), "{now}");
 }
 
-/// A missing part refuses a call that brings an element up, and is left out of one that removes it.
+/// If a sealed part of private state is missing, calls that bring the element up are refused. Calls that
+/// remove the element get null in its place.
 #[tokio::test(start_paused = true)]
 async fn a_missing_part_of_private_state_does_not_keep_an_instance() {
     let rig = Rig::new(Effect::Once);

@@ -157,7 +157,7 @@ enum Happening {
     Remove(u8),
     /// The time advances by this many milliseconds, or is set back.
     Time(i64),
-    /// All running duties end but those of a mask.
+    /// All running duties end, except those in a bit mask.
     Ended(u8),
 }
 

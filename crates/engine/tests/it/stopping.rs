@@ -24,7 +24,8 @@ const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Returns a hub to which all other parts are related, so that their operations queue on it.
+/// Returns a hub to which all other parts are related, so that the operations of the relationships queue on
+/// the hub.
 fn hub() -> Sketch {
     let others = ["a", "b", "c", "d"];
     let all = [["hub"].as_slice(), &others].concat();
@@ -383,7 +384,7 @@ async fn a_lease_is_renewed_while_a_process_is_prepared() {
     assert!(matches!(came, Err(EngineError::Store(StoreError::Held { .. }))), "{came:?}");
 }
 
-/// A program that embeds the engine gives up waiting for that job. Its lease is released.
+/// A program that embeds the engine drops the preparation of a process. The lease is released.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_preparation_releases_its_lease() {
     let rig = Rig::new(Effect::Once);
@@ -397,7 +398,7 @@ async fn a_dropped_preparation_releases_its_lease() {
     assert_eq!(ended.process.status, ProcessStatus::Completed);
 }
 
-/// So is the lease of a queued request.
+/// A lease is renewed even while the process of a queued request is prepared.
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_renewed_while_a_request_is_prepared() {
     let rig = Rig::new(Effect::Once);
