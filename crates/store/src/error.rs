@@ -81,7 +81,7 @@ pub enum StoreError {
         owner: AssemblyName,
         /// The natural id.
         natural_id: String,
-        /// The assembly that has it.
+        /// The assembly that has the natural id.
         by: AssemblyName,
     },
     /// The store does not exist, and the options forbid creating it.
@@ -111,7 +111,7 @@ pub enum StoreError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The schema version of the store.
         found: u32,
         /// The newest version that this program knows.
         known: u32,

@@ -1,4 +1,4 @@
-//! Counts the orders that wait for a writer.
+//! Counts the orders that wait for a writer. An order is a batch or another write operation.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -54,7 +54,7 @@ impl Waiting {
     pub(crate) async fn room(&self) {
         loop {
             let mut fewer = std::pin::pin!(self.fewer.notified());
-            // From here on it receives notifications, even before it is polled.
+            // From here on the future receives notifications, even before it is polled.
             fewer.as_mut().enable();
             if self.orders.load(Ordering::SeqCst) < ROOM {
                 return;

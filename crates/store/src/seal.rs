@@ -68,7 +68,7 @@ impl Seal {
         })
     }
 
-    /// Seals a known value, so that a later open can verify the key.
+    /// Seals a known value. The next process that opens the store verifies its key with this value.
     pub(crate) fn check_value(&self) -> Result<Vec<u8>, StoreError> {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }

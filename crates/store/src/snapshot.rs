@@ -24,7 +24,7 @@ pub struct Snapshot {
     pub processes: Vec<ProcessRecord>,
     /// The open calls, in the order in which they were first recorded.
     pub calls: Vec<CallRecord>,
-    /// The jobs of these calls, each once, in the order in which they were first recorded.
+    /// The jobs of the open calls, each once, in the order in which they were first recorded.
     pub jobs: Vec<JobRecord>,
     /// The values of its secrets.
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
@@ -51,9 +51,9 @@ pub struct ProcessHistory {
     pub process: ProcessRecord,
     /// Its steps, by number.
     pub steps: Vec<StepRecord>,
-    /// Their calls, in the order in which they were first recorded.
+    /// The calls of the steps, in the order in which they were first recorded.
     pub calls: Vec<CallRecord>,
-    /// The jobs of these calls, each once, in the order in which they were first recorded.
+    /// The jobs of the calls, each once, in the order in which they were first recorded.
     pub jobs: Vec<JobRecord>,
 }
 

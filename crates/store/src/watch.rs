@@ -36,8 +36,8 @@ impl Watch {
     }
 
     /// Waits until there are durable events after the last reported one, then returns the number of the
-    /// newest. Returns at once if there already are some. The future may be dropped while it waits; no event
-    /// is missed.
+    /// newest. Returns at once if there are such events already. The future may be dropped while it waits; no
+    /// event is missed.
     ///
     /// # Errors
     /// [`StoreError::Closed`] once the store is closed, and every error of reading.

@@ -31,7 +31,7 @@ type Value = Box<dyn ToSql + Sync + Send>;
 
 /// A statement of a change.
 struct Statement {
-    /// Index of its change in the batch.
+    /// Index in the batch of the change to which the statement belongs.
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
@@ -157,7 +157,7 @@ async fn by_reading(
     })
 }
 
-/// Why statements were not executed.
+/// The reason why statements were not executed.
 enum RunFailed {
     Refused(String),
     Fault(Fault),
@@ -247,7 +247,7 @@ impl StatementList<'_> {
             Change::PutPair(record) => self.put_pair(record)?,
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record)?,
-            // Handled separately: see `batch`.
+            // The function `batch` applies these changes.
             Change::DropProcess(_) | Change::DropVersion(_) | Change::DropEvent(_) => {}
             Change::PutStep(record) => self.put_step(record)?,
             Change::PutCall(record) => self.put_call(record)?,

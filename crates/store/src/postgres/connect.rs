@@ -226,7 +226,7 @@ fn is_identifier(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Each message is our own text, not the driver's.
+    /// Each message is a text of this crate, and not of the PostgreSQL driver.
     #[test]
     fn an_unreadable_address_is_an_error() {
         let said = |url: &str| no_address(url).unwrap_or_default();

@@ -65,8 +65,8 @@ fn is_read_only(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INSUFFICIENT_PRIVILEGE].contains(code)
 }
 
-/// Tells whether the error concerns the user rather than the program. Classes: connection, authorization,
-/// missing database, shutdown, too many connections.
+/// Tells whether the error concerns the user rather than the program. These are errors of the connection or
+/// the login, a missing database, a shutdown, and too many connections.
 fn is_connection(code: &SqlState) -> bool {
     ["08", "28", "3D", "57P", "53"].iter().any(|class| code.code().starts_with(class))
 }

@@ -19,7 +19,7 @@ pub struct OnServer {
 }
 
 impl Default for OnServer {
-    /// The default schema, and four connections for reading.
+    /// Returns options with the default schema, and four connections for reading.
     fn default() -> Self {
         Self { schema: SCHEMA.to_owned(), readers: 4 }
     }

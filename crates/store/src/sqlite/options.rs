@@ -21,7 +21,7 @@ pub struct InFile {
 }
 
 impl Default for InFile {
-    /// Waits five seconds, and does not limit the size of the file.
+    /// Returns options that wait five seconds, and do not limit the size of the file.
     fn default() -> Self {
         Self { busy_timeout: BUSY_TIMEOUT, max_pages: None, uptime: Arc::new(SystemUptime) }
     }

@@ -182,7 +182,7 @@ pub async fn are_refused_under_another_process(harness: &impl Harness) {
 }
 
 /// With a second lease added, elements, instances and secrets of the second assembly are changed in the same
-/// transaction, and nothing else of it. A lost lease refuses the whole batch.
+/// transaction. No other records of the second assembly can be changed. A lost lease refuses the whole batch.
 pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let (first, second) = (with_assembly(&*store, "first").await, with_assembly(&*store, "second").await);

@@ -29,7 +29,8 @@ async fn events_of(store: &dyn Store) -> Vec<String> {
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
 
-/// An ended process is dropped with its steps, calls, jobs, events and request. Others stay as they are.
+/// An ended process is dropped with its steps, calls, jobs, events and request. Other processes stay as they
+/// are.
 pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);
