@@ -36,7 +36,8 @@ pub enum EngineError {
         /// The existing assemblies.
         known: Vec<AssemblyName>,
     },
-    /// The name belongs to an assembly of another descriptor, or to any assembly if a new one was requested.
+    /// The name belongs to an assembly of another descriptor, or to any assembly if a new assembly was
+    /// requested.
     #[error("`{name}` is the name of an assembly of `{other}` already; choose another with `--name`")]
     NameTaken {
         /// The name.
@@ -52,7 +53,7 @@ pub enum EngineError {
         "`{0}` is being taken down; finish that with `windlass down {0}`, or bring it up again with `windlass up`"
     )]
     GoingDown(AssemblyName),
-    /// Other assemblies reference this one, and the intent would remove something that they may use.
+    /// Other assemblies reference the assembly, and the intent would remove something that they may use.
     #[error("{}", referenced(.name, .by, .what))]
     Referenced {
         /// The assembly.
@@ -62,7 +63,7 @@ pub enum EngineError {
         /// The consequence of the intent, as a sentence fragment.
         what: String,
     },
-    /// An interrupted process of a referring assembly may still work on elements of this one.
+    /// An interrupted process of a referring assembly may still work on elements of the referenced assembly.
     #[error(
         "an interrupted process of `{by}` may still work on parts of `{name}`; resume it first: `windlass retry {by}`"
     )]
@@ -129,7 +130,7 @@ pub enum EngineError {
     /// The plan removes or replaces a protected part.
     #[error("{}", .0)]
     Protected(Box<ProtectedPart>),
-    /// A referenced assembly is missing, is being removed, or references the referring one in turn.
+    /// A referenced assembly is missing, is being removed, or references the referring assembly in turn.
     #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
         /// The referenced assembly.
@@ -301,7 +302,7 @@ impl EngineError {
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
-            // The same situation as a lease that the store refuses.
+            // A store that refuses a lease reports the same situation, with this code.
             Self::Busy { .. } => windlass_store::codes::HELD,
             Self::NoVersion { .. } => codes::NO_VERSION,
             Self::Scale(error) => code_of_scale(error),
@@ -467,7 +468,7 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// Maximum number of listed elements. A message gives only the number of the rest.
+    /// Maximum number of listed elements. Of further elements, a message gives only the number.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();

@@ -104,7 +104,7 @@ pub(crate) struct CallContext {
     claims: bool,
 }
 
-/// The results of a call that are recorded or dropped when it ends.
+/// The results of a call that are recorded or dropped when the call ends.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
     /// Sealed outcomes to drop when the call's end is durable.
@@ -327,7 +327,7 @@ impl CallContext {
 
     /// Reserves disk space for the answer of a job.
     fn reserve(&self, job: &Job) -> Result<Room, JobFailure> {
-        // The runtime keeps one copy, and the store two: in its log and in its file.
+        // The runtime keeps one copy of the answer. The store keeps two: in its log and in its file.
         const COPIES: u64 = 3;
         let streams = job.limits.stdout_bytes.saturating_add(job.limits.stderr_bytes);
         let outputs = job.outputs.iter().fold(0_u64, |sum, output| sum.saturating_add(output.max_bytes));

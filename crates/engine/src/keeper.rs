@@ -84,7 +84,7 @@ impl Leases {
 pub(crate) struct Renewal {
     store: Arc<dyn Store>,
     lease: Lease,
-    /// This lease, and the leases of other assemblies.
+    /// The lease of the assembly, and the leases of other assemblies that the process changes.
     leases: Leases,
     task: JoinHandle<()>,
     lost: watch::Receiver<Option<StoreError>>,
@@ -169,8 +169,8 @@ impl Renewal {
     }
 }
 
-/// Reads stop requests for a process. A request stops it like Ctrl-C, and running jobs have `patience` to end.
-/// Never returns.
+/// Reads stop requests for a process. A request stops the process like Ctrl-C, and gives running jobs the
+/// time `patience` to end. Never returns.
 pub(crate) async fn listen(
     store: Arc<dyn Store>,
     process: Option<ProcessId>,

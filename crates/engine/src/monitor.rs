@@ -643,7 +643,7 @@ mod tests {
         assert!(monitor.well().is_empty(), "it is silent");
         assert!(!say(&mut monitor, 7, "integrity", true));
         assert!(say(&mut monitor, 8, "integrity", true));
-        // Another policy without samples denies the recovery, unless its metric need not be published.
+        // A second policy without samples prevents the recovery, unless its metric need not be published.
         monitor.rules.append(&mut other.rules);
         assert!(monitor.well().is_empty());
         monitor.rules[1].period = None;

@@ -51,8 +51,8 @@ impl Applied {
 impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
-    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here: in the
-    /// document, in the private state, and in the log.
+    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here.
+    /// This holds for the document, the private state and the log.
     pub(crate) fn apply(
         &mut self,
         answered: Answered<'_>,

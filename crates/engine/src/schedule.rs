@@ -66,8 +66,8 @@ impl Timing {
         }
     }
 
-    /// Returns the first fire time after `now`. The last fire time was `planned`, and `delay` is in
-    /// milliseconds.
+    /// Returns the first fire time after `now`. `planned` is the last fire time, and `delay` is the delay of
+    /// the second fire time in milliseconds.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {

@@ -186,8 +186,8 @@ fn not_known(name: &PropertyName, missing: &Awaited) -> Failure {
     )
 }
 
-/// A view of the world for one call, which records the secrets that the store lacks. A call that needs one of
-/// them is refused, so that no call receives the mask of a secret as its value.
+/// A view of the world for one call, which records the secrets that the store lacks. A call that needs such a
+/// secret is refused, so that no call receives the mask of a secret as its value.
 struct Opening<'w> {
     world: &'w World,
     missing: RefCell<BTreeSet<SecretRef>>,

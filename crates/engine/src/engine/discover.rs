@@ -1,4 +1,4 @@
-//! Finds existing instances by the `queries` of drivers, for references.
+//! Finds existing instances by the `queries` of drivers, as targets of references.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -42,8 +42,8 @@ pub(super) struct PreviousState {
     pub(super) versions: Vec<VersionRecord>,
     /// Packages that elements were created from, and pinned packages.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
-    /// The intent of the last process, if that process has not completed. The same `Scale` or `Rollback`,
-    /// requested again, resumes it.
+    /// The intent of the last process, if that process has not completed. If the same scaling or rollback is
+    /// requested again, it resumes that process.
     pub(super) unfinished: Option<Intent>,
     /// The limits of the last intent, which a retry keeps.
     pub(super) limits: Limits,
@@ -542,9 +542,9 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to roll back to: the version of `process`, or else the newest earlier version that
-/// differs from the record in more than additional nodes. Ignores versions of an earlier assembly with the
-/// same name.
+/// Finds the version to roll back to: the version of `process`. Without a process, it is the newest earlier
+/// version that differs from the record in more than additional nodes. Ignores versions of an earlier
+/// assembly with the same name.
 pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,

@@ -146,7 +146,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// The records of an assembly, or of one of its parts with everything inside it.
+/// The records to remove: all of an assembly, or one of its parts with everything inside it.
 struct Forgetting<'s> {
     snapshot: &'s Snapshot,
     part: Option<&'s ElementName>,

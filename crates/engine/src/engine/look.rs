@@ -502,8 +502,8 @@ fn mark(assembly: &AssemblyName) -> String {
     format!("of{:06x}", hasher.finish() & 0xff_ffff)
 }
 
-/// Tells whether no process waits for a job of a health check or a query: its time is over, or it ran under
-/// the lease of `held`, which this process holds now.
+/// Tells whether no process waits for a job of a health check or a query. Either the time of the job is over,
+/// or the job ran under the lease of `held`, which this process holds now.
 pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &AssemblyName) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
     let Some((over, rest)) = rest.and_then(|rest| rest.split_once('-')) else { return false };

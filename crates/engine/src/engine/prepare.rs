@@ -184,7 +184,8 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
         let bytes = Sensitive::new(value.expose().clone().into_bytes());
         batch = batch.put_secret(secret.clone(), world.assembly.name.clone(), bytes);
     }
-    // An interrupted process whose call has not begun leaves the sealed arguments of its command.
+    // An interrupted process whose call has not begun leaves the sealed arguments of its command, which are
+    // dropped here.
     if let Some(before) = process.continues {
         commands::forget_arguments(world, before, &mut batch);
     }

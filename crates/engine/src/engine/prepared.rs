@@ -61,7 +61,7 @@ pub struct Ended {
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent for a further process that [continues](Self::continued).
     pub consent: Consent,
-    /// The group with a failed batch whose declaration demands a rollback, if there is one.
+    /// The group with a failed batch that demands a rollback; `None` if there is no such group.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes, each with the number of these nodes. Another plan removes
     /// the additional nodes.
@@ -163,7 +163,7 @@ impl Ended {
     ///   consent.
     /// - An output has changed while the process ran, so its readers have outdated inputs: [`Intent::Retry`]
     ///   updates them. This retry is requested only after a completed `up` or rollback of the whole assembly.
-    ///   It is not requested again if the same inputs are still outdated after it.
+    ///   If the same inputs are still outdated after the retry, it is not repeated.
     ///
     /// # Errors
     /// The error of `next`.
@@ -257,7 +257,7 @@ fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     groups.find(has_failed).map(|group| group.name.clone())
 }
 
-/// Tells whether an element is a part of another one.
+/// Tells whether an element is a part of the element `whole`.
 fn is_within(topology: &Topology, name: &ElementName, whole: &ElementName) -> bool {
     let above = |name: &ElementName| topology.get(name).and_then(|element| element.parent.as_ref());
     std::iter::successors(above(name), |name| above(name)).any(|above| above == whole)

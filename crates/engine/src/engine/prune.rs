@@ -63,7 +63,7 @@ impl Upkeep<'_> {
         keep: Retention,
         holder: &Holder,
     ) -> Result<Pruned, EngineError> {
-        // Usually there is nothing to remove, and then the lease is not needed.
+        // Usually there is nothing to remove, so this avoids taking the lease.
         if self.prunable(name, keep).await?.is_empty() {
             return Ok(Pruned::default());
         }

@@ -32,7 +32,7 @@ const VERSION: u32 = 2;
 #[derive(Serialize, Deserialize)]
 struct Content {
     version: u32,
-    /// Whether the intent is executed although other assemblies reference this one.
+    /// Whether the intent is executed although other assemblies reference the assembly.
     force: bool,
     #[serde(with = "RequestContent")]
     request: Request,
@@ -54,7 +54,7 @@ struct RequestContent {
     arguments: Arguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<PlanFingerprint>,
-    /// Requests of earlier releases contain no consent, because no plan needed one.
+    /// Requests of earlier releases contain no consent, because no plan needed consent.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -147,8 +147,8 @@ impl Visitor<'_> {
     }
 }
 
-/// Refuses an intent while an interrupted process of a referring assembly may still work on elements of
-/// this one.
+/// Refuses an intent while an interrupted process of a referring assembly may still work on elements of the
+/// referenced assembly.
 pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) -> Result<(), EngineError> {
     for by in store.referrers(name).await? {
         let calls = store.load_sealed(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();

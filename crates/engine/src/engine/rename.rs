@@ -25,8 +25,8 @@ impl Upkeep<'_> {
     /// Returns the names of these other assemblies.
     ///
     /// # Errors
-    /// An error if the new name is in use or has a history, if one of the assemblies is leased or was
-    /// interrupted, or if a request for one of them is pending. After an error nothing has changed.
+    /// An error if the new name is in use or has a history. An error if one of the assemblies is leased, was
+    /// interrupted, or has a pending request. After an error nothing has changed.
     pub async fn rename(
         &self,
         renaming: &Renaming,
@@ -59,7 +59,7 @@ impl Upkeep<'_> {
     ) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let Renaming { from, to } = renaming;
         self.is_finished(from).await?;
-        // Secrets are sealed again, so the key is needed if there are some.
+        // Secrets are sealed again, so the key is needed if the assembly has secrets.
         self.store.load(from).await?;
         refuse_if_entangled(&**self.store, from).await?;
         if from == to {

@@ -138,7 +138,7 @@ pub struct Request {
     pub(super) refresh: Option<Duration>,
     /// The parts that `down` is limited to.
     pub(super) selection: Selection,
-    /// The required conditions. The intent is refused if the checks find other conditions.
+    /// The required conditions. The intent is refused if the health checks find other conditions.
     pub(super) observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
@@ -160,7 +160,7 @@ impl From<Intent> for Request {
 }
 
 impl Request {
-    /// Creates, changes or repairs the assembly, so that it becomes the desired one.
+    /// Creates, changes or repairs the assembly, so that it becomes the desired assembly.
     pub fn up(desired: Desired) -> Self {
         let intent = if desired.options.adopt { Intent::Adopt } else { Intent::Up };
         Self { desired: Some(Box::new(desired)), ..intent.into() }
@@ -181,7 +181,7 @@ impl Request {
         Self { arguments, ..Intent::Call { part, command }.into() }
     }
 
-    /// Refuses the intent unless its plan equals a saved one.
+    /// Refuses the intent unless its plan equals a saved plan.
     pub fn as_planned(self, expected: PlanFingerprint) -> Self {
         Self { expected: Some(expected), ..self }
     }
@@ -197,7 +197,7 @@ impl Request {
         Self { refresh: within, ..self }
     }
 
-    /// Refuses the intent unless the checks find exactly these conditions.
+    /// Refuses the intent unless the health checks find exactly the conditions `observed`.
     pub fn as_observed(self, observed: BTreeMap<ElementName, Condition>) -> Self {
         Self { observed: Some(observed), ..self }
     }
@@ -218,7 +218,7 @@ impl Request {
         &self.intent
     }
 
-    /// Returns the packages that replace pinned ones for `down`.
+    /// Returns the packages that replace pinned packages for `down`.
     pub fn packages(&self) -> &[Arc<Package>] {
         &self.packages
     }
@@ -282,12 +282,12 @@ pub struct UpOptions {
     /// Elements that stay as they are.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that a change may take down at once; none means the number that the
-    /// descriptor declares, or the default.
+    /// The number of nodes of each group that a change may take down at once. `None` means the number that
+    /// the descriptor declares, or the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group during a change; none means the number that the descriptor
-    /// declares.
+    /// The number of additional nodes of each group during a change. `None` means the number that the
+    /// descriptor declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
     /// Whether parts are also stopped and removed with the new packages, instead of the packages that they

@@ -1,4 +1,5 @@
-//! Moves an assembly from one store to another. At every moment one of the stores owns it, or the bundle does.
+//! Moves an assembly from one store to another. At every moment the assembly has one owner: the first store,
+//! the bundle, or the second store.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,7 @@ pub struct Bundle {
     pub instances: Vec<InstanceRecord>,
     /// Its relationships, one entry per pair of nodes.
     pub pairs: Vec<PairRecord>,
-    /// The processes of the versions, and those that created or configured the elements.
+    /// The processes of the versions, and the processes that created or configured the elements.
     pub processes: Vec<ProcessRecord>,
     /// Its versions.
     pub versions: Vec<VersionRecord>,
@@ -252,7 +253,7 @@ impl Upkeep<'_> {
     }
 
     /// Maps the ids of the bundle's processes that this store already knows to their ids here. The order of
-    /// ids must be kept, so all processes after the first unknown one count as unknown.
+    /// ids must be kept, so all processes after the first unknown process count as unknown.
     async fn known_processes(
         &self,
         name: &AssemblyName,

@@ -22,8 +22,8 @@ impl<K> Default for Timers<K> {
 }
 
 impl<K: Clone + Ord> Timers<K> {
-    /// Starts a timer, or changes the time of one that runs. A later change of the clock has no effect on a
-    /// timer that runs.
+    /// Starts a timer, or changes the time of a running timer. A later change of the clock has no effect on a
+    /// running timer.
     pub(super) fn start(&mut self, timer: K, now: Timestamp, at: Timestamp) {
         let wait = if self.is_over { Duration::ZERO } else { Duration::from_millis(at.millis_since(now)) };
         let at = Instant::now() + wait;

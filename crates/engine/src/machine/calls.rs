@@ -418,8 +418,8 @@ impl ProcessMachine {
     /// - Create, Install: the instance may exist in part, and `down` must remove it. The element is Failed.
     /// - Stop: the element may still work in part. It is Broken, and is not re-created, since nothing was
     ///   lost.
-    /// - Others: the state stays. But after Start the element may run nevertheless, and after a removal it
-    ///   may be partly gone.
+    /// - Other transitions: the state stays. But after Start the element may run nevertheless, and after a
+    ///   removal it may be partly gone.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {

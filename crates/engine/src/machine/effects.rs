@@ -181,7 +181,7 @@ impl ProcessMachine {
     }
 
     /// Records the package and the process of an element as soon as anything of it may exist. They replace
-    /// those of an earlier attempt that left nothing.
+    /// the records of an earlier attempt that left nothing.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
         if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {

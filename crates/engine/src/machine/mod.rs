@@ -1,6 +1,6 @@
 //! The machine that executes a plan: a [`Machine`] of the [host](crate::host).
 //!
-//! A step makes its calls one after the other. For each call the machine
+//! A step makes its calls one after the other. For each call, the machine
 //!
 //! 1. records the call durably;
 //! 2. lets its driver perform it;

@@ -9,8 +9,8 @@ use windlass_model::{Modifier, Side, State};
 use super::{Planned, PlannedAction, ProcessMachine};
 
 impl ProcessMachine {
-    /// Splits the calls of a step into those to make, and the pairs whose source has not reached its required
-    /// state. The relationship is created with all other sources.
+    /// Returns the calls of a step that can be made, and the pairs that are omitted because their source has
+    /// not reached its required state.
     pub(super) fn with_who_is_ready(
         &self,
         work: &Work,

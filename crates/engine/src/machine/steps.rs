@@ -164,8 +164,8 @@ impl ProcessMachine {
 
     /// Lists the calls for a half-created relationship.
     ///
-    /// - Create: undo the operation in doubt, and call the remaining ones. If the operations have changed, undo
-    ///   all first.
+    /// - Create: undo the operation in doubt, and call the remaining operations. If the operations have
+    ///   changed, first undo all that were called.
     /// - Cease: undo all operations, the last first.
     /// - Undo: undo only the operation in doubt.
     fn planned_rest(

@@ -51,7 +51,7 @@ pub(crate) type Configuration = Result<BTreeMap<String, Resolved>, Failure>;
 /// An assembly in memory.
 pub(crate) struct World {
     pub(crate) assembly: AssemblyRecord,
-    /// The topology that existing elements were created from, if it differs from the desired one.
+    /// The topology that existing elements were created from, if it differs from the desired topology.
     pub(crate) installed: Option<Topology>,
     pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
     pub(crate) instances: Instances,
@@ -165,7 +165,8 @@ impl World {
         }
     }
 
-    /// Returns an element as described by a version, or else by the other version.
+    /// Returns an element as version `side` describes it. If that version does not contain the element, the
+    /// other version is used.
     pub(crate) fn element(&self, name: &ElementName, side: Side) -> Option<&Element> {
         let other = match side {
             Side::Installed => Side::Desired,
@@ -219,7 +220,7 @@ impl World {
     }
 
     /// Returns a creating operation of a relationship by its index, with its undo calls. The desired version
-    /// has precedence over the installed one.
+    /// has precedence over the installed version.
     pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         let mut found =

@@ -16,7 +16,8 @@ pub(crate) struct Packages {
     desired: HashMap<DescriptorName, Arc<Package>>,
     /// The packages that existing elements were created from, and the packages that records pin.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
+    /// The changes of packages, from an installed to a desired package, after which drivers keep the
+    /// instances.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// Whether existing elements are also stopped and removed with the packages of the desired version.
     prefers_desired: bool,
@@ -80,7 +81,7 @@ impl Packages {
         self.desired.get(name).map(Arc::as_ref)
     }
 
-    /// Returns a package that an existing element was created from, or a pinned one.
+    /// Returns a package that an existing element was created from, or a pinned package.
     pub(crate) fn previous(&self, digest: &PackageDigest) -> Option<&Package> {
         self.previous.get(digest).map(Arc::as_ref)
     }
@@ -90,7 +91,7 @@ impl Packages {
         &self.kept
     }
 
-    /// Tells whether the driver of an installed package keeps its instances for a desired one.
+    /// Tells whether the driver of an installed package keeps its instances for a desired package.
     pub(crate) fn is_kept(&self, installed: &PackageDigest, desired: &PackageDigest) -> bool {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }

@@ -56,7 +56,8 @@ impl Pairs {
         self.iter().filter(|pair| pair.is_there())
     }
 
-    /// Tells whether an element, or an enclosing one, is an end of a created or half-created pair.
+    /// Tells whether an element, or an enclosing group or assembly, is an end of a created or half-created
+    /// pair.
     pub(crate) fn is_tied(&self, element: &ElementName) -> bool {
         let ends = || enclosing(element).chain([element.clone()]);
         ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))

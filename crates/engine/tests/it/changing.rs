@@ -15,7 +15,7 @@ fn sized(size: &str) -> Sketch {
     Sketch::new(&["a", "b"]).relate("a", "b").property("a", "size", literal(size))
 }
 
-/// Returns the calls after the first `before` ones.
+/// Returns the calls after the first `before` calls.
 fn since(rig: &Rig, before: usize) -> Vec<String> {
     rig.strings.calls()[before..].to_vec()
 }

@@ -100,7 +100,7 @@ async fn a_killed_pause_begins_anew_before_the_next_batch() {
         .map(|step| step.title.as_str())
         .collect();
     assert_eq!(running, ["g pause of 1m before batch 2 of 3"]);
-    // It is killed in the same pause again.
+    // The process is killed in the same pause again.
     assert!(rig.up_until_killed(nodes("b"), HALF).await);
     assert_eq!(stopped(&rig), ["g__1"]);
     let begun = Instant::now();

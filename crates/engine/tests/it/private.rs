@@ -138,7 +138,7 @@ async fn secrets_in_the_data_of_log_entries_are_masked() {
     assert_eq!(logged[0]["logged"]["data"], masked);
 }
 
-/// The sealed parts are the only place of a secret, in all records of all kinds.
+/// Of all records of all kinds, only the sealed parts of private state contain the secret.
 #[tokio::test(start_paused = true)]
 async fn no_record_has_a_secret_of_private_state_in_clear() {
     let rig = Rig::new(Effect::Once);

@@ -66,7 +66,7 @@ proptest! {
         });
     }
 
-    /// A slow or briefly unreachable store ends no process, and a failing one loses nothing.
+    /// A slow or briefly unreachable store ends no process, and a failing store loses nothing.
     #[test]
     fn late_and_failing_stores(
         (a, b) in versions(),

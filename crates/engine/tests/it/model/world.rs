@@ -502,7 +502,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Tells whether the operation with a number has been called to make a relationship, and has done something.
+    /// Tells whether an operation that was called to create a relationship has acted. Returns `None` if it
+    /// was not called.
     fn has_joined(&self, key: &PairKey, number: u8) -> Option<bool> {
         self.joined.get(key)?.get(&number).copied()
     }
