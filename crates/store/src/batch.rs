@@ -25,7 +25,7 @@ pub enum Change {
     /// pinned are dropped, and the open calls of the assembly are marked as closed. Its processes with their
     /// versions, steps, calls and jobs stay, and so do its events.
     DropAssembly(AssemblyName),
-    /// Stores the version of an assembly that an existing process was asked to make, and pins its packages,
+    /// Stores the version of an assembly that an existing process makes. Pins the packages of the version,
     /// which must exist.
     PutVersion(Box<VersionRecord>),
     /// Puts an element of an existing assembly.
@@ -72,8 +72,8 @@ pub enum Change {
     },
     /// Erases a secret of the lease's assembly.
     DropSecret(SecretRef),
-    /// Puts a package, unless one with the same digest exists. A package stays only while an assembly, a
-    /// version or a document pins it, so a change that pins it must follow in the same batch.
+    /// Puts a package, unless a package with the same digest exists. A package stays only while an assembly,
+    /// a version or a document pins it. So a change that pins the package must follow in the same batch.
     PutPackage(Box<PackageRecord>),
     /// Puts a document of the lease's assembly or of the project. A document of the assembly is dropped with
     /// the assembly. The batch is refused if the document is not as expected, or if one of its packages is

@@ -12,8 +12,8 @@ use crate::lease::Lease;
 /// Number of waiting orders from which [`Store::room`](crate::Store::room) blocks callers.
 const ROOM: usize = 1024;
 
-/// Capacity of the queue. The difference to [`ROOM`] absorbs orders of callers that passed `room` at the same
-/// time.
+/// Capacity of the queue. It is larger than [`ROOM`], since many callers may pass [`Waiting::room`] at the
+/// same time.
 pub(crate) const QUEUE: usize = 16 * ROOM;
 
 /// The count of orders that wait for a writer.

@@ -22,7 +22,7 @@ impl Seal {
         Ok(Self { key: Ok(key.obtain(true, &**entropy)?), entropy: entropy.clone() })
     }
 
-    /// Obtains the key of an existing store. Without it, the store can be read except its secrets.
+    /// Obtains the key of an existing store. Without the key, the store can be read except its secrets.
     pub(crate) fn of_existing(key: &KeySource, entropy: &Arc<dyn Entropy>) -> Self {
         Self { key: key.obtain(false, &**entropy), entropy: entropy.clone() }
     }

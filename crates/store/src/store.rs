@@ -54,7 +54,7 @@ pub trait Store: Send + Sync {
     /// Takes the lease on an assembly, which need not exist yet.
     ///
     /// The store grants the lease of another holder if that holder is provably dead or did not renew in time.
-    /// Every new lease has a higher epoch than all earlier ones.
+    /// Every new lease on an assembly has a higher epoch than all earlier leases on it.
     ///
     /// # Errors
     /// [`StoreError::Held`] names the current holder, which may be the caller itself.

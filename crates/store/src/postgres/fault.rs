@@ -48,7 +48,7 @@ fn hint(error: &tokio_postgres::Error) -> &'static str {
         None if message_of(error).ends_with("password missing") => {
             "; add it to the address, `postgres://USER:PASSWORD@HOST/DATABASE`, and pass the address in `WINDLASS_STATE`, which others can't see"
         }
-        // Other messages of this class mean that the server rejects this kind of connection.
+        // Other messages of the error code 28000 mean that the server rejects this kind of connection.
         Some("28000") if !message_of(error).contains("role") => "",
         Some("3D000") => "; create it with `createdb`, or name another one",
         Some(code) if code.starts_with("28") => "; give the user and the password in the address",

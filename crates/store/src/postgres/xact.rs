@@ -65,7 +65,8 @@ mod tests {
         client
     }
 
-    /// After the crash the server gives the number to another transaction, which is committed.
+    /// After a crash, the server gives the number of a cut transaction to another transaction, which is
+    /// committed.
     #[tokio::test]
     async fn a_transaction_that_a_crash_has_cut_is_never_committed() {
         let Some(server) = Server::own() else { return };

@@ -28,14 +28,15 @@ impl Default for InFile {
 }
 
 impl Options {
-    /// Sets how long a write waits for other processes' writes before it is [`Locked`](crate::StoreError::Locked).
+    /// Sets how long a write waits for writes of other processes before it fails with
+    /// [`Locked`](crate::StoreError::Locked).
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.own.busy_timeout = timeout;
         self
     }
 
-    /// Sets the maximum size of the file, in pages of 4 KiB. Beyond it the store is
+    /// Sets the maximum size of the file, in pages of 4 KiB. A write beyond it fails with
     /// [`Full`](crate::StoreError::Full).
     #[must_use]
     pub fn max_pages(mut self, pages: u32) -> Self {

@@ -1,4 +1,4 @@
-//! Documents: changed by comparison of their revisions, with packages and a secret part.
+//! Documents: changed only at the expected revision, with packages and a secret part.
 
 use std::collections::BTreeSet;
 

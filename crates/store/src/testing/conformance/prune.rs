@@ -1,4 +1,4 @@
-//! Pruning: ended processes are dropped with all their records, and needed ones stay.
+//! Pruning: ended processes are dropped with all their records, and needed processes stay.
 
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{ProcessId, Seq};
@@ -109,7 +109,7 @@ pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) 
     assert!(store.package(&old.digest).await.unwrap().is_none());
     assert!(store.package(&new.digest).await.unwrap().is_some());
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);
-    // No version is based on one that was put again.
+    // No version is based on a version that was put again.
     let again = version(scope, 35, &[&new]);
     commit(&*store, &lease, Batch::new().put_version(again)).await;
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);
