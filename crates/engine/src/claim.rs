@@ -23,8 +23,9 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
 /// not claimed here, and is refused later.
 ///
 /// # Errors
-/// The failure of the launch, if another application of the factory has the id. If the launch has created an
-/// instance, no application owns that instance. A failure that the call is lost, if the id can't be recorded.
+/// - The launch has failed, if another application of the factory has the id. No application owns an instance
+///   that this launch has created.
+/// - The call is lost, if the id can't be recorded.
 pub(crate) async fn claim(
     store: &dyn Store,
     lease: &Lease,

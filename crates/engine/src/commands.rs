@@ -2,8 +2,8 @@
 //!
 //! A command may still be open when its process has ended: a later health check may report the final result.
 //! The record of a command is a document of the assembly. While the command is open, its id is in the record
-//! of its element. Its [arguments](crate::command_arguments) are kept, sealed, until it ends: they are masked
-//! in later results.
+//! of its element. Its [arguments](crate::command_arguments) stay sealed in the store until the command ends,
+//! because later results mask them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -79,8 +79,8 @@ impl Leases {
 
 /// The lease of an assembly, which a task renews from the preparation of a process to its end.
 ///
-/// If it is dropped, the task releases all leases of the process, so that another holder need not wait for the end
-/// of their term.
+/// If a `Renewal` is dropped, its task releases all leases of the process, so that another holder need not
+/// wait for the end of their term.
 pub(crate) struct Renewal {
     store: Arc<dyn Store>,
     lease: Lease,

@@ -66,7 +66,7 @@ pub enum StoreError {
         /// The document.
         key: Box<DocumentKey>,
     },
-    /// A document is not as expected: another program has changed it meanwhile.
+    /// A document is not as expected: another program has changed it.
     #[error(
         "the {key} was changed by another command at the same time; nothing of this change was stored; run the command again"
     )]

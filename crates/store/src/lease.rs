@@ -53,7 +53,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Returns the error for a lease that is no longer the current one.
+    /// Returns the error for a lease that is no longer the current lease.
     pub(crate) fn lost(&self) -> StoreError {
         StoreError::LeaseLost { scope: self.scope.clone(), epoch: self.epoch }
     }

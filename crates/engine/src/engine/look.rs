@@ -79,9 +79,9 @@ pub(super) struct HealthChecks<'e> {
 
 impl HealthChecks<'_> {
     /// Checks the elements of a snapshot. `within` is the maximum time for all checks; a check that takes
-    /// longer counts as one that could not run. `held` is the assembly, if the caller holds its lease during
-    /// the checks. In this case, the next holder of the lease removes leftover jobs. Otherwise the first
-    /// process after the end of the checks' time removes them.
+    /// longer counts as a check that could not run. `held` is the assembly if the caller holds its lease
+    /// during the checks. In this case, the next holder of the lease removes leftover jobs. Otherwise the
+    /// first process after the end of the checks' time removes them.
     pub(super) async fn of(
         &self,
         world: World,
@@ -199,7 +199,7 @@ impl HealthChecks<'_> {
     /// Asks a driver about calls of one batch. Returns one answer for each call.
     ///
     /// # Errors
-    /// The driver is faulty. The check then counts as one that could not run.
+    /// The driver is faulty. The check then counts as a check that could not run.
     async fn ask(
         &self,
         calls: &[Call],
@@ -495,7 +495,7 @@ pub(super) fn round(
 
 /// Returns the mark of checks under the lease of an assembly. The mark is shorter than the random part of a
 /// prefix, so the two are never equal. In the rare case that two assemblies have the same mark, a process of
-/// one assembly may end a check of the other assembly. That check counts as one that could not run.
+/// one assembly may end a check of the other assembly. That check counts as a check that could not run.
 fn mark(assembly: &AssemblyName) -> String {
     let mut hasher = DefaultHasher::new();
     assembly.as_str().hash(&mut hasher);

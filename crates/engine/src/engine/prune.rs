@@ -51,8 +51,8 @@ impl Upkeep<'_> {
         Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Under the lease of the assembly, removes processes and versions that are old and not among the newest,
-    /// and old entries of health checks. It keeps open processes, undecided calls, and everything that a
+    /// Removes, under the lease of the assembly, processes and versions that are old and not among the
+    /// newest, and old entries of health checks. Keeps open processes, undecided calls, and everything that a
     /// rollback to a kept version needs.
     ///
     /// # Errors

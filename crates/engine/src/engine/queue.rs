@@ -204,7 +204,7 @@ impl Engine {
     /// permanently.
     ///
     /// # Errors
-    /// The reason why the intent is refused. [`EngineError::RequestEnded`] if another process was faster.
+    /// The reason why the intent is refused. [`EngineError::RequestEnded`] if the request has already ended.
     pub async fn take_up(
         &self,
         request: &RequestRecord,

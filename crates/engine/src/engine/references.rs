@@ -2,8 +2,9 @@
 //!
 //! The referring assembly records a reference. A process that resolves a new reference holds the lease of the
 //! referenced assembly until the reference is recorded. A process that removes an assembly, or elements of
-//! it, holds its lease while it looks for referring assemblies. So each of the two processes sees the changes
-//! of the other. References form no cycle, and each wait for a lease is bounded, so there is no deadlock.
+//! it, holds the lease of this assembly while it looks for referring assemblies. So each of the two processes
+//! sees the changes of the other. References form no cycle, and each wait for a lease is bounded, so there is
+//! no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -73,9 +74,9 @@ pub(super) struct Visitor<'e> {
 }
 
 impl Visitor<'_> {
-    /// Takes the leases of newly referenced assemblies, and of those on whose elements operations are called.
-    /// Refuses a newly referenced assembly that is missing, is being removed, or references the referring
-    /// assembly in turn.
+    /// Takes the leases of newly referenced assemblies, and of the assemblies on whose elements operations
+    /// are called. Refuses a newly referenced assembly that is missing, is being removed, or references the
+    /// referring assembly in turn.
     pub(super) async fn visit(
         &self,
         lease: &Lease,

@@ -107,8 +107,8 @@ impl LastTurn {
     /// Tells whether a turn for `time`, which would begin with `lease`, is over because this turn already
     /// covers that time.
     ///
-    /// A daemon does not skip a turn because of its own last turn: its own schedule already separates the
-    /// two.
+    /// A daemon does not skip a turn because of its own last turn: its own schedule already separates the two
+    /// turns.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {

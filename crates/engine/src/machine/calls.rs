@@ -32,7 +32,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Performs a call whose record is durable, unless a stop was requested meanwhile.
+    /// Performs a call whose record is durable, unless a stop was requested since the call was recorded.
     pub(super) fn may_perform(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
         match self.obstacle_of(record) {

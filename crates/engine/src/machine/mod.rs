@@ -343,9 +343,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. A lost call is
-    /// observed first. If a crash interrupts the observation, the next process must find the outcomes of its
-    /// jobs.
+    /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. If a crash
+    /// interrupts the observation of a lost call, the next process must find the outcomes of the call's jobs.
     fn take_over(&mut self, call: &CallId, mut artifacts: CallArtifacts) {
         self.hide(call, &mut artifacts.hidden);
         for job in artifacts.jobs {

@@ -125,8 +125,8 @@ impl Queues {
         if self.has_slot() { std::mem::take(&mut self.unrequested) } else { Vec::new() }
     }
 
-    /// Returns the step that gets a requested slot; `None` if the limit of concurrent calls was reached
-    /// meanwhile.
+    /// Returns the step that gets a requested slot; `None` if the limit of concurrent calls was reached since
+    /// the request.
     pub(super) fn admit(&mut self, location: &LimitedLocation) -> Option<StepKey> {
         let has_slot = self.has_slot();
         let queue = self.locations.get_mut(location)?;

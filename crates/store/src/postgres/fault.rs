@@ -100,7 +100,7 @@ fn message_of(error: &tokio_postgres::Error) -> String {
 pub(super) enum Remedy {
     /// No remedy: the server rejected the request.
     None,
-    /// Retry: the transaction conflicted with a concurrent one.
+    /// Retry: the transaction conflicted with a concurrent transaction.
     Again,
     /// Reconnect: the connection or its server is gone.
     Reconnect,
