@@ -102,7 +102,7 @@ pub enum EngineError {
     NameInUse {
         /// The new name.
         name: AssemblyName,
-        /// Its use.
+        /// The use of the name.
         by: NameUse,
     },
     /// A request for an assembly that is to be renamed is pending.
@@ -204,7 +204,7 @@ pub enum EngineError {
         name: AssemblyName,
         /// The recorded call.
         call: Box<CallRecord>,
-        /// The reason why it is damaged.
+        /// The reason why the record is damaged.
         why: String,
     },
     /// The outputs or the natural id in the operator's answer are not possible.

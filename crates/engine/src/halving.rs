@@ -70,7 +70,7 @@ pub enum GroupEnd {
 }
 
 impl GroupEnd {
-    /// Returns the result of a group with these answers.
+    /// Returns the result of the check of a group, from the answers about its elements.
     pub fn of(answers: &[Result<Observed, Failure>]) -> Self {
         let has_timed_out = |answer: &Result<Observed, Failure>| {
             answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::Timeout)

@@ -105,7 +105,7 @@ pub enum Output<M: Machine + ?Sized> {
     Wake {
         /// The timer, which [`Input::Due`] names.
         timer: M::Timer,
-        /// The time at which it is due.
+        /// The time at which the timer is due.
         at: Timestamp,
     },
     /// Ends the run as soon as the work of all commands has ended.

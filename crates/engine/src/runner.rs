@@ -77,7 +77,8 @@ impl Runner {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Records the end of a step, and releases its dependents. It uses a worklist instead of recursion.
+    /// Records the end of a step, and releases its dependents. It uses a worklist instead of recursion, so
+    /// that a long chain of skipped steps can't overflow the stack.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
         if !well {
             self.doom_who_needs(step);

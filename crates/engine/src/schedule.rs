@@ -47,7 +47,7 @@ pub enum Timing {
     Cron {
         /// The expression.
         expression: CronExpression,
-        /// The time zone in which it is read.
+        /// The time zone in which the expression is read.
         zone: Zone,
     },
 }
@@ -106,12 +106,12 @@ pub struct Schedule<K> {
 
 #[derive(Debug, Clone)]
 struct Duty {
-    /// `None` if the duty was removed during its run. It stays here until the run ends.
+    /// The timing; `None` if the duty was removed during its run. Such a duty is kept until the run ends.
     timing: Option<Timing>,
     /// The next fire time; `None` if there is none left.
     next: Option<Timestamp>,
     is_running: bool,
-    /// The fire time of its last start; `None` before the first.
+    /// The fire time of the duty's last start; `None` before the first start.
     fired: Option<Timestamp>,
 }
 
@@ -138,8 +138,8 @@ pub enum Change<K> {
 pub struct Started<K> {
     /// The duty.
     pub duty: K,
-    /// The fire time for which it starts. It lies in the past if the duty still ran at that time, or if the
-    /// schedule was not asked then.
+    /// The fire time for which the duty starts. It lies in the past if the duty still ran at that time, or if
+    /// the schedule was not asked then.
     pub fired: Timestamp,
 }
 

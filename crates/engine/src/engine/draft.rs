@@ -57,7 +57,7 @@ pub(super) struct PreviousState {
 pub(super) struct Limits {
     /// The elements that the intent is limited to; empty means all.
     pub(super) target: BTreeSet<ElementName>,
-    /// The elements that stay as they are.
+    /// The elements that the plan must not change.
     pub(super) except: BTreeSet<ElementName>,
     /// The number of nodes of each group that may be down at once; `None` if the operator gave no number.
     pub(super) max_unavailable: Option<MaxUnavailable>,

@@ -441,7 +441,7 @@ struct LookBatch {
 struct LookElement {
     name: ElementName,
     state: State,
-    /// Whether it is checked alone.
+    /// Whether the element is checked alone, because its last check has failed.
     is_suspect: bool,
 }
 

@@ -28,15 +28,15 @@ use crate::world::{ForeignAssembly, World};
 pub struct Offer {
     /// The name of the assembly.
     pub name: AssemblyName,
-    /// Its descriptor.
+    /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// Its public properties that have a value.
+    /// The public properties of the assembly that have a value.
     pub properties: BTreeMap<PropertyName, Resolved>,
-    /// Its promoted operations, each with the resource on which it is called.
+    /// The promoted operations of the assembly, each with the resource on which it is called.
     pub operations: Vec<(OperationName, Operation)>,
-    /// Whether it is being removed.
+    /// Whether the assembly is being removed.
     pub is_going_down: bool,
-    /// The lowest state of its resources, unless that is Active.
+    /// The lowest state of the assembly's resources; `None` if all of them are Active.
     pub below: Option<State>,
 }
 

@@ -223,8 +223,8 @@ impl Request {
         &self.packages
     }
 
-    /// Tells whether the intent can be stored in a saved plan. An intent with an operator's answer, or a call
-    /// of a command, can't: a second execution would repeat the answer or the call.
+    /// Tells whether the intent can be stored in a saved plan. An intent with an operator's answer and a call
+    /// of a command can't: their inputs may be secret, or may be used only once.
     pub fn can_be_saved(&self) -> bool {
         self.answer.is_none() && !self.intent.repeats()
     }
@@ -257,7 +257,7 @@ pub struct Desired {
 pub struct Selection {
     /// Elements that the plan is limited to; empty means all.
     pub target: BTreeSet<ElementName>,
-    /// Elements that stay as they are.
+    /// Elements that the plan must not change.
     pub except: BTreeSet<ElementName>,
 }
 
@@ -279,7 +279,7 @@ pub struct UpOptions {
     pub replace: BTreeSet<ElementName>,
     /// Elements that the plan is limited to, together with their prerequisites; empty means all.
     pub target: BTreeSet<ElementName>,
-    /// Elements that stay as they are.
+    /// Elements that the plan must not change.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub except: BTreeSet<ElementName>,
     /// The number of nodes of each group that a change may take down at once. `None` means the number that

@@ -30,20 +30,20 @@ pub struct Bundle {
     pub transfer: Option<TransferId>,
     /// The assembly.
     pub assembly: AssemblyRecord,
-    /// The records of its elements.
+    /// The records of the assembly's elements.
     pub elements: Vec<ElementRecord>,
-    /// The instances of its elements, as reported by drivers.
+    /// The instances of the assembly's elements, as reported by drivers.
     pub instances: Vec<InstanceRecord>,
-    /// Its relationships, one entry per pair of nodes.
+    /// The assembly's relationships, one entry per pair of nodes.
     pub pairs: Vec<PairRecord>,
     /// The processes of the versions, and the processes that created or configured the elements.
     pub processes: Vec<ProcessRecord>,
-    /// Its versions.
+    /// The assembly's versions.
     pub versions: Vec<VersionRecord>,
-    /// The packages of its elements and versions. The writer of the bundle stores them separately.
+    /// The packages of the assembly's elements and versions. The writer of the bundle stores them separately.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
-    /// Its secrets. The writer of the bundle seals them.
+    /// The assembly's secrets. The writer of the bundle seals them.
     #[serde(skip)]
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }
@@ -58,7 +58,7 @@ pub struct HandOver {
 }
 
 impl Upkeep<'_> {
-    /// Takes the lease of an assembly and bundles it.
+    /// Takes the lease of an assembly, and bundles the assembly.
     ///
     /// # Errors
     /// An error if the assembly is leased, was interrupted, or is referenced by other assemblies. After an

@@ -21,9 +21,9 @@ use crate::keeper::Renewal;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FactoryDuty {
-    /// The health check of its applications.
+    /// The health check of the factory's applications.
     Check,
-    /// Its discovery.
+    /// The discovery of the factory's instances.
     Discovery,
 }
 

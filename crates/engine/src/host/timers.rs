@@ -9,7 +9,7 @@ use windlass_model::Timestamp;
 /// Timers by their identity, each with the time at which it is due.
 pub(super) struct Timers<K> {
     times: BTreeMap<K, Instant>,
-    /// The same timers in the order in which they are due.
+    /// The timers in the order in which they are due.
     agenda: BTreeSet<(Instant, K)>,
     /// Whether all timers are due at once.
     is_over: bool,

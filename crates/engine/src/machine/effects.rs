@@ -117,7 +117,7 @@ impl ProcessMachine {
     pub(super) fn note_attempt(&mut self, element: &ElementName, transition: Transition) {
         use Transition::{Delete, Integrity, Reconfigure, Start, Uninstall};
         if transition == Reconfigure {
-            // Unlike `attempted`, this flag is kept after a Stop.
+            // Unlike `attempted`, the flag `values_in_doubt` is kept after a Stop.
             return self.update_element(element, |record| record.values_in_doubt = true);
         }
         let is_telling = matches!(transition, Start | Integrity | Uninstall | Delete);
@@ -238,7 +238,7 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an element uses its desired package from now on, if its driver keeps it.
+    /// Records that an element uses its desired package from now on, if its driver keeps the instance.
     pub(super) fn note_package(&mut self, element: &ElementName) {
         let Some(package) = self.world.new_package(element).cloned() else { return };
         self.update_element(element, |record| {

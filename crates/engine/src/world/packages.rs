@@ -62,7 +62,7 @@ impl Packages {
         missing.map_or(Ok(()), Err)
     }
 
-    /// Asks the drivers for the changes of packages after which they keep the instances.
+    /// Asks the drivers after which changes of packages they keep their instances.
     pub(crate) fn ask_what_is_kept<'a>(
         &mut self,
         elements: impl Iterator<Item = &'a ElementRecord>,

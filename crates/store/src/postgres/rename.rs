@@ -19,7 +19,7 @@ use crate::version;
 
 /// The reason why an assembly is not renamed.
 pub(super) enum Kept {
-    /// It does not exist.
+    /// The assembly does not exist.
     Missing,
     /// An assembly with the new name exists.
     Taken,
