@@ -1,4 +1,4 @@
-//! Preparation of an intent: settle open calls, draft, and record the process.
+//! Prepares an intent: settles open calls, drafts the plan, and records the process.
 
 use std::collections::BTreeMap;
 

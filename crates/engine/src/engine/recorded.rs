@@ -1,4 +1,4 @@
-//! Views of recorded assemblies.
+//! Views of recorded assemblies: their policies, outputs and secrets.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! A PostgreSQL server for tests. The first test that needs it starts it; it ends with the test program.
+//! A PostgreSQL server for tests. The first test that needs the server starts it. The server ends with the
+//! test program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
