@@ -451,7 +451,8 @@ fn stored(
         Intent::Heal(element) => {
             let element = healable(recorded, &element)?.clone();
             let heal = if is_whole(recorded, &element) {
-                // Parts of the element that are not Active are repaired. Healthy parts are not restarted.
+                // Parts of the element that are not in their desired state are repaired. Healthy parts are
+                // not restarted.
                 Options { target: [element.clone()].into(), restore: [element].into(), ..Options::default() }
             } else {
                 Options::heal([element])
