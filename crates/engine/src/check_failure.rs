@@ -2,10 +2,10 @@
 
 use windlass_model::record::{Failure, FailureKind};
 
-/// The beginning of the message of such a failure.
+/// The beginning of the recorded message of every failed health check.
 const CHECK_FAILED: &str = "the health check failed: ";
 
-/// Returns the failure to record for the failure of a health check.
+/// Converts the failure of a health check into the failure to record for its element.
 pub fn of(failure: &Failure) -> Failure {
     Failure { message: format!("{CHECK_FAILED}{}", failure.message), ..failure.clone() }
 }
@@ -15,8 +15,8 @@ pub fn is_failing(recorded: &Failure) -> bool {
     recorded.message.starts_with(CHECK_FAILED)
 }
 
-/// Tells whether a recorded failure means that the script has failed for the element. Such an element is
-/// checked alone next time. A check that could not run says nothing about the element.
+/// Tells whether a recorded failure means that the check's script has failed for the element. Such an element
+/// is checked alone next time. A check that could not run says nothing about its element.
 pub fn is_suspect(recorded: &Failure) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     is_failing(recorded) && !matches!(recorded.kind, Refused | Capacity | Infrastructure | Lost)

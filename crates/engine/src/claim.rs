@@ -1,11 +1,11 @@
-//! Natural ids of applications, which are unique within a factory.
+//! Claims of natural ids: within a factory, no two applications have the same natural id.
 
 use windlass_driver::{Call, Report};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Failure, FailureKind};
 use windlass_store::{Lease, Store, StoreError};
 
-/// Tells whether the natural id in the report of a call must be claimed: the call launches an application.
+/// Tells whether a call launches an application, so that the natural id in its report must be claimed.
 pub(crate) fn is_needed(call: &Call) -> bool {
     call.package.pins().is_some() && call.natural.is_none()
 }
@@ -23,8 +23,9 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
 /// not claimed here, and is refused later.
 ///
 /// # Errors
-/// Another application of the factory has the id. In this case the launch has failed. If it created an
-/// instance, no application owns that instance. Or the id can't be recorded; the call is then lost.
+/// - The launch has failed, if another application of the factory has the id. No application owns an instance
+///   that this launch has created.
+/// - The call is lost, if the id can't be recorded.
 pub(crate) async fn claim(
     store: &dyn Store,
     lease: &Lease,

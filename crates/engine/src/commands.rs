@@ -1,8 +1,9 @@
 //! Commands that an operator called: their records and results.
 //!
 //! A command may still be open when its process has ended: a later health check may report the final result.
-//! Its record is a document of the assembly. While the command is open, the record of its element lists its
-//! id, and its [arguments](crate::command_arguments) stay sealed, so that they are masked in later results.
+//! The record of a command is a document of the assembly. While the command is open, its id is in the record
+//! of its element. Its [arguments](crate::command_arguments) stay sealed in the store until the command ends,
+//! because later results mask them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -91,7 +91,8 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until a record about a job is durable, and then removes its job from the runtime, if it names one.
+/// Waits until a record about a job is durable. If the entry names a job to remove, removes it from its
+/// runtime.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
     let Some((runtime, job)) = entry.remove else { return Ok(()) };

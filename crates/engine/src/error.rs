@@ -17,7 +17,8 @@ use windlass_store::{Holder, StoreError};
 use crate::codes;
 use crate::engine::DestructivePlan;
 
-/// The reason why an intent was refused or failed. Nothing has changed then, unless a variant says otherwise.
+/// The reason why an intent was refused or failed. After such an error nothing has changed, unless the
+/// variant says otherwise.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -35,7 +36,8 @@ pub enum EngineError {
         /// The existing assemblies.
         known: Vec<AssemblyName>,
     },
-    /// The name belongs to an assembly of another descriptor, or to any assembly if a new one was requested.
+    /// The name belongs to an assembly of another descriptor, or to any assembly if a new assembly was
+    /// requested.
     #[error("`{name}` is the name of an assembly of `{other}` already; choose another with `--name`")]
     NameTaken {
         /// The name.
@@ -51,17 +53,17 @@ pub enum EngineError {
         "`{0}` is being taken down; finish that with `windlass down {0}`, or bring it up again with `windlass up`"
     )]
     GoingDown(AssemblyName),
-    /// Other assemblies reference this one, and the intent would remove something that they may use.
+    /// Other assemblies reference the assembly, and the intent would remove something that they may use.
     #[error("{}", referenced(.name, .by, .what))]
     Referenced {
         /// The assembly.
         name: AssemblyName,
         /// The referring assemblies.
         by: Vec<AssemblyName>,
-        /// The consequence, as a sentence fragment.
+        /// The consequence of the intent, as a sentence fragment.
         what: String,
     },
-    /// An interrupted process of a referring assembly may still work on elements of this one.
+    /// An interrupted process of a referring assembly may still work on elements of the referenced assembly.
     #[error(
         "an interrupted process of `{by}` may still work on parts of `{name}`; resume it first: `windlass retry {by}`"
     )]
@@ -100,7 +102,7 @@ pub enum EngineError {
     NameInUse {
         /// The new name.
         name: AssemblyName,
-        /// Its use.
+        /// The use of the name.
         by: NameUse,
     },
     /// A request for an assembly that is to be renamed is pending.
@@ -128,7 +130,7 @@ pub enum EngineError {
     /// The plan removes or replaces a protected part.
     #[error("{}", .0)]
     Protected(Box<ProtectedPart>),
-    /// A referenced assembly is missing, is being removed, or references the referring one in turn.
+    /// A referenced assembly is missing, is being removed, or references the referring assembly in turn.
     #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
         /// The referenced assembly.
@@ -195,14 +197,14 @@ pub enum EngineError {
         /// The undecided calls.
         calls: Vec<CallRecord>,
     },
-    /// An open call that this engine can't have recorded.
+    /// A recorded open call is damaged: this engine can't have written its record.
     #[error("the record of call `{}` of `{name}` is damaged: {why}; restore the store from a backup", .call.id)]
     DamagedCall {
         /// The assembly.
         name: AssemblyName,
         /// The recorded call.
         call: Box<CallRecord>,
-        /// The reason why it is damaged.
+        /// The reason why the record is damaged.
         why: String,
     },
     /// The outputs or the natural id in the operator's answer are not possible.
@@ -245,7 +247,7 @@ pub enum EngineError {
         /// The cause.
         cause: String,
     },
-    /// A runtime can't be asked for jobs of an earlier process. These may still run, and must not run twice.
+    /// A runtime can't list the jobs of an earlier process. These jobs may still run, and must not run twice.
     #[error("{0}")]
     Unreachable(String),
     /// The request has already ended.
@@ -300,7 +302,7 @@ impl EngineError {
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
-            // The same situation as a lease that the store refuses.
+            // A store that refuses a lease reports the same situation, with this code.
             Self::Busy { .. } => windlass_store::codes::HELD,
             Self::NoVersion { .. } => codes::NO_VERSION,
             Self::Scale(error) => code_of_scale(error),
@@ -400,7 +402,7 @@ fn code_of_heal(error: &HealError) -> Code {
 pub struct ProtectedPart {
     /// The part; the first one if there are several.
     pub part: ElementName,
-    /// Whether it would be removed or replaced.
+    /// Whether the part would be removed or replaced.
     pub effect: Effect,
     /// The element whose protection covers the part: the part itself, or an element around it.
     pub by: ElementName,
@@ -466,7 +468,7 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// Maximum number of listed elements. A message gives only the number of the rest.
+    /// Maximum number of listed elements. Of further elements, a message gives only the number.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();
@@ -542,7 +544,7 @@ fn unnamed(name: &AssemblyName, parts: &[(ElementName, InstanceId)]) -> String {
     )
 }
 
-/// Tells whether another undecided call is on the same element.
+/// Tells whether another of the undecided `calls` belongs to the element of `call`.
 fn shares_element(call: &CallRecord, calls: &[CallRecord]) -> bool {
     calls.iter().filter(|other| other.element == call.element).nth(1).is_some()
 }

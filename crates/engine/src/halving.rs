@@ -1,9 +1,10 @@
 //! Halving: finds the bad elements of a batch whose check fails as a whole.
 //!
-//! A pure machine. A batch that fails is asked again in two halves, until each bad element is alone. The
-//! groups of one wave are asked at the same time. An element that was bad before is a *suspect*, and is asked
-//! alone from the beginning. With `b` bad elements among `n`, the first round makes at most
-//! `1 + 2·b·⌈log2 n⌉` checks. Later rounds make at most `1 + b`, if there are at most [`MAX_ALONE`] suspects.
+//! It is a pure machine. A group that fails is checked again in two halves, until each bad element is alone.
+//! All groups to check next form a *wave*, and are checked at the same time. An element that was bad in the
+//! last round is a *suspect*, and is checked alone from the beginning. With `b` bad elements among `n`, the
+//! first round makes at most `1 + 2·b·⌈log2 n⌉` checks. Later rounds make at most `1 + b`, if there are at
+//! most [`MAX_ALONE`] suspects.
 //!
 //! Each check that hangs costs its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that times
 //! out is no longer halved. Its elements stay unresolved in that round.
@@ -14,7 +15,7 @@ use windlass_model::record::{Failure, FailureKind};
 /// After this number of timeouts in one round of a batch, a group that times out is no longer halved.
 pub const MAX_TIMEOUTS: usize = 32;
 
-/// Maximum number of suspects that are asked alone. If there are more suspects, they are asked together,
+/// Maximum number of suspects that are checked alone. If there are more suspects, they are checked together,
 /// because the script may be broken rather than the elements.
 pub const MAX_ALONE: usize = 16;
 
@@ -62,14 +63,14 @@ pub struct Halving {
 /// The result of the check of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupEnd {
-    /// It has ended in time.
+    /// The check has ended in time.
     InTime,
-    /// It has timed out.
+    /// The check has timed out.
     TimedOut,
 }
 
 impl GroupEnd {
-    /// Returns the result of a group with these answers.
+    /// Returns the result of the check of a group, from the answers about its elements.
     pub fn of(answers: &[Result<Observed, Failure>]) -> Self {
         let has_timed_out = |answer: &Result<Observed, Failure>| {
             answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::Timeout)
@@ -88,13 +89,13 @@ impl Halving {
         Self { suspects, wave, timeouts: 0, suspect_failures: 0, unresolved: Vec::new() }
     }
 
-    /// Takes the groups to ask now; none if the round has ended.
+    /// Takes the groups to check now; none if the round has ended.
     #[must_use]
     pub fn take_wave(&mut self) -> Vec<Group> {
         std::mem::take(&mut self.wave)
     }
 
-    /// Notes the result of a group: the elements without a clear answer are asked again in smaller groups.
+    /// Notes the result of a group: the elements without a clear answer are checked again in smaller groups.
     pub fn answered(&mut self, group: &Group, unclear: Vec<usize>, end: GroupEnd) {
         self.timeouts += usize::from(end == GroupEnd::TimedOut);
         if group.len() <= 1 || unclear.is_empty() {
@@ -125,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// The groups that were asked, and the elements with a clear answer.
+    /// The groups that were checked, and the elements with a clear answer.
     struct Asked {
         groups: Vec<Group>,
         well: BTreeSet<usize>,
@@ -157,7 +158,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each good element has an answer, each bad one was asked alone, and the number of checks is bounded.
+        /// Each good element has an answer, each bad element was checked alone, and the number of checks is
+        /// bounded.
         #[test]
         fn the_bad_ones_are_found(n in 1_usize..600, bad in prop::collection::btree_set(0_usize..600, 0..40)) {
             let bad: BTreeSet<usize> = bad.into_iter().filter(|element| *element < n).collect();
@@ -179,7 +181,7 @@ mod tests {
             prop_assert_eq!(well.len(), n);
         }
 
-        /// A round has a bounded number of timeouts, whatever hangs.
+        /// The number of timeouts in a round is bounded, whatever hangs.
         #[test]
         fn timeouts_are_bounded(
             n in 1_usize..600,
@@ -189,7 +191,7 @@ mod tests {
             let suspects: Vec<bool> = (0..n).map(|element| known.contains(&element)).collect();
             let Asked { groups, well, unresolved } = round(&bad, suspects.clone(), GroupEnd::TimedOut);
             let hangs = groups.iter().filter(|group| group.iter().any(|element| bad.contains(element))).count();
-            // The halves of a wave that was begun before the limit.
+            // The halves of a wave that began before the limit may also time out.
             prop_assert!(hangs <= 2 * MAX_TIMEOUTS + MAX_ALONE, "{hangs} timeouts");
             let alone = alone(&groups);
             for element in (0..n).filter(|element| !suspects[*element]) {

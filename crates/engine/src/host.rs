@@ -11,7 +11,7 @@
 //! # use windlass_engine::host::{Dispatcher, Host, Incoming, Input, Machine, Output, Work};
 //! # use windlass_model::Timestamp;
 //! # use windlass_model::clock::SystemClock;
-//! /// Counts down from three.
+//! /// A machine that counts down to zero.
 //! struct Countdown(u32);
 //!
 //! impl Machine for Countdown {
@@ -105,7 +105,7 @@ pub enum Output<M: Machine + ?Sized> {
     Wake {
         /// The timer, which [`Input::Due`] names.
         timer: M::Timer,
-        /// The time at which it is due.
+        /// The time at which the timer is due.
         at: Timestamp,
     },
     /// Ends the run as soon as the work of all commands has ended.
@@ -119,7 +119,7 @@ pub type Work<E> = Pin<Box<dyn Future<Output = Result<Option<E>, StoreError>> + 
 pub enum Incoming<E> {
     /// An event for the machine.
     Event(E),
-    /// Work that is awaited like that of a command.
+    /// Work that is awaited like the work of a command.
     Work(Work<E>),
 }
 
@@ -128,8 +128,8 @@ pub trait Dispatcher<M: Machine>: Send {
     /// Begins a command, and returns its work; `None` if the command is already executed.
     fn dispatch(&mut self, command: M::Command) -> Option<Work<M::Event>>;
 
-    /// Waits for the next message from outside. The returned future is dropped whenever something else
-    /// happens first. Dropping it must not lose a message.
+    /// Waits for the next message from outside. The host drops the returned future whenever something else
+    /// happens first. The drop must not lose a message.
     fn incoming(&mut self) -> impl Future<Output = Incoming<M::Event>> + Send;
 
     /// Waits until the effects of a further event can be recorded. The default does not wait.

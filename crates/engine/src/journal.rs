@@ -40,13 +40,13 @@ pub(crate) struct Journal {
     /// The stop: `soon` refuses calls that have not begun, and `now` cancels running jobs.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
-    /// The commits of calls, which the host awaits.
+    /// Takes the records of jobs to the host, which awaits their commits.
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
 /// An open call from another machine or folder, whose jobs can't be found from here.
 pub(crate) struct RemoteCall {
-    /// The attempt that was made there. Later attempts are made here.
+    /// The last attempt at that place. Later attempts are made here.
     pub(crate) attempt: u32,
     /// The machine and folder, for people.
     pub(crate) from: String,
@@ -56,7 +56,7 @@ pub(crate) struct RemoteCall {
 pub(crate) struct Entry {
     /// Resolves when the record is durable.
     pub(crate) ticket: windlass_store::Ticket,
-    /// The job to remove after that.
+    /// The job to remove from its runtime when the record is durable.
     pub(crate) remove: Option<(Arc<dyn Runtime>, JobId)>,
 }
 
@@ -79,42 +79,43 @@ pub(crate) struct CallContext {
     /// Whether the call must not run twice. The jobs of such a call start only if space for their answers is
     /// reserved.
     once: bool,
-    /// The reason why its first job must not begin. A job that an earlier process has begun is still awaited.
+    /// The reason why the call's first job must not begin. A job that an earlier process has begun is still
+    /// awaited.
     failed_endpoint: Option<Failure>,
-    /// The machine and folder of this attempt, if it was made elsewhere.
+    /// The machine and folder of this attempt, if it was not made here.
     elsewhere: Option<String>,
-    /// The part of its job ids that distinguishes this attempt from others.
+    /// The part of the call's job ids that distinguishes this attempt from others.
     round: String,
     location: String,
     /// Whether the call only observes.
     looks: bool,
-    /// Whether one of its jobs was submitted, here or by an earlier process.
+    /// Whether a job of the call was submitted, here or by an earlier process.
     has_begun: AtomicBool,
     /// The secrets that the call was given.
     given: Vec<String>,
-    /// The secrets that its jobs have published.
+    /// The secrets that the call's jobs have published.
     hidden: Mutex<Vec<String>>,
     /// The names of the jobs whose stdout is text for people.
     shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
-    /// The input and output of its last job, if these are kept.
+    /// The input and output of the call's last job, if these are kept.
     last_job: Option<Mutex<Option<LastJob>>>,
-    /// Whether the natural id of its report must be claimed.
+    /// Whether the natural id in the call's report must be [claimed](crate::claim).
     claims: bool,
 }
 
-/// The results of a call that are recorded or dropped when it ends.
+/// The results of a call that are recorded or dropped when the call ends.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
     /// Sealed outcomes to drop when the call's end is durable.
     pub(crate) wipe: Vec<SecretRef>,
     /// Ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,
-    /// The secrets that the jobs have published.
+    /// The secrets that the call's jobs have published.
     pub(crate) hidden: Vec<String>,
-    /// Whether a stop refused its first job, so that nothing was done.
+    /// Whether a stop refused the call's first job, so that nothing was done.
     pub(crate) is_refused: bool,
-    /// Whether one of its jobs has started, and so may have acted.
+    /// Whether a job of the call has started, and so may have acted.
     pub(crate) started: bool,
     /// The output of each of `jobs`, not masked yet. The secrets in it are completely known only when the
     /// call has ended.
@@ -161,7 +162,7 @@ impl CallContext {
         self
     }
 
-    /// Sets the reason why its first job must not begin.
+    /// Sets the reason why the call's first job must not begin.
     pub(crate) fn begins_unless(mut self, failed_endpoint: Option<Failure>) -> Self {
         self.failed_endpoint = failed_endpoint;
         self
@@ -326,7 +327,7 @@ impl CallContext {
 
     /// Reserves disk space for the answer of a job.
     fn reserve(&self, job: &Job) -> Result<Room, JobFailure> {
-        // The runtime keeps one copy, and the store two: in its log and in its file.
+        // The runtime keeps one copy of the answer. The store keeps two: in its log and in its file.
         const COPIES: u64 = 3;
         let streams = job.limits.stdout_bytes.saturating_add(job.limits.stderr_bytes);
         let outputs = job.outputs.iter().fold(0_u64, |sum, output| sum.saturating_add(output.max_bytes));
@@ -369,7 +370,7 @@ impl CallContext {
         runtime.wait(id).await.map_err(|error| unavailable(&error))
     }
 
-    /// Claims the natural id of a report of the call, if it launches an application.
+    /// Claims the natural id in a report of the call, if the call launches an application.
     pub(crate) async fn claim(&self, report: &Report) -> Result<(), Failure> {
         if !self.claims {
             return Ok(());
@@ -432,8 +433,8 @@ impl CallContext {
         let now = self.journal.clock.now();
         let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
         let mut batch = Batch::new();
-        // Without the key, the outcome is not stored. If the call is then interrupted, it is repeated or
-        // becomes undecided.
+        // Without the store's key, the outcome is not stored. If the call is then interrupted, it is repeated
+        // or becomes undecided.
         let can_seal = self.journal.store.check_key().is_ok();
         if let (true, Some(secret), Ok(bytes)) = (can_seal, &secret, serde_json::to_vec(outcome)) {
             batch = batch.put_secret(secret.clone(), self.assembly.clone(), Sensitive::new(bytes));

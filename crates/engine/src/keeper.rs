@@ -79,12 +79,12 @@ impl Leases {
 
 /// The lease of an assembly, which a task renews from the preparation of a process to its end.
 ///
-/// If it is dropped, the task releases all leases of the process, so that another holder need not wait for the end
-/// of their term.
+/// If a `Renewal` is dropped, its task releases all leases of the process, so that another holder need not
+/// wait for the end of their term.
 pub(crate) struct Renewal {
     store: Arc<dyn Store>,
     lease: Lease,
-    /// This lease, and the leases of other assemblies.
+    /// The lease of the assembly, and the leases of other assemblies that the process changes.
     leases: Leases,
     task: JoinHandle<()>,
     lost: watch::Receiver<Option<StoreError>>,
@@ -158,19 +158,19 @@ impl Renewal {
     /// Ends the renewal, and releases the lease of the assembly.
     ///
     /// # Errors
-    /// If the lease is lost, or the store fails.
+    /// An error if the lease is lost, or the store fails.
     pub(crate) async fn release(self) -> Result<(), StoreError> {
         let released = self.store.release(self.lease).await;
         self.dropped.disarm();
         self.task.abort();
-        // The task has the store until it has ended, and the caller may close the store next.
+        // The task holds the store until it has ended, and the caller may close the store next.
         let _ = self.task.await;
         released
     }
 }
 
-/// Reads stop requests for a process. A request stops it like Ctrl-C, and running jobs have `patience` to end.
-/// Never returns.
+/// Reads stop requests for a process. A request stops the process like Ctrl-C, and gives running jobs the
+/// time `patience` to end. Never returns.
 pub(crate) async fn listen(
     store: Arc<dyn Store>,
     process: Option<ProcessId>,

@@ -33,7 +33,7 @@
 //! # use windlass_model::{State, Transition};
 //! # use windlass_store::Holder;
 //! # use windlass_store::testing::{CountingEntropy, MemoryStore};
-//! /// Every name is a location of this machine. The driver runs no job, so there is no runtime.
+//! /// The locations of the example: every name means this machine. No job runs, so no runtime is needed.
 //! struct ThisMachine;
 //!
 //! #[async_trait::async_trait]
@@ -137,7 +137,7 @@
 //! | [`places`], `slots` | the locations of a project, and their limits of concurrent jobs |
 //! | `world` | an assembly in memory: its topologies and states, and its secrets, instances, pairs and packages |
 //! | `values` | properties, inputs and outputs, resolved from a world |
-//! | `applied_inputs`, `outdated_inputs` | the values that parts and relationships were made with, and whether they are still current |
+//! | `applied_inputs`, `outdated_inputs` | the values that parts and relationships were created with, and whether they are still current |
 //! | `current` | the present state for the planner |
 //! | `sealing` | secrets in values: found, masked, taken out |
 //! | `report` | reports of drivers: applied to a world, with secrets sealed |

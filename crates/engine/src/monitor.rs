@@ -13,8 +13,8 @@
 //! are ignored while an intent runs on the assembly, since the intent changes the measured values. A reading
 //! of the wrong kind, such as a load for an integrity metric, is ignored.
 //!
-//! [`Heals`] counts the heals of each element without recovery. After [`MOST_HEALS`] of them, the element is
-//! left alone. An element has recovered after `smoothing` consecutive samples in order.
+//! [`Heals`] counts the heals of each element without recovery. After [`MOST_HEALS`] heals, the element is
+//! not healed any more. An element has recovered after `smoothing` consecutive samples in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,11 +61,11 @@ pub struct Demand {
 /// The meaning of a sample for the policies of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleUse {
-    /// A policy reads it.
+    /// A policy reads the metric.
     Counted,
-    /// A policy reads that metric, and expects another kind of value, which the text names.
+    /// A policy reads the metric, and expects another kind of value, which the text names.
     OtherSort(&'static str),
-    /// No policy reads that metric.
+    /// No policy reads the metric.
     Unread,
 }
 
@@ -93,7 +93,7 @@ impl Heals {
         Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
     }
 
-    /// Tells whether an element was healed so often without recovery that it is left alone.
+    /// Tells whether an element was healed so often without recovery that it is not healed any more.
     pub fn is_left_alone(&self, part: &ElementName) -> bool {
         self.0.get(part).is_some_and(|tried| *tried >= MOST_HEALS)
     }
@@ -118,7 +118,7 @@ pub struct Monitor {
 /// A policy with all its values resolved.
 #[derive(Debug)]
 struct Rule {
-    /// The ids of the metrics that it reads: a single id, or one id for each node of a group.
+    /// The ids of the metrics that the policy reads: a single id, or one id for each node of a group.
     sources: BTreeSet<String>,
     /// The name of the metric in messages.
     label: String,
@@ -288,8 +288,8 @@ impl Rule {
         self.well.is_some_and(|times| times >= smoothing)
     }
 
-    /// Starts the wait for the next sample. It is a quarter longer than a period, so that a late sample is not
-    /// missing.
+    /// Starts the wait for the next sample. The wait is a quarter longer than a period, so that a late sample
+    /// is not missing.
     fn wait(&mut self, from: Timestamp) {
         self.due = self.period.map(|period| from.plus_millis(period + period / 4));
     }
@@ -571,7 +571,7 @@ mod tests {
         assert_eq!(play(&mut heal(), &[ok, None, broken, ok, None, broken, ok]), []);
     }
 
-    /// The time alone is enough: no sample has to arrive.
+    /// Missing samples are counted by the time alone: no other sample has to arrive.
     #[test]
     fn missing_samples_are_counted_by_the_clock() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "3")]));
@@ -586,7 +586,7 @@ mod tests {
         assert_eq!(late.len(), 1, "a long silence fires once: the rest is counted when it is asked again");
     }
 
-    /// Such a check says neither that the element works nor that it is broken.
+    /// A check that could not run says neither that the element works nor that it is broken.
     #[test]
     fn a_check_that_could_not_run_is_no_breach() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "2")]));
@@ -605,7 +605,7 @@ mod tests {
         assert_eq!(fired, healed);
     }
 
-    /// The reading is ignored, as if it had not been sent.
+    /// A reading of the wrong kind is ignored, as if it had not been sent.
     #[test]
     fn a_reading_of_the_other_sort_is_no_sample() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "2")]));
@@ -643,7 +643,7 @@ mod tests {
         assert!(monitor.well().is_empty(), "it is silent");
         assert!(!say(&mut monitor, 7, "integrity", true));
         assert!(say(&mut monitor, 8, "integrity", true));
-        // Another policy without samples denies the recovery, unless its metric need not be published.
+        // A second policy without samples prevents the recovery, unless its metric need not be published.
         monitor.rules.append(&mut other.rules);
         assert!(monitor.well().is_empty());
         monitor.rules[1].period = None;

@@ -10,8 +10,8 @@ use windlass_model::{Action, ElementName};
 
 use crate::world::World;
 
-/// Adds the differences of packages to the changes of a plan, for all elements that get another package of
-/// the same version or keep an outdated package.
+/// Adds the differences of packages to the changes of a plan. The elements concerned get another package of
+/// the same version, or keep an outdated package.
 pub(crate) fn note_package_diffs(world: &World, drivers: &Registry, diff: &mut Diff) {
     let changed = diff.elements.iter().filter(|change| change.repackaged).map(|change| &change.element);
     let mut parts: BTreeMap<(&PackageDigest, &PackageDigest), BTreeSet<&ElementName>> = BTreeMap::new();

@@ -15,10 +15,10 @@ pub trait Places: Send + Sync {
     /// A sentence that gives the reason and lists the existing locations.
     fn location(&self, placement: &Placement) -> Result<Location, String>;
 
-    /// Checks that a location has a runtime, without opening it, since a preview changes nothing.
+    /// Checks that a location has a runtime. Does not open the runtime, since a preview must change nothing.
     ///
     /// # Errors
-    /// A sentence that gives the reason why it has no runtime.
+    /// A sentence that gives the reason why the location has no runtime.
     fn check(&self, location: &Location) -> Result<(), String>;
 
     /// Returns the runtime of a location, and opens it on first use.
@@ -35,6 +35,7 @@ pub trait Places: Send + Sync {
     /// Returns all runtimes that may have jobs of earlier processes.
     ///
     /// # Errors
-    /// A sentence that names the runtimes that can't be asked, and the reason. Jobs may still run there.
+    /// A sentence that names the runtimes that can't list their jobs, and the reason. Jobs may still run
+    /// there.
     async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 }

@@ -7,7 +7,7 @@ use windlass_driver::{Context, Failure, JobFailure, Report, Unrecorded};
 use windlass_executor::{Job, Outcome};
 use windlass_model::Timestamp;
 
-/// The last job of a context, with its name and its input.
+/// The last job of a context: its name, its input and its outcome.
 pub(crate) type LastJob = (String, String, Outcome);
 
 /// A context that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last job.

@@ -33,7 +33,7 @@ const CHECK: &str = "check";
 pub struct RecordedJob {
     /// The id of the job.
     pub job: String,
-    /// The call that it belongs to; none for a health check of several applications.
+    /// The call that the job belongs to; `None` for a health check of several applications.
     pub call: Option<CallId>,
     /// The process of the call.
     pub process: Option<ProcessId>,
@@ -41,7 +41,7 @@ pub struct RecordedJob {
     pub action: Action,
     /// The applications.
     pub applications: Vec<AssemblyName>,
-    /// The time at which it ended.
+    /// The time at which the job ended.
     pub at: Timestamp,
     /// The reason why the call failed.
     pub failure: Option<String>,

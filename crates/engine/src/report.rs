@@ -25,9 +25,9 @@ use crate::world::World;
 #[derive(Clone, Copy)]
 pub(crate) struct Answered<'a> {
     pub(crate) call: &'a Call,
-    /// The key of its driver's private state.
+    /// The key under which the private state of the call's driver is stored.
     pub(crate) family: &'a str,
-    /// The secrets that its jobs have published.
+    /// The secrets that the call's jobs have published.
     pub(crate) hidden: &'a [String],
     /// The time of the report.
     pub(crate) now: Timestamp,
@@ -51,8 +51,8 @@ impl Applied {
 impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
-    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here: in the
-    /// document, in the private state, and in the log.
+    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here.
+    /// This holds for the document, the private state and the log.
     pub(crate) fn apply(
         &mut self,
         answered: Answered<'_>,

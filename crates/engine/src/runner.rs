@@ -12,8 +12,8 @@ use windlass_plan::{Step, StepNumber, Task, WaitKind};
 /// A walk through a plan, the lowest step number first. A failed step skips the steps that need it; steps that
 /// only come after it continue.
 ///
-/// A skipped step is reported at once, but it still orders other steps: the steps after it wait for
-/// everything that it would have waited for.
+/// A skipped step is reported at once, but it still orders other steps. The steps after it wait for
+/// everything that the skipped step would have waited for.
 #[derive(Debug)]
 pub(crate) struct Runner {
     plan: Plan,
@@ -77,7 +77,8 @@ impl Runner {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Records the end of a step, and releases its dependents. It uses a worklist instead of recursion.
+    /// Records the end of a step, and releases its dependents. It uses a worklist instead of recursion, so
+    /// that a long chain of skipped steps can't overflow the stack.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
         if !well {
             self.doom_who_needs(step);

@@ -47,7 +47,7 @@ pub enum Timing {
     Cron {
         /// The expression.
         expression: CronExpression,
-        /// The time zone in which it is read.
+        /// The time zone in which the expression is read.
         zone: Zone,
     },
 }
@@ -66,8 +66,8 @@ impl Timing {
         }
     }
 
-    /// Returns the first fire time after `now`. The last fire time was `planned`, and `delay` is in
-    /// milliseconds.
+    /// Returns the first fire time after `now`. `planned` is the last fire time, and `delay` is the delay of
+    /// the second fire time in milliseconds.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {
@@ -106,12 +106,12 @@ pub struct Schedule<K> {
 
 #[derive(Debug, Clone)]
 struct Duty {
-    /// `None` if the duty was removed during its run. It stays here until the run ends.
+    /// The timing; `None` if the duty was removed during its run. Such a duty is kept until the run ends.
     timing: Option<Timing>,
     /// The next fire time; `None` if there is none left.
     next: Option<Timestamp>,
     is_running: bool,
-    /// The fire time of its last start; `None` before the first.
+    /// The fire time of the duty's last start; `None` before the first start.
     fired: Option<Timestamp>,
 }
 
@@ -138,12 +138,12 @@ pub enum Change<K> {
 pub struct Started<K> {
     /// The duty.
     pub duty: K,
-    /// The fire time for which it starts. It lies in the past if the duty still ran at that time, or if the
-    /// schedule was not asked then.
+    /// The fire time for which the duty starts. It lies in the past if the duty still ran at that time, or if
+    /// the schedule was not asked then.
     pub fired: Timestamp,
 }
 
-/// Its commands are the duties that start.
+/// The schedule as a machine: its commands are the duties that start.
 impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
     type Event = Change<K>;
     type Command = Started<K>;
@@ -176,7 +176,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
             return;
         }
         self.remove(&key);
-        // After its removal, only a running duty is still listed.
+        // A removed duty is still listed only while it runs.
         let fired = self.duties.get(&key).and_then(|duty| duty.fired);
         let is_running = fired.is_some();
         let next = timing.first(now);
@@ -197,7 +197,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         }
     }
 
-    /// Returns the time at which the next duty is due; `None` if none is.
+    /// Returns the time at which the next duty is due; `None` if no duty will be due.
     pub fn due(&self) -> Option<Timestamp> {
         self.agenda.first().map(|(next, _)| *next)
     }

@@ -32,7 +32,7 @@ const QUEUE: usize = 64;
 /// ```
 pub struct Scheduler<K> {
     changes: mpsc::Sender<Change<K>>,
-    /// Dropping it ends the task.
+    /// The task that runs the schedule. Dropping this set ends the task.
     _task: JoinSet<()>,
 }
 

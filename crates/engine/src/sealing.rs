@@ -41,7 +41,8 @@ impl KnownSecrets {
         &self.redactor
     }
 
-    /// Replaces the parts of a value that hold a secret by markers with new names. Returns those parts.
+    /// Replaces the parts of a value that hold a secret by markers with new names. Returns the replaced
+    /// parts.
     ///
     /// A part is as small as possible: a text or a number, or a mapping with a secret in a key. A value that
     /// looks like a marker is replaced, too.
@@ -81,8 +82,8 @@ pub(crate) fn markers(value: &Value) -> Vec<SecretRef> {
     }
 }
 
-/// Returns private state with its secrets in place of their markers. `open` returns the JSON text of a secret. Also
-/// returns the secrets that can't be opened; null is in their place.
+/// Returns private state with its secrets in place of their markers. `open` returns the JSON text of a
+/// secret. A secret that can't be opened becomes null, and is listed in the second result.
 pub(crate) fn opened<'s>(
     mut value: Value,
     open: &dyn Fn(&SecretRef) -> Option<&'s str>,

@@ -17,8 +17,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Creates a stop for one of several concurrent processes. It follows this stop, and can also be requested
-    /// alone.
+    /// Creates a stop for one of several concurrent processes. A request of this stop also requests the new
+    /// stop. The new stop can also be requested alone.
     pub(crate) fn of_one(&self) -> Self {
         Self { soon: self.soon.child_token(), now: self.now.child_token() }
     }

@@ -153,8 +153,8 @@ pub(crate) fn argument(
     resolver.template(&template.bind_ends(&|end, property| bind_end(topology, pair, end, property)))
 }
 
-/// Binds a property of an end. A declared property has precedence over the instance's own `name`, `id` and
-/// `index`.
+/// Binds a property of the source or target of a pair. A property that the element declares has precedence
+/// over the instance's own `name`, `id` and `index`.
 fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyName) -> Part {
     let element = match end {
         End::Source => &pair.source,
@@ -186,8 +186,8 @@ fn not_known(name: &PropertyName, missing: &Awaited) -> Failure {
     )
 }
 
-/// A view of the world for one call, which records missing secrets. No call may receive the mask of a secret as
-/// its value.
+/// A view of the world for one call, which records the secrets that the store lacks. A call that needs such a
+/// secret is refused, so that no call receives the mask of a secret as its value.
 struct Opening<'w> {
     world: &'w World,
     missing: RefCell<BTreeSet<SecretRef>>,
@@ -202,8 +202,8 @@ impl<'w> Opening<'w> {
         !self.missing.borrow().is_empty()
     }
 
-    /// Returns a new resolver for the next value, without recorded secrets. If the next value reads the same
-    /// secret, the secret is recorded again.
+    /// Returns a new resolver for the next value, and forgets the missing secrets of the previous value. A
+    /// secret that the next value lacks, too, is recorded again.
     fn resolver<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
         self.missing.borrow_mut().clear();
         Resolver::new(topology, self)
@@ -227,7 +227,7 @@ impl Lookup for Opening<'_> {
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
         let published = self.world.instances.output(element, property);
         if let Some(secret) = published.and_then(SecretRef::from_value) {
-            // The call records the secret if it is missing.
+            // This look-up records the secret if it is missing.
             let _ = self.secret(&secret);
         }
         self.world.output(element, property)

@@ -14,7 +14,8 @@ use windlass_secret::{SecretRef, Sensitive};
 use crate::lease::Lease;
 use crate::rename::Rename;
 
-/// One change. *Put* inserts a record or replaces the one with the same key; *drop* removes it if it exists.
+/// One change. *Put* inserts a record, or replaces the record with the same key. *Drop* removes a record if
+/// it exists.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Change {
@@ -24,7 +25,7 @@ pub enum Change {
     /// pinned are dropped, and the open calls of the assembly are marked as closed. Its processes with their
     /// versions, steps, calls and jobs stay, and so do its events.
     DropAssembly(AssemblyName),
-    /// Stores the version of an assembly that an existing process was asked to make, and pins its packages,
+    /// Stores the version of an assembly that an existing process makes. Pins the packages of the version,
     /// which must exist.
     PutVersion(Box<VersionRecord>),
     /// Puts an element of an existing assembly.
@@ -62,7 +63,7 @@ pub enum Change {
     PutJob(Box<JobRecord>),
     /// Seals a value and puts it, for an existing assembly.
     PutSecret {
-        /// Its name.
+        /// The name of the secret.
         secret: SecretRef,
         /// The assembly that owns the secret; dropping the assembly drops the secret.
         assembly: AssemblyName,
@@ -71,11 +72,12 @@ pub enum Change {
     },
     /// Erases a secret of the lease's assembly.
     DropSecret(SecretRef),
-    /// Puts a package, unless one with the same digest exists. A package stays only while an assembly, a
-    /// version or a document pins it, so a change that pins it must follow in the same batch.
+    /// Puts a package, unless a package with the same digest exists. A package stays only while an assembly,
+    /// a version or a document pins it. So a change that pins the package must follow in the same batch.
     PutPackage(Box<PackageRecord>),
     /// Puts a document of the lease's assembly or of the project. A document of the assembly is dropped with
-    /// it. The batch is refused if the document is not as expected, or if one of its packages is missing.
+    /// the assembly. The batch is refused if the document is not as expected, or if one of its packages is
+    /// missing.
     PutDocument(Box<DocumentDraft>),
     /// Drops a document of the lease's assembly or of the project, if it exists. The batch is refused if the
     /// document is not as expected.
@@ -116,7 +118,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Creates an empty batch. Committing it waits until all earlier batches are durable.
+    /// Creates an empty batch. The commit of an empty batch waits until all earlier batches are durable.
     pub fn new() -> Self {
         Self::default()
     }
@@ -126,9 +128,10 @@ impl Batch {
         self.changes.push(change);
     }
 
-    /// Adds those of the leases whose assemblies the batch changes so far: their elements, instances or
-    /// secrets. The store refuses the batch if one of these leases is lost. If the batch fails, later batches
-    /// under any of them are refused too.
+    /// Adds those of `leases` whose assemblies the batch changes so far. Under an added lease, a batch may
+    /// change elements, instances and secrets, and [`Change::Rename`] may change all records. The store refuses
+    /// the batch if one of these leases is lost. If the batch fails, later batches under any of them are
+    /// refused too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         let renames: Vec<&Rename> = self.changes.iter().filter_map(Change::rename).collect();
         let is_renamed =
@@ -278,8 +281,8 @@ impl Batch {
         self.with(Change::Event(Box::new(draft)))
     }
 
-    /// Returns the reason why the batch may not be committed under the lease on `scope`. Checks only what the
-    /// changes themselves show.
+    /// Returns the reason why the batch may not be committed under the lease on `scope`. Checks only the
+    /// names in the changes, and not the stored records.
     pub(crate) fn foreign_to(&self, scope: &AssemblyName) -> Option<String> {
         let strange = |change: &&Change| {
             let beside =

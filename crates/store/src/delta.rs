@@ -5,7 +5,7 @@
 //! repeat all following elements. Every scaling inserts nodes that way, so this module matches array items by
 //! their `name`.
 //!
-//! A delta is `null` if nothing changed, otherwise one of
+//! A delta is `null` if nothing changed. Otherwise it is one of these arrays:
 //!
 //! | | |
 //! |---|---|

@@ -66,7 +66,7 @@ pub enum StoreError {
         /// The document.
         key: Box<DocumentKey>,
     },
-    /// A document is not as expected: another program has changed it meanwhile.
+    /// A document is not as expected: another program has changed it.
     #[error(
         "the {key} was changed by another command at the same time; nothing of this change was stored; run the command again"
     )]
@@ -81,7 +81,7 @@ pub enum StoreError {
         owner: AssemblyName,
         /// The natural id.
         natural_id: String,
-        /// The assembly that has it.
+        /// The assembly that has the natural id.
         by: AssemblyName,
     },
     /// The store does not exist, and the options forbid creating it.
@@ -111,7 +111,7 @@ pub enum StoreError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The schema version of the store.
         found: u32,
         /// The newest version that this program knows.
         known: u32,

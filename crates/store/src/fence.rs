@@ -17,7 +17,7 @@ use crate::lease::Lease;
 pub(crate) struct Fence(BTreeMap<AssemblyName, Epoch>);
 
 impl Fence {
-    /// Accepts a batch of `lease` unless an earlier one has failed.
+    /// Accepts a batch of `lease` unless an earlier batch of the lease has failed.
     pub(crate) fn pass(&self, lease: &Lease) -> Result<(), StoreError> {
         if self.0.get(&lease.scope) == Some(&lease.epoch) {
             return Err(StoreError::AfterFailure { scope: lease.scope.clone() });
@@ -25,8 +25,8 @@ impl Fence {
         Ok(())
     }
 
-    /// Records that a batch of `lease` has failed. A failure of a stale lease does not affect the current
-    /// one.
+    /// Records that a batch of `lease` has failed. The failure of a stale lease does not affect the current
+    /// lease.
     pub(crate) fn close(&mut self, lease: &Lease) {
         let epoch = self.0.entry(lease.scope.clone()).or_insert(lease.epoch);
         *epoch = lease.epoch.max(*epoch);

@@ -10,7 +10,7 @@ pub struct Holder {
     /// The host name, for display.
     pub host: String,
     /// The scope in which the pid is unique: one boot of one machine and one pid namespace. Pids of different
-    /// realms can't be compared, for example those of two containers with one host name.
+    /// realms can't be compared, for example the pids of two containers with one host name.
     pub realm: String,
     /// The process id.
     pub pid: u32,

@@ -50,7 +50,7 @@ pub enum KeyError {
     TooOpen {
         /// The file.
         path: PathBuf,
-        /// Its permission bits.
+        /// The permission bits of the file.
         mode: u32,
     },
     /// The content is not a key.
@@ -83,7 +83,7 @@ pub enum KeyError {
         /// The cause.
         source: SealError,
     },
-    /// A value needs the key, and there is none.
+    /// A value can't be sealed or opened, because the store has no key.
     #[error("the sealed value {value} is needed, and {problem}")]
     Needed {
         /// The property with the value, or the id of the secret, as a noun for messages.
@@ -131,8 +131,8 @@ impl KeySource {
     /// Reads the key. Creates the key file first if it is missing and `create` is set.
     ///
     /// # Errors
-    /// [`KeyError::TooOpen`] for a file that others may read, [`KeyError::Missing`] for a missing file that
-    /// may not be created, [`KeyError::Malformed`] for content that is not a key.
+    /// [`KeyError::TooOpen`] for a file that other users may read, [`KeyError::Missing`] for a missing file
+    /// that may not be created, [`KeyError::Malformed`] for content that is not a key.
     pub fn obtain(&self, create: bool, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
         match self {
             Self::Text { text, origin } => parse(text.expose(), origin),
@@ -179,7 +179,7 @@ fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {
     parse(text.expose(), &format!("the file `{}`", path.display())).map(Some)
 }
 
-/// Maximum size of a key file in bytes: more than any key has.
+/// Maximum size of a key file in bytes. Every key is shorter.
 const MOST: usize = 4096;
 
 /// Creates the key file. The content is written to a draft and linked to `path` afterwards, so that no reader

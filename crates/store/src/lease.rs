@@ -44,16 +44,16 @@ impl Default for LeaseTerms {
 pub struct Lease {
     /// The assembly.
     pub scope: AssemblyName,
-    /// The epoch, higher than that of every earlier lease on the assembly.
+    /// The epoch, which is higher than the epochs of all earlier leases on the assembly.
     pub epoch: Epoch,
     /// The holder.
     pub holder: Holder,
-    /// The time at which it was taken.
+    /// The time at which the lease was taken.
     pub since: Timestamp,
 }
 
 impl Lease {
-    /// Returns the error for a lease that is no longer the current one.
+    /// Returns the error for a lease that is no longer the current lease.
     pub(crate) fn lost(&self) -> StoreError {
         StoreError::LeaseLost { scope: self.scope.clone(), epoch: self.epoch }
     }
@@ -76,7 +76,7 @@ pub(crate) struct Hold {
 
 /// The inputs of lease decisions beside the stored state.
 pub(crate) struct LeasePolicy<'a> {
-    /// The time on the store's own clock. If several machines share the store, this is the clock of none of
+    /// The time on the store's own clock. If several machines share the store, this clock belongs to none of
     /// them.
     pub(crate) now: Moment,
     pub(crate) terms: LeaseTerms,
@@ -122,7 +122,7 @@ fn next(epoch: Option<Epoch>) -> Epoch {
 }
 
 impl Standing {
-    /// Tells whether `lease` is the stored one and not released.
+    /// Tells whether `lease` is the stored lease, and was not released.
     pub(crate) fn is_held_by(&self, lease: &Lease) -> bool {
         self.epoch == lease.epoch && self.hold.is_some()
     }

@@ -25,7 +25,7 @@
 //! let options = Options::new(key, Arc::new(SystemClock), entropy).create(true);
 //! let store = SqliteStore::open(folder.path().join("store.db"), options)?;
 //!
-//! // One process at a time writes to an assembly. A second one gets an error that names the first.
+//! // One process at a time writes to an assembly. A second process gets an error that names the first one.
 //! let h_bta: AssemblyName = "h_bta".parse()?;
 //! let lease = store.lease(&h_bta, &Holder::current("windlass up h_bta")).await?;
 //! let second = store.lease(&h_bta, &Holder::current("windlass down h_bta")).await;
@@ -42,7 +42,7 @@
 //! let last = store.commit(&lease, batch).await?;
 //! assert_eq!(last, Seq(1));
 //!
-//! // Anyone may read, now or after a crash: in one piece, as of one point in time.
+//! // Every process may read, now or after a crash. A snapshot shows the records at one point in time.
 //! let snapshot = store.load(&h_bta).await?.expect("it was just put");
 //! assert_eq!(snapshot.secrets[&"h_bta/password".parse()?].expose(), b"hunter2");
 //! assert_eq!(store.events(Seq::START, 100).await?.len(), 1);

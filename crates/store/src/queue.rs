@@ -1,4 +1,4 @@
-//! Counts the orders that wait for a writer.
+//! Counts the orders that wait for a writer. An order is a batch or another write operation.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +12,8 @@ use crate::lease::Lease;
 /// Number of waiting orders from which [`Store::room`](crate::Store::room) blocks callers.
 const ROOM: usize = 1024;
 
-/// Capacity of the queue. The difference to [`ROOM`] absorbs orders of callers that passed `room` at the same
-/// time.
+/// Capacity of the queue. It is larger than [`ROOM`], since many callers may pass [`Waiting::room`] at the
+/// same time.
 pub(crate) const QUEUE: usize = 16 * ROOM;
 
 /// The count of orders that wait for a writer.
@@ -54,7 +54,7 @@ impl Waiting {
     pub(crate) async fn room(&self) {
         loop {
             let mut fewer = std::pin::pin!(self.fewer.notified());
-            // From here on it receives notifications, even before it is polled.
+            // From here on the future receives notifications, even before it is polled.
             fewer.as_mut().enable();
             if self.orders.load(Ordering::SeqCst) < ROOM {
                 return;

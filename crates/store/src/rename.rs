@@ -8,13 +8,13 @@ use windlass_model::{AssemblyName, ProcessId};
 
 /// The renaming of an assembly, in all of its records.
 ///
-/// The batch also changes the records of other assemblies that name this one. Their leases must be added to
-/// the batch ([`beside`](crate::Batch::beside)).
+/// The batch also changes the records of other assemblies that name the renamed assembly. Their leases must
+/// be added to the batch ([`beside`](crate::Batch::beside)).
 #[derive(Debug, Clone)]
 pub struct Rename {
     /// The old and the new name.
     pub renaming: Renaming,
-    /// The other assemblies whose records name the renamed one.
+    /// The other assemblies whose records name the renamed assembly.
     pub others: BTreeSet<AssemblyName>,
     /// The plans of processes with the new name. A store can't read plans, so it leaves the plans of all
     /// other processes unchanged.
@@ -76,7 +76,8 @@ mod rows {
     const OF_CALL: &str = "id IN (SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
-    /// All such rows. Rows of the history are found by their process, so they come before the processes.
+    /// The rows that contain names only in their records. Rows of jobs, calls and steps are found by the row
+    /// of their process, which still has the old name.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

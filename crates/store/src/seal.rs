@@ -22,7 +22,7 @@ impl Seal {
         Ok(Self { key: Ok(key.obtain(true, &**entropy)?), entropy: entropy.clone() })
     }
 
-    /// Obtains the key of an existing store. Without it, the store can be read except its secrets.
+    /// Obtains the key of an existing store. Without the key, the store can be read except its secrets.
     pub(crate) fn of_existing(key: &KeySource, entropy: &Arc<dyn Entropy>) -> Self {
         Self { key: key.obtain(false, &**entropy), entropy: entropy.clone() }
     }
@@ -68,7 +68,7 @@ impl Seal {
         })
     }
 
-    /// Seals a known value, so that a later open can verify the key.
+    /// Seals a known value. The next process that opens the store verifies its key with this value.
     pub(crate) fn check_value(&self) -> Result<Vec<u8>, StoreError> {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }

@@ -14,19 +14,19 @@ use windlass_secret::{SecretRef, Sensitive};
 pub struct Snapshot {
     /// The assembly.
     pub assembly: AssemblyRecord,
-    /// The states of its elements.
+    /// The states of the assembly's elements.
     pub elements: BTreeMap<ElementName, ElementRecord>,
-    /// The instances of its elements, as reported by the drivers.
+    /// The instances of the assembly's elements, as reported by the drivers.
     pub instances: BTreeMap<ElementName, InstanceRecord>,
-    /// Its relationships, one entry per pair of nodes.
+    /// The assembly's relationships, one entry per pair of nodes.
     pub pairs: BTreeMap<PairKey, PairRecord>,
     /// The processes that have not ended, oldest first.
     pub processes: Vec<ProcessRecord>,
     /// The open calls, in the order in which they were first recorded.
     pub calls: Vec<CallRecord>,
-    /// The jobs of these calls, each once, in the order in which they were first recorded.
+    /// The jobs of the open calls, each once, in the order in which they were first recorded.
     pub jobs: Vec<JobRecord>,
-    /// The values of its secrets.
+    /// The values of the assembly's secrets.
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }
 
@@ -49,11 +49,11 @@ pub struct History {
 pub struct ProcessHistory {
     /// The process.
     pub process: ProcessRecord,
-    /// Its steps, by number.
+    /// The steps of the process, by number.
     pub steps: Vec<StepRecord>,
-    /// Their calls, in the order in which they were first recorded.
+    /// The calls of the steps, in the order in which they were first recorded.
     pub calls: Vec<CallRecord>,
-    /// The jobs of these calls, each once, in the order in which they were first recorded.
+    /// The jobs of the calls, each once, in the order in which they were first recorded.
     pub jobs: Vec<JobRecord>,
 }
 
@@ -79,6 +79,6 @@ fn by_call(jobs: &[JobRecord]) -> BTreeMap<&CallId, Vec<&JobRecord>> {
 pub struct Owned {
     /// The assembly.
     pub assembly: AssemblyName,
-    /// Its natural id, once it is [claimed](crate::Store::claim).
+    /// The natural id of the assembly, once it is [claimed](crate::Store::claim).
     pub natural_id: Option<String>,
 }

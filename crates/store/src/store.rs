@@ -27,7 +27,7 @@ use crate::watch::Watch;
 /// * **Atomic**: a [`Batch`] is applied completely or not at all. A refused batch does not affect other
 ///   batches.
 /// * **In order**: batches are applied in the order of the calls of [`commit`](Store::commit). Once a batch
-///   of a lease fails, all later ones of that lease are refused. So after any failure a holder finds its
+///   of a lease fails, all later batches of that lease are refused. So after any failure a holder finds its
 ///   batches up to some point, without gaps.
 /// * **Fenced**: a holder that lost its lease can't change anything any more, however late it resumes.
 /// * **Numbered**: events are numbered 1, 2, 3 … over all assemblies and processes, in the order in which
@@ -54,7 +54,7 @@ pub trait Store: Send + Sync {
     /// Takes the lease on an assembly, which need not exist yet.
     ///
     /// The store grants the lease of another holder if that holder is provably dead or did not renew in time.
-    /// Every new lease has a higher epoch than all earlier ones.
+    /// Every new lease on an assembly has a higher epoch than all earlier leases on it.
     ///
     /// # Errors
     /// [`StoreError::Held`] names the current holder, which may be the caller itself.
@@ -69,14 +69,14 @@ pub trait Store: Send + Sync {
     /// Releases the lease, after all batches that were committed under it.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if another holder has taken over; then nothing is left to release.
+    /// [`StoreError::LeaseLost`] if another holder has taken over; in this case nothing is left to release.
     async fn release(&self, lease: Lease) -> Result<(), StoreError>;
 
     /// Returns the holder of the lease on an assembly. Returns `None` if the lease is free or could be taken
     /// over.
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError>;
 
-    /// Requests that a process stops. Needs no lease, and has no effect on a process that has ended.
+    /// Requests that a process stops. The caller needs no lease. A process that has ended is not affected.
     ///
     /// # Errors
     /// [`StoreError::NoProcess`] if the assembly has no such process.
@@ -85,13 +85,13 @@ pub trait Store: Send + Sync {
     /// Tells whether a stop of the process was requested.
     async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError>;
 
-    /// Submits an intent, to be executed by the next holder of the assembly's lease. Needs no lease itself.
-    /// The content of the request, `asked`, is sealed. It is dropped when the request ends, by
+    /// Submits an intent, to be executed by the next holder of the assembly's lease. The caller needs no
+    /// lease. The content of the request, `asked`, is sealed. It is dropped when the request ends, by
     /// [`Change::EndRequest`](crate::Change::EndRequest) or by withdrawal.
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError>;
 
     /// Withdraws a request unless it has ended, and returns its record afterwards. Returns `None` if there is
-    /// no such request. Needs no lease.
+    /// no such request. The caller needs no lease.
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
 
     /// Reads a request, including one that has ended.
@@ -117,13 +117,12 @@ pub trait Store: Send + Sync {
     /// this lease was not applied.
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
-    /// Waits until the write queue has room for more batches. A caller that commits repeatedly without
-    /// awaiting tickets awaits this function instead: a store refuses batches beyond its capacity with
-    /// [`StoreError::Behind`].
+    /// Waits until the write queue has room for more batches. A caller that commits many batches awaits this
+    /// function or the tickets: beyond its capacity, a store refuses batches with [`StoreError::Behind`].
     async fn room(&self) {}
 
-    /// Commits the first batch of an assembly under a lease of its own, which is released at once. Returns
-    /// `false`, and changes nothing, if the assembly exists.
+    /// Commits the first batch of an assembly under a lease of its own, which is released at once. If the
+    /// assembly exists, changes nothing and returns `false`.
     ///
     /// # Errors
     /// The errors of [`lease`](Self::lease) and [`commit`](Self::commit).
@@ -155,18 +154,18 @@ pub trait Store: Send + Sync {
         Ok(reserved.into_iter().next().expect("a store reserves as many ids as it is asked for"))
     }
 
-    /// Reads all that the engine needs to resume work on an assembly, at one point in time. Returns `None` if
-    /// the assembly does not exist.
+    /// Reads all records that the engine needs to resume work on an assembly, at one point in time. Returns
+    /// `None` if the assembly does not exist.
     ///
     /// # Errors
     /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Reads several assemblies as [`load`](Self::load) does, each at one point in time. Those that do not exist
-    /// are left out. A store may read all of them at once.
+    /// Reads several assemblies as [`load`](Self::load) does, each at one point in time. Assemblies that do
+    /// not exist are left out. A store may read all of them at once.
     ///
     /// # Errors
-    /// Those of [`load`](Self::load).
+    /// The errors of [`load`](Self::load).
     async fn load_all(&self, scopes: &[AssemblyName]) -> Result<Vec<Snapshot>, StoreError> {
         let mut found = Vec::new();
         for scope in scopes {
@@ -175,11 +174,11 @@ pub trait Store: Send + Sync {
         Ok(found)
     }
 
-    /// Reads the same as [`load`](Self::load), without the secrets, so that it needs no key.
+    /// Reads the same records as [`load`](Self::load), without the secrets, so that no key is needed.
     async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Reads up to `limit` assemblies whose names come after `after`, sorted by name. With `None` it starts at
-    /// the first.
+    /// Reads up to `limit` assemblies whose names come after `after`, sorted by name. `None` reads from the
+    /// first name.
     async fn assemblies(
         &self,
         after: Option<&AssemblyName>,
@@ -202,11 +201,11 @@ pub trait Store: Send + Sync {
     /// Reads the sorted names of the assemblies that have recorded processes, including deleted assemblies.
     async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads the names of the assemblies that reference this one, sorted.
+    /// Reads the sorted names of the assemblies that reference the assembly `scope`.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads up to `limit` assemblies of an owner whose names come after `after`, sorted by name. With `None` it
-    /// starts at the first.
+    /// Reads up to `limit` assemblies of an owner whose names come after `after`, sorted by name. `None`
+    /// reads from the first name.
     async fn owned(
         &self,
         owner: &AssemblyName,
@@ -223,15 +222,15 @@ pub trait Store: Send + Sync {
     /// assembly does not exist or has no owner, [`StoreError::LeaseLost`] if the lease is lost.
     async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError>;
 
-    /// Reads the assembly of an owner that has a natural id.
+    /// Reads which assembly of an owner has a natural id.
     async fn claimant(
         &self,
         owner: &AssemblyName,
         natural_id: &str,
     ) -> Result<Option<AssemblyName>, StoreError>;
 
-    /// Stores a document of the project, with packages that are not stored yet. Needs no lease. Returns the new
-    /// revision. The packages of its previous revision that nothing pins any more are dropped.
+    /// Stores a document of the project, with packages that are not stored yet. The caller needs no lease.
+    /// Returns the new revision. Drops the packages of the previous revision that nothing pins any more.
     ///
     /// # Errors
     /// [`StoreError::DocumentChanged`] if the document is not as expected. [`StoreError::NoPackage`] if one of
@@ -242,7 +241,8 @@ pub trait Store: Send + Sync {
         packages: Vec<PackageRecord>,
     ) -> Result<Revision, StoreError>;
 
-    /// Drops a document of the project if it exists, and its packages that nothing pins any more. Needs no lease.
+    /// Drops a document of the project if it exists, and its packages that nothing pins any more. The caller
+    /// needs no lease.
     ///
     /// # Errors
     /// [`StoreError::DocumentChanged`] if the document is not as expected.
@@ -251,14 +251,15 @@ pub trait Store: Send + Sync {
     /// Reads a document.
     async fn document(&self, key: &DocumentKey) -> Result<Option<DocumentRecord>, StoreError>;
 
-    /// Opens the secret part of a document. Returns `None` if it has none or does not exist.
+    /// Opens the secret part of a document. Returns `None` if the document has no secret part or does not
+    /// exist.
     ///
     /// # Errors
-    /// [`StoreError::Key`] if it can't be opened.
+    /// [`StoreError::Key`] if the secret part can't be opened.
     async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
-    /// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name. With
-    /// `None` it starts at the first.
+    /// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name.
+    /// `None` reads from the first name.
     async fn documents(
         &self,
         scope: &DocumentScope,
@@ -276,8 +277,8 @@ pub trait Store: Send + Sync {
     /// Reads a process of any assembly.
     async fn process(&self, process: ProcessId) -> Result<Option<ProcessRecord>, StoreError>;
 
-    /// Reads up to `limit` processes of an assembly that are older than `before`, newest first. With `None`
-    /// it starts at the newest. Also works after the assembly was deleted.
+    /// Reads up to `limit` processes of an assembly that are older than `before`, newest first. `None` reads
+    /// from the newest process. Also works after the assembly was deleted.
     async fn processes_of(
         &self,
         scope: &AssemblyName,
@@ -296,7 +297,7 @@ pub trait Store: Send + Sync {
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
 
     /// Reads the versions of an assembly from the one that was current when a process began, oldest first. If
-    /// that version was dropped, it starts at the first version that is still stored.
+    /// that version was dropped, reads from the first version that is still stored.
     async fn versions_since(
         &self,
         scope: &AssemblyName,
@@ -309,7 +310,7 @@ pub trait Store: Send + Sync {
     /// Opens one secret.
     ///
     /// # Errors
-    /// [`StoreError::Key`] if it can't be opened.
+    /// [`StoreError::Key`] if the secret can't be opened.
     async fn secret(&self, secret: &SecretRef) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
     /// Reads up to `limit` events after a sequence number, in order. [`Seq::START`] is before the first
@@ -331,7 +332,7 @@ pub trait Store: Send + Sync {
     fn watch(&self, after: Seq) -> Watch;
 }
 
-/// Returns the ids of a reservation, by its last id.
+/// Returns the `count` reserved ids, of which `last` is the last.
 pub(crate) fn reserved(last: u64, count: u32) -> Vec<ProcessId> {
     (last - u64::from(count) + 1..=last).map(ProcessId).collect()
 }

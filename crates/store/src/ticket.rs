@@ -12,7 +12,8 @@ use crate::error::StoreError;
 
 /// A future that resolves once a batch is durable, with the number of the last event so far.
 ///
-/// Dropping it changes nothing: the batch is applied all the same, only its outcome stays unknown.
+/// Dropping it changes nothing: the batch is applied all the same, and only its outcome stays unknown to the
+/// caller.
 #[must_use = "a batch is durable only once its ticket has resolved with `Ok`"]
 pub struct Ticket(BoxFuture<'static, Result<Seq, StoreError>>);
 

@@ -35,9 +35,9 @@ impl Watch {
         Self { seen: after, here, elsewhere }
     }
 
-    /// Waits until there are durable events after the last reported one, then returns the number of the
-    /// newest. Returns at once if there already are some. The future may be dropped while it waits; no event
-    /// is missed.
+    /// Waits until there are durable events after the last reported event, then returns the number of the
+    /// newest event. Returns at once if there are such events already. The future may be dropped while it
+    /// waits; no event is missed.
     ///
     /// # Errors
     /// [`StoreError::Closed`] once the store is closed, and every error of reading.

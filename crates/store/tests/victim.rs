@@ -2,7 +2,7 @@
 //!
 //!     windlass-store-victim commit FOLDER    commits batch after batch, and prints the number of each durable one
 //!     windlass-store-victim fill FOLDER      commits until the disk is full, makes room, and commits again
-//!     windlass-store-victim open FOLDER      opens or makes a store, and prints what came of it
+//!     windlass-store-victim open FOLDER      opens or creates a store, and prints the result
 
 use std::collections::VecDeque;
 use std::error::Error;

@@ -87,7 +87,7 @@ impl<'e> FoundRecorder<'e> {
         Self { engine, holder, shared, stored, reserved }
     }
 
-    /// Reserves the ids of the processes of some adoptions at once.
+    /// Reserves the process ids for `adoptions` adoptions at once.
     ///
     /// # Errors
     /// An error of the store.
@@ -102,7 +102,8 @@ impl<'e> FoundRecorder<'e> {
         Records { shared: Some(&self.shared), ..self.engine.records() }
     }
 
-    /// Records a found instance as an application: a completed process without steps. No script runs.
+    /// Records a found instance as an application, with a completed process that has no steps. No script
+    /// runs.
     ///
     /// # Errors
     /// The reason why the assembly can't be recorded. The inner failure tells why the instance is not adopted: another
@@ -157,7 +158,7 @@ impl<'e> FoundRecorder<'e> {
                 Ok(Err(Failure::new(FailureKind::AlreadyExists, message)))
             }
             Err(error @ StoreError::Refused { .. }) => {
-                // Another command has adopted it at the same time.
+                // Another command has adopted the instance at the same time.
                 let owner = world.assembly.owner.as_ref();
                 let Some(owner) = owner else { return Err(error.into()) };
                 match engine.store.claimant(owner, &found.natural).await? {
@@ -171,7 +172,7 @@ impl<'e> FoundRecorder<'e> {
         }
     }
 
-    /// Tells whether what a search has found would change the records of a known application.
+    /// Tells whether the report of a search would change the records of a known application.
     ///
     /// # Errors
     /// An error of the store.
@@ -248,8 +249,8 @@ impl<'e> FoundRecorder<'e> {
     }
 }
 
-/// Changes the draft of a new assembly into one whose parts already exist, so that it needs no steps. Returns
-/// its resources.
+/// Changes the draft of a new assembly into the draft of an assembly whose parts already exist, so that it
+/// needs no steps. Returns the resources of the assembly.
 fn made(draft: &mut Draft, process: ProcessId) -> Vec<ElementName> {
     draft.intent = Intent::Adopt;
     draft.plan = PlanBuilder::<Work, Reason>::new().build().expect("no step waits for anything");

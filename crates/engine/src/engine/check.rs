@@ -1,10 +1,10 @@
 //! Health checks whose reports change the records.
 //!
 //! One check covers applications that share a factory and a script; each application is an assembly of its
-//! own. The check itself needs no lease. A daemon holds the lease of the factory meanwhile, so that no other
-//! daemon checks at the same time. A report that changes the records of an assembly is applied under a short
-//! lease of that assembly. It is dropped if the records have changed since the check began. A report that
-//! changes nothing writes nothing.
+//! own. The check itself needs no lease. A daemon holds the lease of the factory during the check, so that no
+//! other daemon checks at the same time. A report that changes the records of an assembly is applied under a
+//! short lease of that assembly. The report is dropped if the records have changed since the check began. A
+//! report that changes nothing writes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ pub async fn check(
 /// Checks applications as [`check`] does, under the lease of their factory.
 ///
 /// # Errors
-/// Those of [`check`].
+/// The errors of [`check`].
 pub async fn check_under(
     engine: &Engine,
     names: &[AssemblyName],
@@ -109,7 +109,7 @@ impl<'a> Writer<'a> {
         let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
         let shared = SharedRecords::default();
         let records = Records { shared: Some(&shared), ..engine.records() };
-        // The store reads the next page meanwhile.
+        // The store reads the next page while the current page is handled.
         let pages: Vec<_> = names.chunks(PAGE).map(|page| engine.store.load_all(page)).collect();
         let mut pages = stream::iter(pages).buffered(2);
         while let Some(page) = pages.try_next().await? {
@@ -184,7 +184,8 @@ impl<'a> Writer<'a> {
         owners: &BTreeMap<AssemblyName, AssemblyName>,
     ) -> Result<(), EngineError> {
         let engine = self.engine;
-        // That of the smallest group remains, whatever the order in which they have ended.
+        // Of each factory, the failed job with the fewest applications is kept, whatever the order in which
+        // the jobs have ended.
         failed.sort_by_key(|(job, _)| std::cmp::Reverse((job.applications.len(), job.applications.clone())));
         let owner = |job: &RecordedJob| job.applications.iter().find_map(|name| owners.get(name)).cloned();
         let by_factory: BTreeMap<AssemblyName, FailedJob> =
@@ -275,7 +276,7 @@ pub fn is_destroyed(snapshot: &Snapshot) -> bool {
         && resources.all(|element| snapshot.elements.get(&element.name).is_some_and(is_absent))
 }
 
-/// The part of the records that a check has read.
+/// The part of an assembly's records that must not change between a check and the use of its report.
 #[derive(PartialEq)]
 pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
@@ -337,7 +338,7 @@ pub(super) async fn applied(
 /// The consequence of an answer: the result, and the changes of the records.
 struct Verdict {
     end: CheckEnd,
-    /// Empty if the records stay as they are.
+    /// The changes of the records; empty if there are none.
     batch: Batch,
 }
 
@@ -376,7 +377,7 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
         works_again || has_results || (&old.document, &old.natural) != (&new.document, &new.natural);
     let status = || world.instances.status(&element);
     if !is_gone && !changed && log.is_empty() {
-        // A check without a change writes nothing.
+        // A check that changes nothing writes nothing.
         return Verdict { end: CheckEnd::Applied { status: status(), changed: false }, batch: Batch::new() };
     }
     let end = if is_gone { CheckEnd::Destroyed } else { CheckEnd::Applied { status: status(), changed } };

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
-    /// Its instance no longer exists.
+    /// The element's instance no longer exists.
     Gone,
-    /// Its instance exists, but does not work.
+    /// The element's instance exists, but does not work.
     Broken,
 }

@@ -30,7 +30,7 @@ impl Consent {
         *self == Self::Any
     }
 
-    /// Returns the consent for a further process. The consent to one plan covers no other.
+    /// Returns the consent for a further process. The consent to one plan covers no other plan.
     pub(super) fn for_another(self) -> Self {
         if self.is_any() { self } else { Self::None }
     }

@@ -27,10 +27,10 @@ pub struct Options {
     pub poll: Duration,
     /// Time that a cancelled job has to end by itself.
     pub grace: Duration,
-    /// Time that running jobs have to end after another process has requested a stop. It also bounds the wait
-    /// for the lease of another assembly.
+    /// Time that running jobs have to end after another process has requested a stop. It is also the maximum
+    /// wait for the lease of another assembly.
     pub patience: Duration,
-    /// Whether an assembly may be removed or changed although others reference it.
+    /// Whether an assembly may be removed or changed although other assemblies reference it.
     pub force: bool,
 }
 
@@ -77,8 +77,8 @@ impl Engine {
         Ok(released?)
     }
 
-    /// Checks the key of the store before an intent. The error names a sealed value of the assembly, if there
-    /// is one.
+    /// Checks the key of the store before an intent. The error names a sealed value of the assembly, if the
+    /// assembly has one.
     pub(super) async fn check_key(&self, name: &AssemblyName) -> Result<(), StoreError> {
         match self.store.check_key() {
             Ok(()) => Ok(()),
@@ -100,7 +100,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the error for an assembly that does not exist, with the names of those that do.
+    /// Returns the error for an assembly that does not exist, with the names of the existing assemblies.
     ///
     /// # Errors
     /// [`EngineError::Store`] if the names can't be read.
@@ -108,7 +108,7 @@ impl Engine {
         unknown(&*self.store, name).await
     }
 
-    /// Returns the upkeep of its store.
+    /// Returns the upkeep of the engine's store.
     pub fn upkeep(&self) -> Upkeep<'_> {
         Upkeep {
             store: &self.store,
@@ -169,7 +169,7 @@ impl Engine {
             clock: self.env.clock.clone(),
             places: self.env.places.clone(),
             slots: self.env.slots.clone(),
-            // A stop request for this process must not stop others in this program.
+            // A stop request for this process must not stop other processes in this program.
             stop: stop.of_one(),
         }
     }

@@ -1,4 +1,4 @@
-//! Finds existing instances by the `queries` of drivers, for references.
+//! Finds existing instances by the `queries` of drivers, as targets of references.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ impl EngineEnv {
         self.discover_until(quest, CancellationToken::new()).await
     }
 
-    /// Lets a driver search for instances as [`discover`](Self::discover) does. A stop cancels its jobs.
+    /// Lets a driver search for instances as [`discover`](Self::discover) does. A stop cancels the jobs of
+    /// the search.
     ///
     /// # Errors
     /// A failure if the search can't run, fails or is stopped.

@@ -42,8 +42,8 @@ pub(super) struct PreviousState {
     pub(super) versions: Vec<VersionRecord>,
     /// Packages that elements were created from, and pinned packages.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
-    /// The intent of the last process, if that process has not completed. The same `Scale` or `Rollback`,
-    /// requested again, resumes it.
+    /// The intent of the last process, if that process has not completed. If the same scaling or rollback is
+    /// requested again, it resumes that process.
     pub(super) unfinished: Option<Intent>,
     /// The limits of the last intent, which a retry keeps.
     pub(super) limits: Limits,
@@ -57,11 +57,11 @@ pub(super) struct PreviousState {
 pub(super) struct Limits {
     /// The elements that the intent is limited to; empty means all.
     pub(super) target: BTreeSet<ElementName>,
-    /// The elements that stay as they are.
+    /// The elements that the plan must not change.
     pub(super) except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that may be down at once, if it was given.
+    /// The number of nodes of each group that may be down at once; `None` if the operator gave no number.
     pub(super) max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group, if it was given.
+    /// The number of additional nodes of each group; `None` if the operator gave no number.
     pub(super) max_surge: Option<MaxSurge>,
 }
 
@@ -164,7 +164,7 @@ impl EngineEnv {
         let mut record = target.record.take();
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
         let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
-        // Limited intents, and those on single parts, leave the additional nodes as they are.
+        // Limited intents, and intents on single parts, leave the additional nodes as they are.
         let is_single = !intent.concerns_assembly();
         let keeps_surge = target.options.is_limited() || is_single;
         if let Some(record) = record.as_mut().filter(|_| keeps_surge) {
@@ -352,7 +352,7 @@ fn recorded(requested: &Intent, goal: State) -> Intent {
     }
 }
 
-/// Returns the target of [`Request::up`].
+/// Returns the desired assembly and the planner's options for [`Request::up`].
 fn up(
     desired: Desired,
     before: Option<&AssemblyRecord>,
@@ -410,7 +410,7 @@ fn up(
     Ok(Target { record: Some(record), packages, secrets, options })
 }
 
-/// Returns the target of an intent on a recorded assembly.
+/// Returns the desired assembly and the planner's options for an intent on a recorded assembly.
 fn stored(
     requested: Intent,
     record: &AssemblyRecord,
@@ -451,7 +451,8 @@ fn stored(
         Intent::Heal(element) => {
             let element = healable(recorded, &element)?.clone();
             let heal = if is_whole(recorded, &element) {
-                // Parts of it that are not up are repaired. Healthy parts stay up.
+                // Parts of the element that are not in their desired state are repaired. Healthy parts are
+                // not restarted.
                 Options { target: [element.clone()].into(), restore: [element].into(), ..Options::default() }
             } else {
                 Options::heal([element])
@@ -542,9 +543,9 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to roll back to: the version of `process`, or else the newest earlier version that
-/// differs from the record in more than additional nodes. Ignores versions of an earlier assembly with the
-/// same name.
+/// Finds the version to roll back to: the version of `process`. Without a process, it is the newest earlier
+/// version that differs from the record in more than additional nodes. Ignores versions of an earlier
+/// assembly with the same name.
 pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
@@ -586,7 +587,7 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
 }
 
 /// Returns the process of the version that an element belongs to. Once a process has reached a version, all
-/// elements belong to it, including unchanged ones.
+/// elements belong to that version, even the unchanged ones.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
@@ -616,8 +617,8 @@ fn is_other(before: &AssemblyRecord, after: &AssemblyRecord) -> bool {
         || before.goal != after.goal
 }
 
-/// Renames each new secret whose value differs from the stored value of that name. The old value is still
-/// needed: existing elements were created with it, and are stopped and removed with it.
+/// Renames each new secret whose value differs from the value that the store has under the same name. The old
+/// value is still needed: existing elements were created with it, and are stopped and removed with it.
 fn name_apart(
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
     old: &Secrets,

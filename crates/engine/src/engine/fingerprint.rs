@@ -1,14 +1,14 @@
-//! Fingerprints of plans. A fingerprint contains everything in a plan except source places.
+//! Fingerprints of plans. A fingerprint contains everything in a plan except the origins of declarations.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_lifecycle::{Diff, Plan};
 
-/// A plan and its changes, without source places.
+/// A plan and its changes, without the origins of declarations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFingerprint {
     plan: Value,
-    /// The changes reveal a changed secret even if the steps are equal. `None` skips the comparison of
+    /// The changes reveal a changed secret even if the steps are equal. `None` skips the comparison of the
     /// changes.
     changes: Option<Value>,
 }
@@ -26,15 +26,15 @@ impl PlanFingerprint {
     }
 }
 
-/// Serializes a plan, or a part of a topology, without source places. Two plans with the same work and reasons
-/// have the same fingerprint, even if their descriptors were read from different folders.
+/// Serializes a plan, or a part of a topology, without the origins of declarations. Two plans with the same
+/// work and reasons have the same fingerprint, even if their descriptors were read from different folders.
 pub fn fingerprint(of: &impl Serialize) -> Value {
     let mut value = serde_json::to_value(of).unwrap_or_default();
     strip(&mut value);
     value
 }
 
-/// Removes the source places.
+/// Removes the origins of declarations.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(entries) => {

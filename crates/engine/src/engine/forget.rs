@@ -24,11 +24,11 @@ pub struct ForgottenRecords {
 /// A resource whose records are removed. The resource itself stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgottenPart {
-    /// Its name.
+    /// The name of the resource.
     pub name: ElementName,
-    /// Its recorded state.
+    /// The recorded state of the resource.
     pub state: State,
-    /// Its natural id; `None` if it has none, or if the id is secret.
+    /// The natural id of its instance; `None` if it has none, or if the id is secret.
     pub natural: Option<String>,
 }
 
@@ -53,9 +53,10 @@ impl Upkeep<'_> {
     /// next `up` re-creates a part that the descriptor still contains. The history of the assembly stays.
     ///
     /// # Errors
-    /// An error if the assembly is leased, or is referenced by others. An interrupted assembly is refused
-    /// too, because its jobs may still run. [`Options::force`](super::Options::force) permits both referenced
-    /// and interrupted assemblies, but an interrupted assembly can be forgotten only as a whole.
+    /// - An error if the assembly is leased.
+    /// - An error if other assemblies reference the assembly, or if it was interrupted, since its jobs may
+    ///   still run. [`Options::force`](super::Options::force) permits both. But an interrupted assembly can
+    ///   be forgotten only as a whole.
     pub async fn forget(
         &self,
         name: &AssemblyName,
@@ -145,7 +146,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// The records of an assembly, or of one of its parts with everything inside it.
+/// The records to remove: all of an assembly, or one of its parts with everything inside it.
 struct Forgetting<'s> {
     snapshot: &'s Snapshot,
     part: Option<&'s ElementName>,

@@ -28,7 +28,7 @@ pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }
 
-/// Returns the elements whose conditions differ.
+/// Returns the elements whose expected condition differs from the found condition.
 pub(super) fn differences(
     expected: &BTreeMap<ElementName, Condition>,
     found: &BTreeMap<ElementName, Condition>,
@@ -52,9 +52,10 @@ pub(super) struct Found {
 ///
 /// An element that is gone becomes Failed, and its recorded instance is dropped. Its relationships are ceased
 /// at their other ends only, because nothing can be called on it. An element for which an earlier process has
-/// found no instance is treated in the same way. A broken element becomes Broken. But a broken element that
-/// declares neither Start nor Stop stays Active: a restart would call nothing, and a replacement needs
-/// consent.
+/// found no instance is treated like an element that is gone.
+///
+/// A broken element becomes Broken. But a broken element that declares neither Start nor Stop stays Active: a
+/// restart would call nothing, and a replacement needs consent.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world

@@ -79,9 +79,9 @@ pub(super) struct HealthChecks<'e> {
 
 impl HealthChecks<'_> {
     /// Checks the elements of a snapshot. `within` is the maximum time for all checks; a check that takes
-    /// longer counts as one that could not run. `held` is the assembly, if the caller holds its lease during
-    /// the checks. In this case, the next holder of the lease removes leftover jobs. Otherwise the first
-    /// process after the end of the checks' time removes them.
+    /// longer counts as a check that could not run. `held` is the assembly if the caller holds its lease
+    /// during the checks. In this case, the next holder of the lease removes leftover jobs. Otherwise the
+    /// first process after the end of the checks' time removes them.
     pub(super) async fn of(
         &self,
         world: World,
@@ -199,7 +199,7 @@ impl HealthChecks<'_> {
     /// Asks a driver about calls of one batch. Returns one answer for each call.
     ///
     /// # Errors
-    /// The driver is faulty. Such a check could not run, so it says nothing about the elements.
+    /// The driver is faulty. The check then counts as a check that could not run.
     async fn ask(
         &self,
         calls: &[Call],
@@ -242,7 +242,7 @@ impl HealthChecks<'_> {
             round.keep(calls, &answers, context.take_last(), self.env.clock.now());
         }
         if round.stop.is_cancelled() {
-            // The driver reports only that its job was stopped.
+            // The driver knows only that its job was stopped; the round knows the reason.
             for answer in answers.iter_mut().flatten().filter(|answer| answer.is_err()) {
                 *answer = Err(round.ended());
             }
@@ -251,7 +251,8 @@ impl HealthChecks<'_> {
     }
 }
 
-/// Tells whether the plan of an intent depends on health checks. The restart of one resource does not.
+/// Tells whether the plan of an intent depends on health checks. The plan of the restart of one resource does
+/// not.
 pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
     let restarted = intent.restarts().and_then(|part| assembly.topology.get(part));
     let is_resource = restarted.is_some_and(|element| element.kind == ElementKind::Resource);
@@ -440,7 +441,7 @@ struct LookBatch {
 struct LookElement {
     name: ElementName,
     state: State,
-    /// Whether it is checked alone.
+    /// Whether the element is checked alone, because its last check has failed.
     is_suspect: bool,
 }
 
@@ -494,15 +495,15 @@ pub(super) fn round(
 
 /// Returns the mark of checks under the lease of an assembly. The mark is shorter than the random part of a
 /// prefix, so the two are never equal. In the rare case that two assemblies have the same mark, a process of
-/// one assembly may end a check of the other assembly. That check counts as one that could not run.
+/// one assembly may end a check of the other assembly. That check counts as a check that could not run.
 fn mark(assembly: &AssemblyName) -> String {
     let mut hasher = DefaultHasher::new();
     assembly.as_str().hash(&mut hasher);
     format!("of{:06x}", hasher.finish() & 0xff_ffff)
 }
 
-/// Tells whether no process waits for a job of a health check or a query: its time is over, or it ran under the lease
-/// of `held`, which this process holds now.
+/// Tells whether no process waits for a job of a health check or a query. Either the time of the job is over,
+/// or the job ran under the lease of `held`, which this process holds now.
 pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &AssemblyName) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
     let Some((over, rest)) = rest.and_then(|rest| rest.split_once('-')) else { return false };

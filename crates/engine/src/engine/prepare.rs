@@ -1,4 +1,4 @@
-//! Preparation of an intent: settle open calls, draft, and record the process.
+//! Prepares an intent: settles open calls, drafts the plan, and records the process.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Engine {
     /// Takes the lease, settles the open calls of earlier processes, plans the intent, and records the process.
     ///
     /// # Errors
-    /// The reason why the intent is refused. The lease is released then.
+    /// The reason why the intent is refused. After an error the lease is released.
     pub async fn prepare(
         &self,
         name: &AssemblyName,
@@ -184,7 +184,8 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
         let bytes = Sensitive::new(value.expose().clone().into_bytes());
         batch = batch.put_secret(secret.clone(), world.assembly.name.clone(), bytes);
     }
-    // An interrupted process whose call has not begun leaves its arguments.
+    // An interrupted process whose call has not begun leaves the sealed arguments of its command, which are
+    // dropped here.
     if let Some(before) = process.continues {
         commands::forget_arguments(world, before, &mut batch);
     }
@@ -220,7 +221,7 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
 }
 
 /// Counts a restart that a policy demanded. An operator's intent resets the counts of all elements. Other
-/// processes of the daemon leave them unchanged.
+/// processes of the daemon leave the counts unchanged.
 fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
     let is_asked = !process.unattended || process.request.is_some();
     let restarted = process.intent.restarts();

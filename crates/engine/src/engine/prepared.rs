@@ -24,9 +24,9 @@ use crate::stop::Stop;
 use crate::values;
 use crate::world::World;
 
-/// A recorded process that is ready to run, with its lease.
+/// A recorded process that is ready to run, with its leases.
 ///
-/// Its leases are renewed in the background, so a person can take any time to decide. Dropping a `Prepared`
+/// The leases are renewed in the background, so a person can take any time to decide. Dropping a `Prepared`
 /// releases the leases in the background, and the process stays recorded as interrupted. To record the
 /// process as cancelled instead, run it with a [`Stop`] that is already triggered.
 #[must_use = "nothing happens before it is run"]
@@ -55,16 +55,16 @@ pub struct Ended {
     pub reached: State,
     /// Whether the process was limited to some elements; also `true` if that is unknown.
     pub limited: bool,
-    /// Elements and relationships with outdated inputs. Another plan updates them.
+    /// Elements and relationships with outdated inputs, which another plan updates.
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent for a further process that [continues](Self::continued).
     pub consent: Consent,
-    /// The group with a failed batch whose declaration demands a rollback, if there is one.
+    /// The group with a failed batch that demands a rollback; `None` if there is no such group.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes, each with the number of these nodes. Another plan removes
-    /// them.
+    /// the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
     /// The failed process that this process has rolled back.
     pub rolled_back: Option<ProcessId>,
@@ -154,15 +154,16 @@ const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {
     /// Continues with further processes, as long as they are needed. Returns the last result. `next` gets the
-    /// previous result and a request, executes the request, and returns the next result.
+    /// previous result and a request, executes the request, and returns the next result. A further process is
+    /// needed in three cases:
     ///
-    /// - A batch has failed, and its group demands a rollback: the assembly is rolled back. The declaration
-    ///   is the consent.
+    /// - A batch has failed, and its group demands a rollback: the assembly is rolled back. The demand in the
+    ///   descriptor is the consent.
     /// - A completed change has left additional nodes: [`Intent::Retry`] removes them, which needs no
     ///   consent.
     /// - An output has changed while the process ran, so its readers have outdated inputs: [`Intent::Retry`]
     ///   updates them. This retry is requested only after a completed `up` or rollback of the whole assembly.
-    ///   It is not requested again if the same inputs are still outdated after it.
+    ///   If the same inputs are still outdated after the retry, it is not repeated.
     ///
     /// # Errors
     /// The error of `next`.
@@ -200,8 +201,8 @@ impl Ended {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a further process has to update outdated inputs. `left` contains the outdated inputs
-    /// after the previous process.
+    /// Tells whether a further process has to update outdated inputs. `left` contains the inputs that were
+    /// still outdated after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;
@@ -256,7 +257,7 @@ fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     groups.find(has_failed).map(|group| group.name.clone())
 }
 
-/// Tells whether an element is a part of another one.
+/// Tells whether an element is a part of the element `whole`.
 fn is_within(topology: &Topology, name: &ElementName, whole: &ElementName) -> bool {
     let above = |name: &ElementName| topology.get(name).and_then(|element| element.parent.as_ref());
     std::iter::successors(above(name), |name| above(name)).any(|above| above == whole)

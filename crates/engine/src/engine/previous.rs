@@ -26,7 +26,7 @@ use crate::world::{Configuration, Packages, World};
 #[derive(Clone, Copy)]
 pub(super) struct Records<'e> {
     pub(super) store: &'e dyn Store,
-    /// The drivers. They tell after which changes of a package they keep the instances.
+    /// The drivers. Each driver tells after which changes of a package it keeps the instances.
     pub(super) drivers: &'e Registry,
     /// The cache of records that many assemblies share; `None` reads such records for each assembly.
     pub(super) shared: Option<&'e SharedRecords>,
@@ -50,7 +50,7 @@ impl Records<'_> {
         world.commands = commands;
         world.installed = Some(draft::installed(&world.assembly, &versions, &world));
         world.packages = Packages::new(packages);
-        // A call that needs a missing package fails.
+        // A missing package is no error here. Only a call that needs the package fails.
         let _ = world.packages.desire(&world.assembly.packages, &[]);
         world.packages.ask_what_is_kept(world.elements.values(), self.drivers);
         // Boxed because of its size.
@@ -84,7 +84,7 @@ impl Records<'_> {
             );
             return Ok(Err(Failure::new(FailureKind::Refused, message)));
         };
-        // Only its own values are read, so its packages are not needed.
+        // Only the factory's own values are read, so its packages are not needed.
         let world = World::load(snapshot);
         let Some(factory) = resources(world.topology()).next() else { return Ok(Ok(BTreeMap::new())) };
         let digest = world.assembly.packages.get(&factory.descriptor);
@@ -129,8 +129,8 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions since the last reached one, if the assembly has elements of several versions. These
-    /// versions describe everything that exists.
+    /// Reads the versions since the version that was reached last, if the assembly has elements of several
+    /// versions. These versions describe everything that exists.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -192,7 +192,7 @@ impl Records<'_> {
     async fn paused(&self, name: &AssemblyName) -> Result<BTreeMap<ElementName, Timestamp>, EngineError> {
         let last = self.store.processes_of(name, None, 1).await?.pop();
         let last = last.filter(|process| process.status != ProcessStatus::Completed);
-        // Few plans have pauses, and only those are read as a whole.
+        // Few plans have pauses. Only a plan with a pause is read as a whole.
         let Some(process) = last.filter(|process| process.plan.as_str().contains("\"pause\"")) else {
             return Ok(BTreeMap::new());
         };
@@ -211,8 +211,8 @@ impl Records<'_> {
         Ok(interrupted.collect())
     }
 
-    /// Reads the versions back to the one that a rollback restores: the newest one that differs from the recorded
-    /// assembly in more than its additional nodes.
+    /// Reads the versions back to the version that a rollback restores. This is the newest version that
+    /// differs from the recorded assembly in more than its additional nodes.
     async fn versions_to_roll_back(
         &self,
         snapshot: &Snapshot,

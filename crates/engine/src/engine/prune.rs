@@ -20,7 +20,7 @@ const MANY: usize = 200;
 pub struct Pruned {
     /// The processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
-    /// The versions. A rollback to them is no longer possible.
+    /// The versions, to which a rollback is no longer possible.
     pub versions: Vec<ProcessId>,
     /// The events that health checks and discoveries have recorded outside of processes.
     pub checks: Vec<Seq>,
@@ -51,8 +51,8 @@ impl Upkeep<'_> {
         Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Under the lease of the assembly, removes processes and versions that are old and not among the newest,
-    /// and old entries of health checks. It keeps open processes, undecided calls, and everything that a
+    /// Removes, under the lease of the assembly, processes and versions that are old and not among the
+    /// newest, and old entries of health checks. Keeps open processes, undecided calls, and everything that a
     /// rollback to a kept version needs.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Upkeep<'_> {
         keep: Retention,
         holder: &Holder,
     ) -> Result<Pruned, EngineError> {
-        // Usually there is nothing to remove, and then the lease is not needed.
+        // Usually there is nothing to remove, so this avoids taking the lease.
         if self.prunable(name, keep).await?.is_empty() {
             return Ok(Pruned::default());
         }
@@ -139,7 +139,7 @@ fn is_of_check(event: &EventDraft) -> bool {
     event.process.is_none() && matches!(event.body, Event::Logged { .. } | Event::StateChanged { .. })
 }
 
-/// Returns the old processes and versions that nothing needs.
+/// Returns the old processes and versions that can be removed, because nothing needs them.
 fn doomed(
     old: &BTreeSet<ProcessId>,
     versions: &[VersionRecord],
@@ -160,8 +160,8 @@ fn doomed(
     Pruned { processes, versions: gone.into_iter().collect(), checks: Vec::new() }
 }
 
-/// Returns the versions that describe existing elements: the desired version, the last reached one, and those
-/// that elements were created from.
+/// Returns the versions that describe existing elements: the desired version, the version that was reached
+/// last, and the versions that elements were created from.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());

@@ -32,7 +32,7 @@ const VERSION: u32 = 2;
 #[derive(Serialize, Deserialize)]
 struct Content {
     version: u32,
-    /// Whether the intent is executed although other assemblies reference this one.
+    /// Whether the intent is executed although other assemblies reference the assembly.
     force: bool,
     #[serde(with = "RequestContent")]
     request: Request,
@@ -54,7 +54,7 @@ struct RequestContent {
     arguments: Arguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<PlanFingerprint>,
-    /// Requests of earlier releases contain no consent, because no plan needed one.
+    /// Requests of earlier releases contain no consent, because no plan needed consent.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,7 +193,7 @@ impl Engine {
         if request.consent.is_any() {
             return Ok(());
         }
-        // Parts that are gone or broken need no consent, so nothing is checked here.
+        // Parts that are gone or broken need no consent, so no health checks are needed here.
         match self.drafted(name, request.clone().refreshed(None)).await {
             Ok(draft) => draft.refuse_without_consent(),
             Err(_) => Ok(()),
@@ -204,7 +204,7 @@ impl Engine {
     /// permanently.
     ///
     /// # Errors
-    /// The reason why the intent is refused. [`EngineError::RequestEnded`] if another process was faster.
+    /// The reason why the intent is refused. [`EngineError::RequestEnded`] if the request has already ended.
     pub async fn take_up(
         &self,
         request: &RequestRecord,

@@ -1,4 +1,4 @@
-//! Views of recorded assemblies.
+//! Views of recorded assemblies: their policies, outputs and secrets.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,8 @@ impl RecordedSecrets {
     }
 
     /// Returns the texts to mask in the output of a running call. Returns `None` if the call may publish a
-    /// secret that is not recorded yet, or if its element is not part of the desired assembly. In these
-    /// cases, the output must not be shown before the call has ended.
+    /// secret that is not recorded yet, or if the call's element is not part of the desired assembly. In
+    /// these cases, the output must not be shown before the call has ended.
     pub fn of_call(&self, call: &CallRecord) -> Option<Vec<String>> {
         let element = self.world.topology().get(&call.element).filter(|element| !may_publish(element))?;
         let inputs = values::properties(&self.world, element, call.side, Unknown::LeftOut).ok()?;

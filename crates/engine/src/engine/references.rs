@@ -2,8 +2,9 @@
 //!
 //! The referring assembly records a reference. A process that resolves a new reference holds the lease of the
 //! referenced assembly until the reference is recorded. A process that removes an assembly, or elements of
-//! it, holds its lease while it looks for referring assemblies. So each of the two processes sees the changes
-//! of the other. References form no cycle, and each wait for a lease is bounded, so there is no deadlock.
+//! it, holds the lease of this assembly while it looks for referring assemblies. So each of the two processes
+//! sees the changes of the other. References form no cycle, and each wait for a lease is bounded, so there is
+//! no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,15 +28,15 @@ use crate::world::{ForeignAssembly, World};
 pub struct Offer {
     /// The name of the assembly.
     pub name: AssemblyName,
-    /// Its descriptor.
+    /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// Its public properties that have a value.
+    /// The public properties of the assembly that have a value.
     pub properties: BTreeMap<PropertyName, Resolved>,
-    /// Its promoted operations, each with the resource on which it is called.
+    /// The promoted operations of the assembly, each with the resource on which it is called.
     pub operations: Vec<(OperationName, Operation)>,
-    /// Whether it is being removed.
+    /// Whether the assembly is being removed.
     pub is_going_down: bool,
-    /// The lowest state of its resources, unless that is Active.
+    /// The lowest state of the assembly's resources; `None` if all of them are Active.
     pub below: Option<State>,
 }
 
@@ -73,8 +74,9 @@ pub(super) struct Visitor<'e> {
 }
 
 impl Visitor<'_> {
-    /// Takes the leases of newly referenced assemblies, and of those on whose elements operations are called.
-    /// Refuses a newly referenced assembly that is missing, is being removed, or references this one in turn.
+    /// Takes the leases of newly referenced assemblies, and of the assemblies on whose elements operations
+    /// are called. Refuses a newly referenced assembly that is missing, is being removed, or references the
+    /// referring assembly in turn.
     pub(super) async fn visit(
         &self,
         lease: &Lease,
@@ -124,7 +126,7 @@ impl Visitor<'_> {
     }
 
     /// Takes a further lease for the holder of the lease `beside`. Waits up to `patience` while another
-    /// holder has it.
+    /// holder has the further lease.
     pub(super) async fn patiently(
         &self,
         name: &AssemblyName,
@@ -146,8 +148,8 @@ impl Visitor<'_> {
     }
 }
 
-/// Refuses an intent while an interrupted process of a referring assembly may still work on elements of
-/// this one.
+/// Refuses an intent while an interrupted process of a referring assembly may still work on elements of the
+/// referenced assembly.
 pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) -> Result<(), EngineError> {
     for by in store.referrers(name).await? {
         let calls = store.load_sealed(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
@@ -194,8 +196,8 @@ async fn foreign(records: &Records<'_>, name: &AssemblyName) -> Result<Option<Wo
     Ok(Some(records.loaded(snapshot).await?))
 }
 
-/// Refuses a reference to an assembly that is missing, is being removed, or references the referring one in
-/// turn.
+/// Refuses a reference to an assembly that is missing, is being removed, or references the referring assembly
+/// in turn.
 pub(super) async fn stays(
     store: &dyn Store,
     name: &AssemblyName,
@@ -219,7 +221,7 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
 }
 
 /// Describes the consequence of an intent for referring assemblies, as a sentence fragment. Returns `None` if
-/// there is none, or if the removal has already begun.
+/// there is no consequence, or if the removal has already begun.
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {

@@ -19,14 +19,14 @@ const PAGE: usize = 500;
 
 impl Upkeep<'_> {
     /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The name also
-    /// changes in the records of assemblies that reference it or belong to it. `documents` are the project's
-    /// documents that name the assembly, already with its new name.
+    /// changes in the records of other assemblies that reference the assembly or belong to it. `documents`
+    /// are the project's documents that name the assembly, already with its new name.
     ///
-    /// Returns these other assemblies.
+    /// Returns the names of these other assemblies.
     ///
     /// # Errors
-    /// An error if the new name is in use or has a history, if one of the assemblies is leased or was
-    /// interrupted, or if a request for one of them is pending. Nothing has changed then.
+    /// An error if the new name is in use or has a history. An error if one of the assemblies is leased, was
+    /// interrupted, or has a pending request. After an error nothing has changed.
     pub async fn rename(
         &self,
         renaming: &Renaming,
@@ -47,8 +47,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Takes the further leases into `beside`: first that of the new name, then those of the other assemblies
-    /// whose records change.
+    /// Renames under the lease of the old name. Takes further leases into `beside`: first the lease of the
+    /// new name, then the leases of the other assemblies whose records change.
     async fn rename_under(
         &self,
         renaming: &Renaming,
@@ -59,7 +59,7 @@ impl Upkeep<'_> {
     ) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let Renaming { from, to } = renaming;
         self.is_finished(from).await?;
-        // Secrets are sealed again, so the key is needed if there are some.
+        // Secrets are sealed again, so the key is needed if the assembly has secrets.
         self.store.load(from).await?;
         refuse_if_entangled(&**self.store, from).await?;
         if from == to {
@@ -118,7 +118,8 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Returns the other assemblies whose records name an assembly: they reference it, or belong to it.
+    /// Returns the other assemblies whose records name an assembly, because they reference it or belong to
+    /// it.
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
         let mut after: Option<AssemblyName> = None;

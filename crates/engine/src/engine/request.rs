@@ -25,8 +25,8 @@ use crate::error::EngineError;
 pub struct Answer {
     /// The outcome of the calls.
     pub what: Assumption,
-    /// The elements whose undecided calls the answer covers. If this and [`calls`](Self::calls) are empty, it
-    /// covers all undecided calls.
+    /// The elements whose undecided calls the answer covers. If this and [`calls`](Self::calls) are empty,
+    /// the answer covers all undecided calls.
     pub of: Vec<ElementName>,
     /// Single calls that the answer covers. Several calls of one element can have different outcomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,9 +59,9 @@ pub struct Arguments(pub BTreeMap<PropertyName, Argument>);
 /// An argument of a command.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Argument {
-    /// Its value.
+    /// The value of the argument.
     pub value: Value,
-    /// Whether it is a secret, which is masked in all output.
+    /// Whether the value is a secret, which is masked in all output.
     pub sensitive: bool,
 }
 
@@ -122,11 +122,11 @@ impl Answer {
 #[must_use]
 pub struct Request {
     pub(super) intent: Intent,
-    /// The new desired assembly of `up`. Without one, the recorded assembly is brought up.
+    /// The new desired assembly of `up`; `None` brings up the recorded assembly.
     pub(super) desired: Option<Box<Desired>>,
-    /// Packages for `down`. Each replaces the pinned package of the same name.
+    /// Packages for `down`. Each package replaces the pinned package of the same name.
     pub(super) packages: Vec<Arc<Package>>,
-    /// The operator's answer for `retry`. Without one, the intent is refused while a call is undecided.
+    /// The operator's answer for `retry`. With `None`, the intent is refused while a call is undecided.
     pub(super) answer: Option<Answer>,
     /// The arguments of `call`.
     pub(super) arguments: Arguments,
@@ -138,7 +138,7 @@ pub struct Request {
     pub(super) refresh: Option<Duration>,
     /// The parts that `down` is limited to.
     pub(super) selection: Selection,
-    /// The required conditions. The intent is refused if the checks find others.
+    /// The required conditions. The intent is refused if the health checks find other conditions.
     pub(super) observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
@@ -160,7 +160,7 @@ impl From<Intent> for Request {
 }
 
 impl Request {
-    /// Creates, changes or repairs the assembly, so that it becomes the desired one.
+    /// Creates, changes or repairs the assembly, so that it becomes the desired assembly.
     pub fn up(desired: Desired) -> Self {
         let intent = if desired.options.adopt { Intent::Adopt } else { Intent::Up };
         Self { desired: Some(Box::new(desired)), ..intent.into() }
@@ -181,7 +181,7 @@ impl Request {
         Self { arguments, ..Intent::Call { part, command }.into() }
     }
 
-    /// Refuses the intent unless its plan equals a saved one.
+    /// Refuses the intent unless its plan equals a saved plan.
     pub fn as_planned(self, expected: PlanFingerprint) -> Self {
         Self { expected: Some(expected), ..self }
     }
@@ -197,13 +197,13 @@ impl Request {
         Self { refresh: within, ..self }
     }
 
-    /// Refuses the intent unless the checks find exactly these conditions.
+    /// Refuses the intent unless the health checks find exactly the conditions `observed`.
     pub fn as_observed(self, observed: BTreeMap<ElementName, Condition>) -> Self {
         Self { observed: Some(observed), ..self }
     }
 
-    /// Limits `down` to some parts; other intents are not affected. The assembly is removed once nothing of it is
-    /// left.
+    /// Limits `down` to some parts; other intents are not affected. The assembly is removed once all its
+    /// parts are removed.
     pub fn limited_to(self, selection: Selection) -> Self {
         Self { selection, ..self }
     }
@@ -218,13 +218,13 @@ impl Request {
         &self.intent
     }
 
-    /// Returns the packages that replace pinned ones for `down`.
+    /// Returns the packages that replace pinned packages for `down`.
     pub fn packages(&self) -> &[Arc<Package>] {
         &self.packages
     }
 
-    /// Tells whether the intent can be stored in a saved plan: none of its inputs is kept secret or used only
-    /// once.
+    /// Tells whether the intent can be stored in a saved plan. An intent with an operator's answer and a call
+    /// of a command can't: their inputs may be secret, or may be used only once.
     pub fn can_be_saved(&self) -> bool {
         self.answer.is_none() && !self.intent.repeats()
     }
@@ -237,16 +237,16 @@ pub struct Desired {
     pub topology: Topology,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// The assembly that it belongs to: the factory of an application. For an assembly that is already
+    /// The assembly that owns this assembly: the factory of an application. For an assembly that is already
     /// recorded, this field is ignored, and the recorded owner stays.
     pub owner: Option<AssemblyName>,
-    /// The published application that it is launched from.
+    /// The published application that the assembly is launched from.
     pub application: Option<LaunchedFrom>,
     /// The given parameters, without sensitive values.
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The packages of its resources. Assemblies with the same packages share them.
+    /// The packages of the assembly's resources. Assemblies with the same packages share them.
     pub packages: Vec<Arc<Package>>,
     /// The options.
     pub options: UpOptions,
@@ -257,7 +257,7 @@ pub struct Desired {
 pub struct Selection {
     /// Elements that the plan is limited to; empty means all.
     pub target: BTreeSet<ElementName>,
-    /// Elements that stay as they are.
+    /// Elements that the plan must not change.
     pub except: BTreeSet<ElementName>,
 }
 
@@ -279,15 +279,15 @@ pub struct UpOptions {
     pub replace: BTreeSet<ElementName>,
     /// Elements that the plan is limited to, together with their prerequisites; empty means all.
     pub target: BTreeSet<ElementName>,
-    /// Elements that stay as they are.
+    /// Elements that the plan must not change.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that a change may take down at once; none means the number that the
-    /// descriptor declares, or the default.
+    /// The number of nodes of each group that a change may take down at once. `None` means the number that
+    /// the descriptor declares, or the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group during a change; none means the number that the descriptor
-    /// declares.
+    /// The number of additional nodes of each group during a change. `None` means the number that the
+    /// descriptor declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
     /// Whether parts are also stopped and removed with the new packages, instead of the packages that they

@@ -59,8 +59,8 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Returns a snapshot in which undecided calls have ended as the operator answered. Refuses if an undecided
-    /// call has no answer.
+    /// Returns a snapshot in which undecided calls have ended as the operator answered. Refuses if an
+    /// undecided call has no answer.
     ///
     /// Other open calls of an interrupted process stay open, since a dry run must not observe them.
     pub(super) async fn supposed(
@@ -196,9 +196,9 @@ impl Engine {
 
     /// Removes the jobs of an assembly's processes from the runtimes.
     ///
-    /// All calls are settled, and nothing runs under the lease. A job that still runs has no call record: older
-    /// releases recorded `repeatable` calls late. It is awaited, since no other job may run beside it. A
-    /// runtime that doesn't answer is an error, since it may run such a job.
+    /// All calls are settled, and nothing runs under the lease. A job that still runs has no call record:
+    /// older releases recorded `repeatable` calls late. Such a job is awaited, since no other job may run
+    /// beside it. A runtime that doesn't answer is an error, since it may run such a job.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         let mut owners = HashMap::new();
@@ -207,7 +207,7 @@ impl Engine {
             if jobs.is_empty() {
                 continue;
             }
-            // No process waits for these jobs of checks. They change nothing, so they are cancelled.
+            // No process waits for these jobs of health checks. They change nothing, so they are cancelled.
             let now = self.env.clock.now();
             for job in jobs.iter().filter(|job| look::is_forgotten(job, self.store.id(), now, name)) {
                 if let Err(error) = forget(&*runtime, job, self.options.grace).await {
@@ -306,8 +306,8 @@ fn answered(
     Ok(Some(Answered { answer, calls, open }))
 }
 
-/// Returns the element that gets the operator's natural id. Refuses if a required id is missing, or if no
-/// element needs the given one.
+/// Returns the element that gets the natural id from the operator's answer. Refuses if an id is needed and
+/// missing, or if an id is given and no element needs it.
 fn named(
     name: &AssemblyName,
     answer: Assumption,
@@ -364,7 +364,8 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     }
 }
 
-/// Refuses stated outputs that the element can't have published. The error names all undeclared ones.
+/// Refuses stated outputs that the element can't have published. The error names all outputs that it doesn't
+/// declare.
 fn may_be_published(
     snapshot: &Snapshot,
     answered: &[CallRecord],

@@ -1,4 +1,5 @@
-//! Moves an assembly from one store to another. At every moment one of the stores owns it, or the bundle does.
+//! Moves an assembly from one store to another. At every moment the assembly has one owner: the first store,
+//! the bundle, or the second store.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,20 +30,20 @@ pub struct Bundle {
     pub transfer: Option<TransferId>,
     /// The assembly.
     pub assembly: AssemblyRecord,
-    /// The records of its elements.
+    /// The records of the assembly's elements.
     pub elements: Vec<ElementRecord>,
-    /// The instances of its elements, as reported by drivers.
+    /// The instances of the assembly's elements, as reported by drivers.
     pub instances: Vec<InstanceRecord>,
-    /// Its relationships, one entry per pair of nodes.
+    /// The assembly's relationships, one entry per pair of nodes.
     pub pairs: Vec<PairRecord>,
-    /// The processes of the versions, and those that created or configured the elements.
+    /// The processes of the versions, and the processes that created or configured the elements.
     pub processes: Vec<ProcessRecord>,
-    /// Its versions.
+    /// The assembly's versions.
     pub versions: Vec<VersionRecord>,
-    /// The packages of its elements and versions. The writer of the bundle stores them separately.
+    /// The packages of the assembly's elements and versions. The writer of the bundle stores them separately.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
-    /// Its secrets. The writer of the bundle seals them.
+    /// The assembly's secrets. The writer of the bundle seals them.
     #[serde(skip)]
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }
@@ -57,11 +58,11 @@ pub struct HandOver {
 }
 
 impl Upkeep<'_> {
-    /// Takes the lease of an assembly and bundles it.
+    /// Takes the lease of an assembly, and bundles the assembly.
     ///
     /// # Errors
-    /// An error if the assembly is leased, was interrupted, or is referenced by others. Nothing has changed
-    /// then.
+    /// An error if the assembly is leased, was interrupted, or is referenced by other assemblies. After an
+    /// error nothing has changed.
     pub async fn hand_over(&self, name: &AssemblyName, holder: &Holder) -> Result<HandOver, EngineError> {
         let lease = self.store.lease(name, holder).await?;
         match self.bundle(name).await {
@@ -76,7 +77,7 @@ impl Upkeep<'_> {
     /// Checks that an assembly can be [handed over](Self::hand_over), without changing anything.
     ///
     /// # Errors
-    /// The reason why it can't.
+    /// The reason why the assembly can't be handed over.
     pub async fn can_hand_over(&self, name: &AssemblyName) -> Result<(), EngineError> {
         if let Some(by) = self.store.holder(name).await? {
             return Err(EngineError::Busy { name: name.clone(), by: Box::new(by) });
@@ -154,7 +155,7 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     /// An error if the export was imported before, the name is taken, a referenced assembly is missing, or a
-    /// package is damaged. Nothing has changed then.
+    /// package is damaged. After an error nothing has changed.
     pub async fn take_over(
         &self,
         bundle: Bundle,
@@ -175,7 +176,7 @@ impl Upkeep<'_> {
     /// Checks that an assembly can be [taken over](Self::take_over), without changing anything.
     ///
     /// # Errors
-    /// The reason why it can't.
+    /// The reason why the assembly can't be taken over.
     pub async fn can_take_over(&self, bundle: &Bundle) -> Result<(), EngineError> {
         intact(bundle)?;
         let name = &bundle.assembly.name;
@@ -252,7 +253,7 @@ impl Upkeep<'_> {
     }
 
     /// Maps the ids of the bundle's processes that this store already knows to their ids here. The order of
-    /// ids must be kept, so all processes after the first unknown one count as unknown.
+    /// ids must be kept, so all processes after the first unknown process count as unknown.
     async fn known_processes(
         &self,
         name: &AssemblyName,
@@ -337,8 +338,8 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Tells whether two records describe the same process. An assembly runs one process at a time, so its start
-/// and end identify it.
+/// Tells whether two records describe the same process. An assembly runs one process at a time, so the start
+/// and the end of a process identify it.
 fn is_same(there: &ProcessRecord, here: &ProcessRecord, known: &BTreeMap<ProcessId, ProcessId>) -> bool {
     let mut intent = there.intent.clone();
     if let Some(to) = intent.process_mut() {
@@ -401,8 +402,8 @@ impl Bundle {
         numbers
     }
 
-    /// Replaces process ids by those of another store. Only the order of the ids has a meaning, and that
-    /// order stays the same.
+    /// Replaces process ids by process ids of another store. Only the order of the ids has a meaning, and
+    /// that order stays the same.
     fn renumber(&mut self, numbers: &BTreeMap<ProcessId, ProcessId>) {
         let number = |id: &mut ProcessId| {
             if let Some(new) = numbers.get(id) {

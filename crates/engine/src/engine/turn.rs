@@ -1,5 +1,5 @@
-//! Turns of daemons at the duties of a factory. If several daemons use one store, only one of them performs a
-//! duty at each of its times.
+//! Turns of daemons at the duties of a factory: the health check of its applications, and its discovery. If
+//! several daemons use one store, only one of them performs a duty at each fire time.
 //!
 //! A turn holds the lease of the factory, so two duties of a factory never run at the same time. The time of
 //! a turn is recorded under that lease. A daemon that gets the lease later finds this record, and skips its
@@ -21,9 +21,9 @@ use crate::keeper::Renewal;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FactoryDuty {
-    /// The health check of its applications.
+    /// The health check of the factory's applications.
     Check,
-    /// Its discovery.
+    /// The discovery of the factory's instances.
     Discovery,
 }
 
@@ -40,7 +40,7 @@ impl FactoryDuty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnTime {
-    /// The fire time of an expression, which all daemons compute alike.
+    /// The fire time of a cron expression, which all daemons compute alike.
     At(Timestamp),
     /// Once in a period. Each daemon begins its periods at another time.
     Every(Duration),
@@ -87,11 +87,11 @@ impl DutyTurn {
 /// The last turn at a duty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LastTurn {
-    /// The daemon that had it.
+    /// The daemon that had the turn.
     holder: Holder,
-    /// The time at which it began, by the clock of the store.
+    /// The time at which the turn began, by the clock of the store.
     began: Timestamp,
-    /// The fire time for which it began; none if the duty is periodic.
+    /// The fire time for which the turn began; `None` if the duty is periodic.
     fired: Option<Timestamp>,
 }
 
@@ -107,12 +107,12 @@ impl LastTurn {
     /// Tells whether a turn for `time`, which would begin with `lease`, is over because this turn already
     /// covers that time.
     ///
-    /// A daemon does not skip a turn because of its own last turn: its own schedule already separates the
-    /// two.
+    /// A daemon does not skip a turn because of its own last turn: its own schedule already separates the two
+    /// turns.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
-            // The other daemon may have begun its turn late. Such a turn covers all fire times until its
+            // The other daemon may have begun its turn late. A turn covers all fire times until its
             // beginning.
             TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
             TurnTime::Every(period) => {

@@ -16,12 +16,12 @@ pub struct Upkeep<'e> {
     pub(super) store: &'e Arc<dyn Store>,
     pub(super) clock: &'e Arc<dyn Clock>,
     pub(super) entropy: &'e dyn Entropy,
-    /// Whether an assembly may be removed although others reference it.
+    /// Whether an assembly may be removed although other assemblies reference it.
     pub(super) force: bool,
     pub(super) visitor: Visitor<'e>,
 }
 
-/// Returns the error for an assembly that does not exist, with the names of those that do.
+/// Returns the error for an assembly that does not exist, with the names of the existing assemblies.
 pub(super) async fn unknown(store: &dyn Store, name: &AssemblyName) -> Result<EngineError, EngineError> {
     let known = store.assembly_names().await?;
     Ok(EngineError::Unknown { name: name.clone(), known })

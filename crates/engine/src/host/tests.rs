@@ -15,7 +15,8 @@ impl Clock for Paused {
     }
 }
 
-/// Starts given timers at its beginning, and more of them whenever one is due. Ends at a stop.
+/// A machine that starts given timers at its beginning, and further timers whenever one is due. It ends at a
+/// stop.
 #[derive(Default)]
 struct Alarms {
     first: Vec<(u8, i64)>,
@@ -51,7 +52,7 @@ impl Machine for Alarms {
     }
 }
 
-/// Executes a command in 10 ms.
+/// A dispatcher that needs 10 ms for each command.
 struct Slow;
 
 impl Dispatcher<Alarms> for Slow {

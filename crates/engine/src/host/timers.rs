@@ -9,7 +9,7 @@ use windlass_model::Timestamp;
 /// Timers by their identity, each with the time at which it is due.
 pub(super) struct Timers<K> {
     times: BTreeMap<K, Instant>,
-    /// The same timers in the order in which they are due.
+    /// The timers in the order in which they are due.
     agenda: BTreeSet<(Instant, K)>,
     /// Whether all timers are due at once.
     is_over: bool,
@@ -22,8 +22,8 @@ impl<K> Default for Timers<K> {
 }
 
 impl<K: Clone + Ord> Timers<K> {
-    /// Starts a timer, or changes the time of one that runs. A later change of the clock has no effect on a
-    /// timer that runs.
+    /// Starts a timer, or changes the time of a running timer. A later change of the clock has no effect on a
+    /// running timer.
     pub(super) fn start(&mut self, timer: K, now: Timestamp, at: Timestamp) {
         let wait = if self.is_over { Duration::ZERO } else { Duration::from_millis(at.millis_since(now)) };
         let at = Instant::now() + wait;

@@ -25,14 +25,14 @@ pub(super) struct CallRun {
     pub(super) recovering: bool,
     /// Whether the call waits for its next attempt.
     pub(super) repeats: bool,
-    /// Whether one of its jobs has started.
+    /// Whether a job of the call has started.
     pub(super) acted: bool,
     /// Whether an observation has shown that no attempt so far has done anything.
     pub(super) untouched: bool,
     pub(super) polls: u32,
-    /// Sealed outcomes of its jobs.
+    /// Sealed outcomes of the call's jobs.
     pub(super) wipe: Vec<SecretRef>,
-    /// The secrets that its jobs have published.
+    /// The secrets that the call's jobs have published.
     pub(super) hidden: Vec<String>,
 }
 

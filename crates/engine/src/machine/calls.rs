@@ -32,7 +32,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Performs a call whose record is durable, unless a stop was requested meanwhile.
+    /// Performs a call whose record is durable, unless a stop was requested since the call was recorded.
     pub(super) fn may_perform(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
         match self.obstacle_of(record) {
@@ -90,7 +90,8 @@ impl ProcessMachine {
         operation.map(|run| status(&run.call.element)).unwrap_or_default()
     }
 
-    /// Applies a report to the world, and its log entries to the activity log. Returns the element.
+    /// Applies a report to the world, and adds its log entries to the activity log. Returns the call's
+    /// element.
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
         let (element, process) = (run.call.element.clone(), run.record.process);
@@ -188,7 +189,7 @@ impl ProcessMachine {
             return self.failed(id, failure);
         }
         if !run.nature.observable {
-            // Without observations, only the deadline decides.
+            // Without observations, the call can only wait for its deadline.
             return self.converge(id);
         }
         self.observe(id);
@@ -287,7 +288,8 @@ impl ProcessMachine {
             Observation::Converging => {
                 self.reported(id, Report { settled: Settled::Converging, ..report }, None);
             }
-            // Half of the instance may exist. It is cleaned up, and not created a second time.
+            // A part of the instance may exist. The call fails instead of being repeated, so that no second
+            // instance is created.
             Observation::Differs(how) if self.makes(id) => {
                 let failure = Failure::new(FailureKind::Failed, format!("its job was lost, and {how}"));
                 match self.apply(id, report) {
@@ -342,8 +344,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call has ceased a relationship that no longer exists, because one of its endpoints was
-    /// removed since. The outcome of the call says nothing about a new relationship between the same
+    /// Tells whether a call was to cease a relationship that no longer exists, because an endpoint was
+    /// removed since. The outcome of this call says nothing about a new relationship between the same
     /// endpoints.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
@@ -416,8 +418,8 @@ impl ProcessMachine {
     /// - Create, Install: the instance may exist in part, and `down` must remove it. The element is Failed.
     /// - Stop: the element may still work in part. It is Broken, and is not re-created, since nothing was
     ///   lost.
-    /// - Others: the state stays. But after Start the element may run nevertheless, and after a removal it
-    ///   may be partly gone.
+    /// - Other transitions: the state stays. But after Start the element may run nevertheless, and after a
+    ///   removal it may be partly gone.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {
@@ -458,7 +460,7 @@ impl ProcessMachine {
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
         let CallRecord { element, action, pair, then, process, step, side, .. } = &run.record;
-        // The values that an earlier process gave to its job are not recorded.
+        // No record tells which values an earlier process gave to its job.
         if !run.taken_up {
             self.record_inputs(element, action, *side, Some(&run.call));
         }

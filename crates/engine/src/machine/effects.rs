@@ -17,7 +17,7 @@ pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
     pub(super) action: &'a Action,
     pub(super) pair: Option<&'a PairKey>,
-    /// The effect that its success would have had.
+    /// The effect that the call's success would have had.
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,
@@ -117,7 +117,7 @@ impl ProcessMachine {
     pub(super) fn note_attempt(&mut self, element: &ElementName, transition: Transition) {
         use Transition::{Delete, Integrity, Reconfigure, Start, Uninstall};
         if transition == Reconfigure {
-            // Unlike `attempted`, this flag is kept after a Stop.
+            // Unlike `attempted`, the flag `values_in_doubt` is kept after a Stop.
             return self.update_element(element, |record| record.values_in_doubt = true);
         }
         let is_telling = matches!(transition, Start | Integrity | Uninstall | Delete);
@@ -181,7 +181,7 @@ impl ProcessMachine {
     }
 
     /// Records the package and the process of an element as soon as anything of it may exist. They replace
-    /// those of an earlier attempt that left nothing.
+    /// the records of an earlier attempt that left nothing.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
         if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {
@@ -238,7 +238,7 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an element uses its desired package from now on, if its driver keeps it.
+    /// Records that an element uses its desired package from now on, if its driver keeps the instance.
     pub(super) fn note_package(&mut self, element: &ElementName) {
         let Some(package) = self.world.new_package(element).cloned() else { return };
         self.update_element(element, |record| {
@@ -300,9 +300,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the failures of operations from the records of elements that are neither Failed nor Broken.
-    /// These operations have succeeded since, but only a transition of the element drops its recorded
-    /// failure.
+    /// Drops the recorded failures of elements that are neither Failed nor Broken. Such a failure comes from
+    /// an operation that has succeeded since. Without this, it would stay until the next transition of the
+    /// element.
     fn forget_failures(&mut self) {
         if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;

@@ -6,8 +6,8 @@ use windlass_model::{ElementName, Topology};
 
 /// The failed elements, by their own name and by each enclosing group and assembly.
 ///
-/// The index is read before a relationship is created. The look-up must visit neither all elements of an end
-/// nor all failed elements.
+/// The machine searches here before it creates a relationship. The search must visit neither all elements of
+/// an end nor all failed elements.
 #[derive(Default)]
 pub(super) struct FailedParts(HashMap<ElementName, BTreeSet<ElementName>>);
 

@@ -1,13 +1,13 @@
 //! The machine that executes a plan: a [`Machine`] of the [host](crate::host).
 //!
-//! A step makes its calls one after the other. For each call the machine
+//! A step makes its calls one after the other. For each call, the machine
 //!
 //! 1. records the call durably;
 //! 2. lets its driver perform it;
 //! 3. applies the report, and observes the instance while it converges;
 //! 4. records in one batch the end of the call, all changes, and the new state of the element.
 //!
-//! Other steps start only when that batch is durable.
+//! The steps that wait for this step start only when that batch is durable.
 
 mod call_run;
 mod calls;
@@ -187,7 +187,7 @@ pub(crate) struct ProcessMachine {
     cancelling: bool,
     ended: bool,
     pub(crate) tally: Tally,
-    /// The ends of the process's relationships that could not be created or ceased.
+    /// The ends of those relationships that the process could not create or cease.
     pub(crate) failed_ends: BTreeSet<ElementName>,
     now: Timestamp,
     out: Outbox,
@@ -220,7 +220,7 @@ struct StepRun {
     /// The time at which this process resumed the step, if an earlier process began it.
     resumed: Option<Timestamp>,
     recorded: bool,
-    /// The slot of the location of its call, kept for further calls there.
+    /// The slot of the location of the last call, kept for the step's further calls there.
     slot: Option<JobSlot>,
     /// The open call of an earlier process, until it is resumed.
     left_open: Option<CallRecord>,
@@ -230,9 +230,9 @@ struct StepRun {
 struct Planned {
     action: PlannedAction,
     then: Advance,
-    /// Whether it ceases a relationship.
+    /// Whether the call ceases a relationship.
     ends: bool,
-    /// The version of the assembly whose values and package it uses.
+    /// The version of the assembly whose values and package the call uses.
     side: Side,
 }
 
@@ -343,9 +343,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. A lost call is
-    /// observed first. If a crash interrupts the observation, the next process must find the outcomes of its
-    /// jobs.
+    /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. If a crash
+    /// interrupts the observation of a lost call, the next process must find the outcomes of the call's jobs.
     fn take_over(&mut self, call: &CallId, mut artifacts: CallArtifacts) {
         self.hide(call, &mut artifacts.hidden);
         for job in artifacts.jobs {
@@ -450,10 +449,11 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Starts nothing more. Parked steps and pauses end at once, and running calls come to their end.
+    /// Cancels the run: no further step or call starts. Parked steps and pauses end at once. Running calls
+    /// may still end.
     fn cancel(&mut self) {
         self.cancelling = true;
-        // The next process resumes these calls.
+        // The next process resumes these calls of earlier processes.
         self.left_open.clear();
         for step in self.pauses.clone() {
             self.end_pause(step, StepEnd::Cancelled);
@@ -512,7 +512,7 @@ impl ProcessMachine {
     }
 }
 
-/// Describes the reason why a process failed, in numbers.
+/// Returns the message of a failed process: the numbers of failed and skipped steps.
 fn short(failed: u32, skipped: u32) -> String {
     let steps = |number: u32| if number == 1 { "1 step".to_owned() } else { format!("{number} steps") };
     let them = if failed == 1 { "it" } else { "them" };

@@ -63,7 +63,7 @@ impl CallSeed {
 pub(crate) struct Look {
     pub(crate) element: ElementName,
     pub(crate) state: State,
-    /// Whether its last check has failed, so that it is checked alone.
+    /// Whether the last check of the element has failed, so that the element is checked alone.
     pub(crate) is_suspect: bool,
     /// The prepared call, or the reason why the check can't run.
     pub(crate) ready: Result<ReadyLook, Failure>,
@@ -73,7 +73,7 @@ pub(crate) struct Look {
 pub(crate) struct ReadyLook {
     pub(crate) call: Box<Call>,
     pub(crate) driver: Arc<dyn Driver>,
-    /// The key of its batch.
+    /// The key of the batch in which the driver checks the element; `None` for a check of this element alone.
     pub(crate) batch: Option<String>,
 }
 

@@ -90,8 +90,8 @@ impl Queues {
 
     /// Returns the next parked step whose element is free, if one more call may run.
     ///
-    /// The step leaves its queue. If it doesn't start a call on the element now, the next step of the queue
-    /// may.
+    /// The step leaves its queue. If the step doesn't start a call on the element now, the next step of the
+    /// queue may start one.
     pub(super) fn wake(&mut self) -> Option<StepKey> {
         while self.has_slot() {
             let element = self.left.front()?;
@@ -125,8 +125,8 @@ impl Queues {
         if self.has_slot() { std::mem::take(&mut self.unrequested) } else { Vec::new() }
     }
 
-    /// Returns the step that gets a requested slot; `None` if the limit of concurrent calls was reached
-    /// meanwhile.
+    /// Returns the step that gets a requested slot; `None` if the limit of concurrent calls was reached since
+    /// the request.
     pub(super) fn admit(&mut self, location: &LimitedLocation) -> Option<StepKey> {
         let has_slot = self.has_slot();
         let queue = self.locations.get_mut(location)?;

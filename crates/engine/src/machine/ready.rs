@@ -1,5 +1,5 @@
-//! The ready sources of a relationship: a failed source doesn't prevent the relationship of the other sources
-//! to the target.
+//! The ready sources of a relationship: if one source has failed, the relationship is still created between
+//! the other sources and the target.
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Failure, FailureKind, PairKey};
@@ -9,8 +9,8 @@ use windlass_model::{Modifier, Side, State};
 use super::{Planned, PlannedAction, ProcessMachine};
 
 impl ProcessMachine {
-    /// Splits the calls of a step into those to make, and the pairs whose source has not reached its required
-    /// state. The relationship is created with all other sources.
+    /// Returns the calls of a step that can be made, and the pairs that are omitted because their source has
+    /// not reached its required state.
     pub(super) fn with_who_is_ready(
         &self,
         work: &Work,
@@ -70,9 +70,10 @@ impl ProcessMachine {
             Modifier::Post => wanted,
             Modifier::Pre => wanted.saturating_sub(1),
         };
-        // A resource without Create has no state below Installed, so it may be Absent.
+        // A resource without the transition Create goes from Absent to Installed directly, so Absent is
+        // enough.
         let may_be_absent = Some(least) == State::Created.rank() && !source.has_created();
-        // The recorded state of an element with an undecided call is the one before the call.
+        // The recorded state of an element with an undecided call is its state before the call.
         may_be_absent && record.state == State::Absent
             || !self.undecided.contains(&pair.source) && record.state.rank().is_some_and(|rank| rank >= least)
     }

@@ -164,8 +164,8 @@ impl ProcessMachine {
 
     /// Lists the calls for a half-created relationship.
     ///
-    /// - Create: undo the operation in doubt, and call the remaining ones. If the operations have changed, undo
-    ///   all first.
+    /// - Create: undo the operation in doubt, and call the remaining operations. If the operations have
+    ///   changed, first undo all that were called.
     /// - Cease: undo all operations, the last first.
     /// - Undo: undo only the operation in doubt.
     fn planned_rest(
@@ -182,7 +182,7 @@ impl ProcessMachine {
         let kept = match direction {
             Direction::Undo => done,
             Direction::Create if is_same => done,
-            // Changed operations can't continue the called ones, so all called ones are undone.
+            // If the operations have changed, the calls made so far can't be continued, so all are undone.
             Direction::Create | Direction::Cease => 0,
         };
         let undo: Vec<&OperationCall> = begun[kept..].iter().rev().flat_map(|begun| &begun.undo).collect();
@@ -398,7 +398,8 @@ impl ProcessMachine {
         match prepared {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;
-                // No recorded time makes the engine wait longer than the timeout of the call.
+                // Even a wrong recorded time doesn't make the engine wait longer than the timeout of the
+                // call.
                 call.record.started = call.record.started.min(self.now);
                 let latest = i64::try_from(call.nature.timeout.as_millis()).unwrap_or(i64::MAX);
                 if let CallState::Converging { deadline } = &mut call.record.state {
@@ -410,8 +411,8 @@ impl ProcessMachine {
                 if converging {
                     self.out.wake(Timer::Call(id), self.now);
                 } else {
-                    // The call may already have been executed. The journal then uses its jobs, and nothing
-                    // runs twice.
+                    // The call may already have been executed. The journal then uses the existing jobs, and
+                    // nothing runs twice.
                     self.resume(&id);
                 }
             }

@@ -75,7 +75,7 @@ impl Instances {
         self.get(element).map(|instance| InstanceView::new(&instance.document).status()).unwrap_or_default()
     }
 
-    /// Clears the reported flags `failed` and `converging` of an element. A transition begins, and will report
+    /// Clears the reported flags `failed` and `converging` of an element before a transition, which reports
     /// its own result.
     pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
         if let Some(record) = self.0.get_mut(element) {

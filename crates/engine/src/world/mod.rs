@@ -51,7 +51,7 @@ pub(crate) type Configuration = Result<BTreeMap<String, Resolved>, Failure>;
 /// An assembly in memory.
 pub(crate) struct World {
     pub(crate) assembly: AssemblyRecord,
-    /// The topology that existing elements were created from, if it differs from the desired one.
+    /// The topology that existing elements were created from, if it differs from the desired topology.
     pub(crate) installed: Option<Topology>,
     pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
     pub(crate) instances: Instances,
@@ -99,8 +99,8 @@ impl World {
         }
     }
 
-    /// Returns the pairs that are lost with a removed element: its own pairs, and the pairs of each assembly
-    /// that is incomplete without it.
+    /// Returns the pairs that are lost with a removed element: its own pairs, and the pairs of each enclosing
+    /// assembly, which is incomplete without the element.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.pairs.is_tied(element) {
             return Vec::new();
@@ -112,7 +112,7 @@ impl World {
         keys.filter(|key| ends.contains(&key.source) || ends.contains(&key.target)).cloned().collect()
     }
 
-    /// Tells whether an element belongs to an assembly, in the newest version that contains this assembly.
+    /// Tells whether `part` belongs to the assembly `whole`, in the newest version that contains `whole`.
     fn belongs(&self, part: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
@@ -165,7 +165,8 @@ impl World {
         }
     }
 
-    /// Returns an element as described by a version, or else by the other version.
+    /// Returns an element as version `side` describes it. If that version does not contain the element, the
+    /// other version is used.
     pub(crate) fn element(&self, name: &ElementName, side: Side) -> Option<&Element> {
         let other = match side {
             Side::Installed => Side::Desired,
@@ -219,7 +220,7 @@ impl World {
     }
 
     /// Returns a creating operation of a relationship by its index, with its undo calls. The desired version
-    /// has precedence over the installed one.
+    /// has precedence over the installed version.
     pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         let mut found =

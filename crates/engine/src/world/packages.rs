@@ -14,9 +14,10 @@ use windlass_model::{DescriptorName, Element, Side, State, Transition};
 pub(crate) struct Packages {
     /// The packages of the desired version.
     desired: HashMap<DescriptorName, Arc<Package>>,
-    /// The packages that existing elements were created from, and pinned ones.
+    /// The packages that existing elements were created from, and the packages that records pin.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
+    /// The changes of packages, from an installed to a desired package, after which drivers keep the
+    /// instances.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// Whether existing elements are also stopped and removed with the packages of the desired version.
     prefers_desired: bool,
@@ -28,7 +29,7 @@ impl Packages {
         Self { previous, ..Self::default() }
     }
 
-    /// Uses a package instead of all previous ones of its name.
+    /// Uses a package instead of all previous packages of the same name.
     pub(crate) fn use_instead(&mut self, package: &Arc<Package>) {
         let same = self.previous.values_mut().filter(|known| known.name() == package.name());
         same.for_each(|known| *known = package.clone());
@@ -40,11 +41,11 @@ impl Packages {
         self.prefers_desired = true;
     }
 
-    /// Sets the packages of the desired version by their digests, from `given` and the previous ones.
+    /// Sets the packages of the desired version by their digests. They come from `given` and from the
+    /// previous packages.
     ///
     /// # Errors
-    /// The name of the first package that is found in neither. All packages that are found are set
-    /// nevertheless.
+    /// The name of the first package that is in neither set. All other packages are set nevertheless.
     pub(crate) fn desire(
         &mut self,
         pinned: &BTreeMap<DescriptorName, PackageDigest>,
@@ -61,7 +62,7 @@ impl Packages {
         missing.map_or(Ok(()), Err)
     }
 
-    /// Asks the drivers for the changes of packages after which they keep the instances.
+    /// Asks the drivers after which changes of packages they keep their instances.
     pub(crate) fn ask_what_is_kept<'a>(
         &mut self,
         elements: impl Iterator<Item = &'a ElementRecord>,
@@ -80,7 +81,7 @@ impl Packages {
         self.desired.get(name).map(Arc::as_ref)
     }
 
-    /// Returns a package that an existing element was created from, or a pinned one.
+    /// Returns a package that an existing element was created from, or a pinned package.
     pub(crate) fn previous(&self, digest: &PackageDigest) -> Option<&Package> {
         self.previous.get(digest).map(Arc::as_ref)
     }
@@ -90,14 +91,18 @@ impl Packages {
         &self.kept
     }
 
-    /// Tells whether the driver of an installed package keeps its instances for a desired one.
+    /// Tells whether the driver of an installed package keeps its instances for a desired package.
     pub(crate) fn is_kept(&self, installed: &PackageDigest, desired: &PackageDigest) -> bool {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }
 
-    /// Returns the package of an element in a version. If the driver does not keep an instance after a change
-    /// of its package, the instance uses the old package, also for the desired version. Otherwise, leftovers
-    /// of a failed creation are removed with the desired package.
+    /// Returns the package that a version uses for the calls of an element. An existing instance that its
+    /// driver does not keep after a change of its package uses the old package, even for the desired version.
+    ///
+    /// Any other element uses the desired package in the desired version. In the installed version, it uses
+    /// the package that it was created from. Two exceptions use the desired package: all elements after
+    /// [`prefer_desired`](Self::prefer_desired), and leftovers of a failed creation if their driver keeps
+    /// instances with the desired package.
     pub(crate) fn of(
         &self,
         element: &Element,

@@ -56,7 +56,8 @@ impl Pairs {
         self.iter().filter(|pair| pair.is_there())
     }
 
-    /// Tells whether an element, or an enclosing one, is an end of a created or half-created pair.
+    /// Tells whether an element, or an enclosing group or assembly, is an end of a created or half-created
+    /// pair.
     pub(crate) fn is_tied(&self, element: &ElementName) -> bool {
         let ends = || enclosing(element).chain([element.clone()]);
         ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))
@@ -81,8 +82,7 @@ impl Pairs {
         batch.push(Change::DropPair(Box::new(key)));
     }
 
-    /// Persists the pairs that were dropped because an endpoint is gone. A re-created endpoint starts without
-    /// them.
+    /// Records the drop of pairs whose endpoint is gone. A re-created endpoint starts without these pairs.
     pub(crate) fn put_parted(&mut self, secrets: &mut Secrets, batch: &mut Batch) {
         for key in std::mem::take(&mut self.parted) {
             self.forget_inputs(&key, secrets, batch);
@@ -92,8 +92,8 @@ impl Pairs {
         }
     }
 
-    /// Records the values that the creating operations of a pair are called with. They replace those of an
-    /// earlier attempt.
+    /// Records the values that the creating operations of a pair are called with. They replace the values of
+    /// an earlier attempt.
     pub(crate) fn put_inputs(
         &mut self,
         key: &PairKey,

@@ -10,8 +10,8 @@ pub(crate) type Reader = (ElementName, PropertyName, Side);
 
 type ByOutput = HashMap<(ElementName, PropertyName), Vec<Reader>>;
 
-/// The readers of each output of an assembly, found on first use. An element that has not reached the desired
-/// version yet reads as its own version declares.
+/// The readers of each output of an assembly, found on first use. They include the properties of the
+/// installed version, since an element may not have reached the desired version yet.
 #[derive(Default)]
 pub(crate) struct Readers(Option<ByOutput>);
 
@@ -39,7 +39,7 @@ fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
     if let Some(installed) = installed {
         add(&mut readers, installed, Side::Installed);
     }
-    // A reader in both versions counts once, as the desired one, since the sort is stable.
+    // The sort is stable, so a reader in both versions counts once, as a reader of the desired version.
     for found in readers.values_mut() {
         found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));

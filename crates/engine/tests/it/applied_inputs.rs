@@ -1,5 +1,5 @@
-//! The values that relationships were created with: pairs are ceased with the same values, and re-created if
-//! they changed.
+//! The values that relationships were created with: a pair is ceased with the same values, and re-created if
+//! its values change.
 
 use std::time::Duration;
 
@@ -96,13 +96,14 @@ async fn a_killed_process_that_re_creates_it_is_resumed() {
     assert!(killed > 20, "{killed}");
 }
 
-/// A creation is completed with the value that it was started with, and then repeated with the new one.
+/// A creation is completed with the value that it was started with, and then repeated with the new value.
 ///
 /// A pair is never ceased with a value that no operation has received.
 #[tokio::test(start_paused = true)]
 async fn half_of_it_is_finished_with_what_it_was_begun_with() {
     let mut half = 0;
-    // An Active part is reconfigured instead of re-created. Only then does a partly created pair remain.
+    // An Active part is reconfigured instead of re-created. Only in this case does a partly created pair
+    // remain.
     let related = |size| related(size).made_at(State::Active).desired();
     for after in 0..120 {
         let rig = rig(Effect::Once);
@@ -125,7 +126,7 @@ async fn half_of_it_is_finished_with_what_it_was_begun_with() {
     assert!(half > 0);
 }
 
-/// A failed creation is undone with its own values, and the next attempt uses the current ones.
+/// A failed creation is undone with its own values, and the next attempt uses the current values.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_failed_is_undone_with_its_values() {
     let rig = rig(Effect::Once);

@@ -9,7 +9,7 @@ use windlass_model::record::{Assumption, Effect, Intent, ProcessStatus};
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, element};
 
-/// Returns the calls after the first `before` ones.
+/// Returns the calls after the first `before` calls.
 fn since(rig: &Rig, before: usize) -> Vec<String> {
     rig.strings.calls()[before..].to_vec()
 }
@@ -85,7 +85,7 @@ fn related() -> Sketch {
     Sketch::new(&["a", "b"]).relate("a", "b").left_by_both()
 }
 
-/// Executes `up`, in which an operation of `a` fails after one of `b` has succeeded.
+/// Executes `up`, in which an operation of `a` fails after an operation of `b` has succeeded.
 async fn half_made(rig: &Rig) {
     rig.strings.act("a Join", Act::Fail);
     let ended = rig.up(related().desired()).await.expect("it runs");

@@ -15,7 +15,7 @@ fn sized(size: &str) -> Sketch {
     Sketch::new(&["a", "b"]).relate("a", "b").property("a", "size", literal(size))
 }
 
-/// Returns the calls after the first `before` ones.
+/// Returns the calls after the first `before` calls.
 fn since(rig: &Rig, before: usize) -> Vec<String> {
     rig.strings.calls()[before..].to_vec()
 }
@@ -78,7 +78,8 @@ async fn old_values_are_applied_again_after_a_failed_reconfigure() {
     assert_eq!(since(&rig, before), ["a Reconfigure"]);
     rig.up(volatile("1")).await.unwrap();
     assert_eq!(since(&rig, before), ["a Reconfigure"], "its values are known now");
-    // A part that is not to be reconfigured is replaced, and one that is stopped meanwhile too.
+    // A part whose Reconfigure failed is replaced if it no longer declares Reconfigure. A failed replacement
+    // is repeated.
     rig.strings.act("a Reconfigure", Act::Fail);
     rig.up(volatile("2")).await.unwrap();
     rig.strings.act("a Uninstall", Act::Fail);
@@ -108,7 +109,8 @@ async fn parts_that_are_no_longer_wanted_go_and_are_forgotten() {
     assert!(snapshot.pairs.values().all(|pair| pair.created && pair.key.target.local() == "c"));
 }
 
-/// A plan that removes or replaces parts which are well runs only with consent, and exactly as it was agreed to.
+/// A plan that removes or replaces parts which are recorded as healthy runs only with consent, and exactly as
+/// it was agreed to.
 #[tokio::test(start_paused = true)]
 async fn a_plan_that_destroys_runs_as_it_was_agreed_to() {
     let rig = Rig::new(Effect::Once);
@@ -214,8 +216,8 @@ async fn a_state_is_reached_from_above_and_below() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// A source that failed and can't be removed is not related, although the relationship does not wait for it to be
-/// there. Its other source is, and waits for a relationship with both.
+/// `g__1` has failed and can't be removed, so its pair with `b` is not created. The pair of `g__2` is
+/// created, but Install of `g__2` waits until both pairs exist.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_related_to_what_can_not_be_removed() {
     let rig = Rig::new(Effect::Once);
@@ -362,7 +364,7 @@ async fn rollback_restores_the_state() {
     assert_eq!(rig.look("t").await.assembly.goal, State::Installed);
 }
 
-/// The request comes from another process without the lease.
+/// Another process requests the stop, without the lease.
 #[tokio::test(start_paused = true)]
 async fn a_process_that_is_asked_to_stop_stops() {
     let rig = Rig::new(Effect::Repeatable);

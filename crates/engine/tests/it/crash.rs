@@ -54,7 +54,7 @@ async fn killed_at_every_millisecond_each_effect_is_there_once() {
     }
 }
 
-/// The time between a kill and the next process does not belong to the step that it takes up.
+/// The time between a kill and the next process does not belong to the step that the next process resumes.
 #[tokio::test(start_paused = true)]
 async fn a_resumed_step_has_its_own_duration() {
     let rig = Rig::new(Effect::Once);

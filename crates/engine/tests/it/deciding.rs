@@ -75,7 +75,7 @@ async fn a_dropped_process_releases_its_lease() {
     assert!(!is_held(&rig).await);
 }
 
-/// A person who decides against it leaves a cancelled process, and no lease.
+/// If a person decides against a prepared process, it is recorded as cancelled, and its lease is released.
 #[tokio::test(start_paused = true)]
 async fn a_process_that_is_stopped_before_it_runs_is_cancelled() {
     let rig = Rig::new(Effect::Once);

@@ -1,4 +1,4 @@
-//! Health checks before a plan: `up` repairs what they find gone or broken.
+//! Health checks before a plan: `up` repairs the parts that the checks find gone or broken.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Heals by policies are counted in the records, so that every daemon knows the unsuccessful ones.
+//! Heals by policies are counted in the records, so that every daemon knows the unsuccessful heals.
 
 use windlass_engine::monitor::{Heals, MOST_HEALS};
 use windlass_engine::{Ended, EngineError, Request, Stop};

@@ -1,5 +1,5 @@
-//! Locations with `max-jobs`: no more jobs run there at once, all calls come to their end, and a stop ends those
-//! that wait.
+//! Locations with `max-jobs`: no more jobs run there at once, all calls come to their end, and a stop ends
+//! the calls that wait.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use windlass_model::record::{Effect, FailureKind, Intent, ProcessStatus};
 
 use crate::support::{Rig, Sketch, assembly_name, element, literal};
 
-/// The names of the parts in tests; those of a test are the first ones.
+/// The names of the parts. A test with n parts uses the first n names.
 const PARTS: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/// The locations of the parts. The last one has no limit.
+/// The locations of the parts. The location `free` has no limit.
 const LOCATIONS: [&str; 3] = ["one", "two", "free"];
 
 fn rig(max_jobs: u32) -> Rig {
@@ -66,7 +66,7 @@ async fn calls_wait_in_the_order_of_the_plan() {
     assert_eq!(most_at_once(&rig, &["one"; 3]), [1, 0, 0]);
 }
 
-/// A full location takes no slot from the others.
+/// A full location takes no slot from other locations.
 #[tokio::test(start_paused = true)]
 async fn a_full_location_delays_no_other() {
     let mut rig = rig(1);
@@ -89,7 +89,7 @@ async fn a_full_location_delays_no_other() {
     assert_eq!(most_at_once(&rig, &locations), [1, 1, 1]);
 }
 
-/// A killed process leaves its jobs running. The next one counts them before it begins others.
+/// A killed process leaves its jobs running. The next process counts these jobs before it begins other jobs.
 #[tokio::test(start_paused = true)]
 async fn jobs_of_a_killed_process_count() {
     let rig = rig(2);
@@ -141,7 +141,7 @@ async fn a_stop_ends_the_wait_of_calls_that_were_left_open() {
     assert_eq!(rig.jobs.submitted().len(), 9, "no job ran twice");
 }
 
-/// Checks wait for a slot, and could not run if none is free in time. Such a check says nothing about its part.
+/// A check that gets no slot in time could not run. It says nothing about its part.
 #[tokio::test(start_paused = true)]
 async fn health_checks_count() {
     for (seconds, waited, unseen) in [(5, 5, 0), (60, 20, 3)] {

@@ -41,7 +41,7 @@ async fn a_large_assembly_is_several_batches() {
     assert_eq!(sizes, [100, 1000]);
 }
 
-/// Elements of another package are another batch.
+/// Elements with different packages are checked in different batches.
 #[tokio::test(start_paused = true)]
 async fn a_batch_has_one_package() {
     let rig = Rig::new(Effect::Repeatable);
@@ -73,7 +73,7 @@ async fn an_element_that_fails_affects_no_other() {
     }
 }
 
-/// Nor is an element that the driver can't tell about.
+/// An element about which the driver can't tell anything is observed again alone.
 #[tokio::test(start_paused = true)]
 async fn an_element_without_an_answer_is_observed_alone() {
     let rig = up(2).await;

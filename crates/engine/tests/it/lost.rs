@@ -121,8 +121,8 @@ async fn a_call_that_is_no_longer_needed_is_closed() {
     assert_eq!(rig.look("t").await.calls, []);
 }
 
-/// A call that ceased a relationship is decided after the relationship is gone: it counts for nothing, and all
-/// operations are called when the relationship is created again.
+/// A call that ceased a relationship is decided after the relationship is gone. The decision counts for
+/// nothing: all operations are called when the relationship is created again.
 #[tokio::test(start_paused = true)]
 async fn a_decision_about_a_relationship_that_is_gone_counts_for_nothing() {
     for answer in [Assumption::Done, Assumption::Failed] {

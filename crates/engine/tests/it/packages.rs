@@ -64,7 +64,7 @@ async fn a_failed_reconfigure_is_repeated() {
     nothing_more(&rig, sketch.repackaged("new")).await;
 }
 
-/// A process that is killed at any moment leaves the rest to the next one.
+/// If a process is killed at any moment, the next process completes its change.
 #[tokio::test(start_paused = true)]
 async fn a_killed_change_of_a_package_is_completed() {
     for after in 0..30 {
@@ -89,7 +89,7 @@ async fn a_killed_change_of_a_package_is_completed() {
     panic!("the process takes longer than all kills");
 }
 
-/// A part that is healed or lowered changes its package on the way.
+/// A part that is healed, or brought to a lower state, gets its new package at the same time.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_moves_uses_its_new_package() {
     let sketch = Sketch::new(&["a"]);
@@ -139,7 +139,7 @@ async fn later_calls_use_the_new_package() {
     );
 }
 
-/// A broken package may fail to install a part, and to clean up after that. The corrected one does both.
+/// A broken package may fail to install a part, and to clean up after that. The corrected package does both.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_never_was_is_cleaned_up_with_the_corrected_package() {
     for keeps in [true, false] {
@@ -167,7 +167,7 @@ async fn a_part_that_never_was_is_cleaned_up_with_the_corrected_package() {
     }
 }
 
-/// The same holds for `down`, which uses the package of the last `up`.
+/// After a failed installation, `down` cleans up with the package of the last `up`.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_never_was_goes_with_the_package_of_the_last_up() {
     let sketch = Sketch::new(&["a"]);
@@ -185,7 +185,8 @@ async fn a_part_that_never_was_goes_with_the_package_of_the_last_up() {
     assert_eq!(rig.strings.packages()[before..], [cleaned]);
 }
 
-/// A part that exists is removed with the package that it was created from, or on request with the new one.
+/// A part that exists is removed with the package that it was created from, or on request with the new
+/// package.
 #[tokio::test(start_paused = true)]
 async fn current_packages_remove_parts_on_request() {
     for current_packages in [false, true] {

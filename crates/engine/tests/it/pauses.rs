@@ -36,7 +36,7 @@ async fn brought_up() -> Rig {
     rig
 }
 
-/// Returns the nodes that have stopped since, in order.
+/// Returns the nodes that have stopped so far, in order.
 fn stopped(rig: &Rig) -> Vec<String> {
     let calls = rig.strings.calls();
     calls.iter().filter_map(|call| Some(call.strip_suffix(" Stop")?.to_owned())).collect()
@@ -100,7 +100,7 @@ async fn a_killed_pause_begins_anew_before_the_next_batch() {
         .map(|step| step.title.as_str())
         .collect();
     assert_eq!(running, ["g pause of 1m before batch 2 of 3"]);
-    // It is killed in the same pause again.
+    // The process is killed in the same pause again.
     assert!(rig.up_until_killed(nodes("b"), HALF).await);
     assert_eq!(stopped(&rig), ["g__1"]);
     let begun = Instant::now();

@@ -105,7 +105,8 @@ async fn private_state_of_an_older_windlass_is_read() {
     assert!(now.contains("i-7") && !now.contains(PASSWORD), "{now}");
 }
 
-/// A missing part refuses a call that brings an element up, and is left out of one that removes it.
+/// If a sealed part of private state is missing, calls that bring the element up are refused. Calls that
+/// remove the element get null in its place.
 #[tokio::test(start_paused = true)]
 async fn a_missing_part_of_private_state_does_not_keep_an_instance() {
     let rig = Rig::new(Effect::Once);
@@ -137,7 +138,7 @@ async fn secrets_in_the_data_of_log_entries_are_masked() {
     assert_eq!(logged[0]["logged"]["data"], masked);
 }
 
-/// The sealed parts are the only place of a secret, in all records of all kinds.
+/// Of all records of all kinds, only the sealed parts of private state contain the secret.
 #[tokio::test(start_paused = true)]
 async fn no_record_has_a_secret_of_private_state_in_clear() {
     let rig = Rig::new(Effect::Once);

@@ -24,7 +24,7 @@ async fn rename(rig: &Rig, from: &str, to: &str) -> Result<BTreeSet<AssemblyName
     engine.upkeep().rename(&renaming(from, to), Vec::new(), &holder, &Stop::default()).await
 }
 
-/// Returns everything that the store has of an assembly, as text, except when it was renamed.
+/// Returns everything that the store has of an assembly, as text, except the events about renaming.
 async fn told(rig: &Rig, name: &str) -> String {
     let scope = assembly_name(name);
     let snapshot = rig.store.load(&scope).await.unwrap();
@@ -169,7 +169,8 @@ proptest! {
     }
 }
 
-/// Scripts that stop a part get the value that they were given when it was created. The next `up` gives the new one.
+/// Scripts that stop a part get the value that they were given when it was created. The next `up` gives the
+/// new value.
 #[tokio::test(start_paused = true)]
 async fn the_names_that_scripts_know_stay_until_the_next_up() {
     let rig = Rig::new(Effect::Repeatable);
@@ -191,7 +192,7 @@ async fn the_names_that_scripts_know_stay_until_the_next_up() {
     assert_eq!(host().await, "u__a");
 }
 
-/// A process that is killed at any batch of a rename leaves one name or the other.
+/// A process that is killed at any batch of a rename leaves either the old name or the new name.
 #[tokio::test(start_paused = true)]
 async fn a_killed_rename_is_done_or_not() {
     for (batch, keeps_last) in [(1, false), (1, true), (2, false)] {

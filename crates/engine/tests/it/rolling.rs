@@ -35,7 +35,7 @@ async fn a_failed_relationship_is_a_failure_of_its_batch() {
     assert_eq!(stopped, 1, "the next batch does not begin");
 }
 
-/// A node that is no longer desired can be left out again and again.
+/// A node that is no longer desired can be excepted from every intent.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_has_left_the_group_can_be_excepted_again() {
     let rig = Rig::new(Effect::Once);
@@ -162,8 +162,8 @@ async fn a_protected_group_has_an_additional_node_too() {
     assert!(matches!(removed, Err(EngineError::Protected(_))), "{removed:?}");
 }
 
-/// Whenever the process is killed, the same command goes on, and in the end no additional node is left. The nodes
-/// never exceed the maximum and the additional node.
+/// Whenever the process is killed, the repeated command resumes it, and in the end no additional node is
+/// left. There are never more nodes than the maximum and the additional node.
 #[tokio::test(start_paused = true)]
 async fn a_killed_change_with_an_additional_node_resumes() {
     for cut in 1..200 {

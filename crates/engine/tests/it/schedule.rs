@@ -157,7 +157,7 @@ enum Happening {
     Remove(u8),
     /// The time advances by this many milliseconds, or is set back.
     Time(i64),
-    /// All running duties end but those of a mask.
+    /// All running duties end, except those in a bit mask.
     Ended(u8),
 }
 
@@ -204,7 +204,7 @@ proptest! {
                 prop_assert!(timings.contains_key(&duty));
                 prop_assert!(running.insert(duty), "{} runs beside itself", duty);
             }
-            // All that is due has been started, and all that waits is due within its period.
+            // Every due duty has been started, and every waiting duty is due within its period.
             prop_assert!(schedule.due().is_none_or(|due| due > now));
             let idle = timings.iter().filter(|(duty, _)| !running.contains(duty));
             if let Some(latest) = idle.map(|(_, (period, jitter))| period + jitter).min() {

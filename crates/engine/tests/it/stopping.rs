@@ -24,7 +24,8 @@ const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Returns a hub to which all other parts are related, so that their operations queue on it.
+/// Returns a hub to which all other parts are related, so that the operations of the relationships queue on
+/// the hub.
 fn hub() -> Sketch {
     let others = ["a", "b", "c", "d"];
     let all = [["hub"].as_slice(), &others].concat();
@@ -35,7 +36,8 @@ fn up(sketch: &Sketch) -> Request {
     Request::up(sketch.desired())
 }
 
-/// Executes an intent and stops it after a time; the further signals follow `apart`.
+/// Executes an intent, and stops it after the time `after`. Further stop signals follow at the intervals
+/// `apart`.
 ///
 /// Returns the result and the time of the first signal.
 async fn stopped(
@@ -83,7 +85,7 @@ async fn arrives(rig: &Rig, sketch: &Sketch) {
 #[tokio::test(start_paused = true)]
 async fn steps_that_are_parked_end_at_a_stop() {
     let rig = Rig::new(Effect::Once);
-    // The others are installed, configured and started first, then the relationships are created.
+    // The other parts are installed, configured and started first, then the relationships are created.
     let (ended, since) = stopped(&rig, up(&hub()), millis(35), &[]).await;
     let ended = ended.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Cancelled);
@@ -306,7 +308,8 @@ async fn a_driver_that_hears_no_stop_is_not_waited_for_for_ever() {
     assert!(matches!(error, EngineError::NeedsDecision { .. }), "{error}");
 }
 
-/// A program that embeds the engine drops a running process. Another one may resume at once, and finds the job.
+/// A program that embeds the engine drops a running process. Another process may resume at once, and finds
+/// the job.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_process_is_resumed_without_its_lease() {
     let rig = Rig::new(Effect::Once);
@@ -383,7 +386,7 @@ async fn a_lease_is_renewed_while_a_process_is_prepared() {
     assert!(matches!(came, Err(EngineError::Store(StoreError::Held { .. }))), "{came:?}");
 }
 
-/// A program that embeds the engine gives up waiting for that job. Its lease is released.
+/// A program that embeds the engine drops the preparation of a process. The lease is released.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_preparation_releases_its_lease() {
     let rig = Rig::new(Effect::Once);
@@ -397,7 +400,7 @@ async fn a_dropped_preparation_releases_its_lease() {
     assert_eq!(ended.process.status, ProcessStatus::Completed);
 }
 
-/// So is the lease of a queued request.
+/// A lease is renewed even while the process of a queued request is prepared.
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_renewed_while_a_request_is_prepared() {
     let rig = Rig::new(Effect::Once);

@@ -31,7 +31,7 @@ type Value = Box<dyn ToSql + Sync + Send>;
 
 /// A statement of a change.
 struct Statement {
-    /// Index of its change in the batch.
+    /// Index in the batch of the change to which the statement belongs.
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
@@ -43,9 +43,9 @@ struct Statement {
 /// How a statement is sent to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// Pipelined together with its neighbours.
+    /// The statement is pipelined together with its neighbours.
     Together,
-    /// On its own, because its values depend on rows that are read first.
+    /// The statement is sent on its own, because its values depend on rows that are read first.
     ByReading,
 }
 
@@ -66,8 +66,8 @@ pub(super) async fn batch(
         return Err(refused(reason));
     }
     let forgotten = Forgotten::of(batch);
-    // Versions are dropped together and first, so that a version based on a dropped one is rewritten only
-    // once.
+    // Versions are dropped together and first, so that a version that is based on a dropped version is
+    // rewritten only once.
     if !forgotten.versions.is_empty() {
         if !versions::drop(db, &lease.scope, &forgotten.versions).await? {
             return Err(refused("`drop version` is of another assembly".to_owned()));
@@ -157,7 +157,7 @@ async fn by_reading(
     })
 }
 
-/// Why statements were not executed.
+/// The reason why statements were not executed.
 enum RunFailed {
     Refused(String),
     Fault(Fault),
@@ -199,7 +199,7 @@ async fn send_run(
     Ok(())
 }
 
-/// Reserves numbers for the events of a batch, and returns the last one.
+/// Reserves numbers for the events of a batch, and returns the last number.
 async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
     take_numbers(db, events).await
@@ -247,7 +247,7 @@ impl StatementList<'_> {
             Change::PutPair(record) => self.put_pair(record)?,
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record)?,
-            // Handled separately: see `batch`.
+            // The function `batch` applies these changes.
             Change::DropProcess(_) | Change::DropVersion(_) | Change::DropEvent(_) => {}
             Change::PutStep(record) => self.put_step(record)?,
             Change::PutCall(record) => self.put_call(record)?,
@@ -326,7 +326,7 @@ impl StatementList<'_> {
     /// Deletes the row; foreign keys delete its elements, instances, pairs, secrets, references and pins.
     fn drop_assembly(&mut self, name: &AssemblyName) {
         self.run(SETTLE_CALLS, values![name.to_string()]);
-        // Read the packages before their pins are deleted, and drop the unpinned ones afterwards.
+        // Reads the packages before their pins are deleted, and drops the unpinned packages afterwards.
         self.run(NOTE_PACKAGES, values![name.to_string()]);
         self.run("DELETE FROM assembly WHERE name = $1", values![name.to_string()]);
         self.run(DROP_NOTED, values![]);

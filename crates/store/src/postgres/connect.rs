@@ -82,7 +82,7 @@ impl Address {
     /// Returns the time limit for establishing a connection, over all hosts of the address.
     ///
     /// The driver's own limit covers only the TCP connection. Without this limit, a host that accepts the
-    /// connection and then stays silent would be awaited forever, for example a suspended one.
+    /// connection and then stays silent, such as a suspended host, would be awaited forever.
     pub(super) fn patience(&self) -> Duration {
         let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
@@ -226,7 +226,7 @@ fn is_identifier(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Each message is our own text, not the driver's.
+    /// Each message is a text of this crate, and not of the PostgreSQL driver.
     #[test]
     fn an_unreadable_address_is_an_error() {
         let said = |url: &str| no_address(url).unwrap_or_default();

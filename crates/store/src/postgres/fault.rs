@@ -48,7 +48,7 @@ fn hint(error: &tokio_postgres::Error) -> &'static str {
         None if message_of(error).ends_with("password missing") => {
             "; add it to the address, `postgres://USER:PASSWORD@HOST/DATABASE`, and pass the address in `WINDLASS_STATE`, which others can't see"
         }
-        // Other messages of this class mean that the server rejects this kind of connection.
+        // Other messages of the error code 28000 mean that the server rejects this kind of connection.
         Some("28000") if !message_of(error).contains("role") => "",
         Some("3D000") => "; create it with `createdb`, or name another one",
         Some(code) if code.starts_with("28") => "; give the user and the password in the address",
@@ -65,8 +65,8 @@ fn is_read_only(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INSUFFICIENT_PRIVILEGE].contains(code)
 }
 
-/// Tells whether the error concerns the user rather than the program. Classes: connection, authorization,
-/// missing database, shutdown, too many connections.
+/// Tells whether the error concerns the user rather than the program. These are errors of the connection or
+/// the login, a missing database, a shutdown, and too many connections.
 fn is_connection(code: &SqlState) -> bool {
     ["08", "28", "3D", "57P", "53"].iter().any(|class| code.code().starts_with(class))
 }
@@ -100,7 +100,7 @@ fn message_of(error: &tokio_postgres::Error) -> String {
 pub(super) enum Remedy {
     /// No remedy: the server rejected the request.
     None,
-    /// Retry: the transaction conflicted with a concurrent one.
+    /// Retry: the transaction conflicted with a concurrent transaction.
     Again,
     /// Reconnect: the connection or its server is gone.
     Reconnect,

@@ -1,4 +1,4 @@
-//! The numbers of events, and the lock that orders all changes except those of leases.
+//! The numbers of events, and the lock that orders all changes except changes of leases.
 
 use tokio_postgres::GenericClient;
 use windlass_model::Seq;
@@ -12,7 +12,7 @@ pub(super) async fn lock_feed(db: &impl GenericClient) -> Outcome<()> {
     Ok(())
 }
 
-/// Reserves `events` numbers of the feed, and returns the last one given out.
+/// Reserves `events` numbers of the feed, and returns the last reserved number.
 pub(super) async fn take_numbers(db: &impl GenericClient, events: usize) -> Outcome<Seq> {
     let row = if events == 0 {
         db.query_one("SELECT last FROM feed", &[]).await?

@@ -81,7 +81,7 @@ pub(super) async fn release(db: &impl GenericClient, lease: &Lease) -> Outcome<(
     Ok(())
 }
 
-/// Checks that a lease is the current one, and locks it until the end of the transaction.
+/// Checks that a lease is the current lease, and locks it until the end of the transaction.
 pub(super) async fn check_lease(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     match standing(db, &lease.scope, " FOR NO KEY UPDATE").await? {
         Some(standing) if standing.is_held_by(lease) => Ok(()),

@@ -1,4 +1,4 @@
-//! Time limits. Only time distinguishes a slow server from one that is gone, suspended or locked.
+//! Time limits. Only time distinguishes a slow server from a server that is gone, suspended or locked.
 
 use std::time::Duration;
 

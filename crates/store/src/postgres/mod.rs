@@ -1,13 +1,13 @@
 //! The store that several machines share: a schema of a PostgreSQL database.
 //!
 //! It gives the same guarantees as the store in one file, by other means. One connection applies batches
-//! (`writer`), a few change single rows such as leases, and a few read (`pool`). Leases are measured by the
-//! server's time.
+//! (`writer`). A few connections change single rows such as leases, and a few connections read (`pool`).
+//! Leases are measured by the server's time.
 //!
 //! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written.
-//! It also locks the single row of the feed, so that events of all writers are numbered in commit order. The
-//! store does not change the server's setting `synchronous_commit`. With `on`, the default, a ticket resolves
-//! only when its batch is on a disk.
+//! The batch also locks the single row of the feed, so that events of all writers are numbered in commit
+//! order. The store does not change the server's setting `synchronous_commit`. With `on`, the default, a
+//! ticket resolves only when its batch is on a disk.
 //!
 //! No PostgreSQL type is visible outside this module.
 
@@ -96,8 +96,8 @@ impl PostgresStore {
     /// # Errors
     /// `StoreError::Address` if the address is invalid, [`StoreError::Io`] if the server can't be reached.
     /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
-    /// [`StoreError::Newer`] if a newer windlass has changed it. [`StoreError::Key`] if the key can't be
-    /// obtained or belongs to another store. Every error of the server is returned, too.
+    /// [`StoreError::Newer`] if a newer windlass has changed the store. [`StoreError::Key`] if the key can't
+    /// be obtained or belongs to another store. Every error of the server is returned, too.
     pub async fn open(url: &str, options: Options) -> Result<Self, StoreError> {
         let address = Address::parse(url, &options)?;
         let opened = connect::open(&address, &options).await?;

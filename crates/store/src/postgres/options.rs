@@ -19,7 +19,7 @@ pub struct OnServer {
 }
 
 impl Default for OnServer {
-    /// The default schema, and four connections for reading.
+    /// Returns options with the default schema, and four connections for reading.
     fn default() -> Self {
         Self { schema: SCHEMA.to_owned(), readers: 4 }
     }
@@ -34,7 +34,8 @@ impl Options {
         self
     }
 
-    /// Sets the maximum number of connections for reading, beside the one that writes. At least one is used.
+    /// Sets the maximum number of connections for reading, beside the connection that writes. At least one
+    /// connection for reading is used.
     #[must_use]
     pub fn readers(mut self, readers: usize) -> Self {
         self.own.readers = readers.max(1);

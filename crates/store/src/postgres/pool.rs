@@ -1,5 +1,5 @@
 //! Connections for reading, and for changes of single rows. They are separate from the connection that
-//! applies batches, so that a lease is renewed while a large batch is written.
+//! applies batches, so that a lease can be renewed while a large batch is written.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -19,7 +19,7 @@ use crate::version;
 
 /// The reason why an assembly is not renamed.
 pub(super) enum Kept {
-    /// It does not exist.
+    /// The assembly does not exist.
     Missing,
     /// An assembly with the new name exists.
     Taken,
@@ -91,7 +91,8 @@ async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRec
     Ok(())
 }
 
-/// Replaces the versions. Each is stored as the difference from another, so all are written again.
+/// Replaces the versions. Each version is stored as the difference from another one, so all are written
+/// again.
 async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0)).await?;
     for record in &mut records {
@@ -129,7 +130,7 @@ async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &As
     Ok(())
 }
 
-/// Replaces the keys of the rows by those of their records.
+/// The statements that give rows the new names from their records as keys.
 const FOLLOW: [&str; 8] = [
     "UPDATE element SET assembly = $2, name = record::json->>'name' WHERE assembly = $1",
     "UPDATE instance SET assembly = $2, element = record::json->>'element' WHERE assembly = $1",

@@ -9,7 +9,8 @@
 //! | `verify-ca` | yes | signed by a known authority |
 //! | `verify-full` | yes | signed by a known authority, and issued for the host's name |
 //!
-//! The known authorities are those of the file `sslrootcert`, or those of the system if it is not set.
+//! The known authorities are in the file `sslrootcert`. Without this setting, they are the authorities of
+//! the system.
 
 use std::future::Future;
 use std::io;

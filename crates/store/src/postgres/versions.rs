@@ -34,7 +34,8 @@ async fn put_row(db: &impl GenericClient, scope: &AssemblyName, row: &VersionRow
     Ok(db.execute(sql, &[&process, &scope.as_str(), &base, &row.text]).await? > 0)
 }
 
-/// Drops versions of an assembly. Returns `false`, and drops nothing, if one belongs to another assembly.
+/// Drops versions of an assembly. Returns `false`, and drops nothing, if one of the versions belongs to
+/// another assembly.
 pub(super) async fn drop(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -51,7 +52,7 @@ pub(super) async fn drop(
     Ok(true)
 }
 
-/// Stores full copies of the versions that are based on the ones to be dropped.
+/// Stores full copies of the versions that are based on versions to be dropped.
 async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
     let all = read(db, SINCE, scope, 0).await?;
     for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {
@@ -60,7 +61,7 @@ async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u
     Ok(())
 }
 
-/// Reads the versions of an assembly, starting at the one that was current when process `from` began.
+/// Reads the versions of an assembly, starting at the version that was current when process `from` began.
 pub(super) async fn since(
     db: &impl GenericClient,
     scope: &AssemblyName,

@@ -1,15 +1,15 @@
 //! The one task that applies batches.
 //!
 //! Orders come through a bounded channel. All orders that wait when the task is ready form one transaction,
-//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused one does
-//! not affect the others. If the whole transaction fails, its orders are retried one by one. Then only the
-//! faulty ones fail.
+//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused order
+//! does not affect the others. If the whole transaction fails, its orders are retried one by one. Then only
+//! the faulty orders fail.
 //!
 //! All transactions lock rows in the same order: leases by name, then the feed, then everything else. So no
 //! two transactions deadlock.
 //!
-//! A broken connection is re-established for as long as a lease lasts. The orders of the transaction are then
-//! applied again, unless the server reports that it was committed.
+//! If the connection breaks, the task tries to connect again, for as long as a lease lasts. Then it applies
+//! the orders of the transaction again, unless the server reports that the transaction was committed.
 
 use std::future::Future;
 use std::path::Path;
@@ -38,7 +38,7 @@ use crate::seal::Seal;
 /// Maximum number of orders in one transaction.
 const GROUP: usize = 256;
 
-/// An operation to run under leases. The first lease is that of its own assembly.
+/// An operation to run under leases. The first lease is the lease of the order's own assembly.
 pub(super) struct Order {
     pub(super) leases: Vec<Lease>,
     pub(super) work: Work,
@@ -108,7 +108,7 @@ impl WriterTask {
         }
     }
 
-    /// Sends each order its result: its own, or the error of the transaction.
+    /// Sends each order its own result, or the error of the transaction if the transaction failed.
     fn answer(&mut self, group: Vec<Pending>, outcome: &Result<(), StoreError>) {
         if outcome.is_err() {
             for pending in &group {
@@ -240,7 +240,8 @@ impl WriterTask {
         Ok(())
     }
 
-    /// Accepts a batch unless an earlier one has failed. Releasing a lease is always accepted.
+    /// Accepts a batch unless an earlier batch of one of its leases has failed. The release of a lease is
+    /// always accepted.
     fn pass(&self, one: &Pending) -> Result<(), StoreError> {
         match one.order.work {
             Work::Commit(_) => one.order.leases.iter().try_for_each(|lease| self.fence.pass(lease)),

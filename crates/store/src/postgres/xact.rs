@@ -5,9 +5,8 @@ use tokio_postgres::error::SqlState;
 
 use super::fault::Outcome;
 
-/// A transaction, identified by its number and the start time of its server.
-///
-/// A server that crashed reuses numbers of transactions that had not reached its log.
+/// A transaction, identified by its number and the start time of its server. The number alone is not enough:
+/// a server that crashed reuses the numbers of transactions that had not reached its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Xact {
     id: i64,
@@ -22,7 +21,8 @@ pub(super) enum Fate {
     Aborted,
     /// The server has not yet noticed that the client is gone.
     Open,
-    /// The server was restarted, and a transaction with this number is committed: this one or a later one.
+    /// The server was restarted, and a transaction with this number is committed: either this transaction or
+    /// a later one.
     Unknown,
 }
 
@@ -65,7 +65,8 @@ mod tests {
         client
     }
 
-    /// After the crash the server gives the number to another transaction, which is committed.
+    /// After a crash, the server gives the number of a cut transaction to another transaction, which is
+    /// committed.
     #[tokio::test]
     async fn a_transaction_that_a_crash_has_cut_is_never_committed() {
         let Some(server) = Server::own() else { return };

@@ -31,8 +31,8 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
     }
     let applier = Applier { db, seal, scope: &lease.scope };
     let forgotten = Forgotten::of(batch);
-    // Versions are dropped together and first, so that a version based on a dropped one is rewritten only
-    // once.
+    // Versions are dropped together and first, so that a version that is based on a dropped version is
+    // rewritten only once.
     if !forgotten.versions.is_empty() && !applier.drop_versions(&forgotten.versions)? {
         return Err(refused("`drop version` is of another assembly".to_owned()));
     }

@@ -53,7 +53,7 @@ pub(super) fn release(db: &Connection, lease: &Lease) -> Outcome<()> {
     Ok(())
 }
 
-/// Checks that a lease is the current one.
+/// Checks that a lease is the current lease.
 pub(super) fn check_lease(db: &Connection, lease: &Lease) -> Outcome<()> {
     match standing(db, &lease.scope)? {
         Some(standing) if standing.is_held_by(lease) => Ok(()),

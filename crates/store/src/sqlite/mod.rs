@@ -1,8 +1,8 @@
 //! The store in one SQLite file.
 //!
 //! The file is in WAL mode with `synchronous = FULL`: each acknowledged batch was flushed to disk. One thread
-//! writes (`writer`). Readers have their own connections and never wait for it. Other processes may read and
-//! write the same file. No SQLite type is visible outside this module.
+//! writes (`writer`). Readers have their own connections and never wait for the writer. Other processes may
+//! read and write the same file. No SQLite type is visible outside this module.
 
 mod apply;
 mod documents;
@@ -202,7 +202,7 @@ impl Store for SqliteStore {
         let (scope, holder, seal) = (scope.clone(), holder.clone(), self.seal.clone());
         let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
         let wipes = wipes(&batch);
-        // One order instead of four: each costs a savepoint and a reply.
+        // The four operations form one order, because each order costs a savepoint and a reply.
         let work = move |db: &Connection| {
             let policy = LeasePolicy { now: time(), terms, processes: &*processes };
             let lease = leases::grant(db, &policy, &scope, &holder)?;
@@ -471,7 +471,7 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Tells when the log must be truncated after a batch.
+/// Tells when the write-ahead log must be truncated after a batch, because the batch drops secrets.
 fn wipes(batch: &Batch) -> Wipes {
     let wipes = batch.changes().iter().map(|change| match change {
         Change::DropAssembly(_) => Wipes::Now,

@@ -112,7 +112,7 @@ fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     db.pragma_update(None, "fullfsync", true)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "secure_delete", true)?;
-    // Each order has a savepoint. Its journal would be a file.
+    // Each order has a savepoint, whose journal would otherwise be a file.
     db.pragma_update(None, "temp_store", "MEMORY")?;
     if let Some(pages) = options.own.max_pages {
         db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;

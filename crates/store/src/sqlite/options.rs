@@ -21,21 +21,22 @@ pub struct InFile {
 }
 
 impl Default for InFile {
-    /// Waits five seconds, and does not limit the size of the file.
+    /// Returns options that wait five seconds, and do not limit the size of the file.
     fn default() -> Self {
         Self { busy_timeout: BUSY_TIMEOUT, max_pages: None, uptime: Arc::new(SystemUptime) }
     }
 }
 
 impl Options {
-    /// Sets how long a write waits for other processes' writes before it is [`Locked`](crate::StoreError::Locked).
+    /// Sets how long a write waits for writes of other processes before it fails with
+    /// [`Locked`](crate::StoreError::Locked).
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.own.busy_timeout = timeout;
         self
     }
 
-    /// Sets the maximum size of the file, in pages of 4 KiB. Beyond it the store is
+    /// Sets the maximum size of the file, in pages of 4 KiB. A write beyond it fails with
     /// [`Full`](crate::StoreError::Full).
     #[must_use]
     pub fn max_pages(mut self, pages: u32) -> Self {

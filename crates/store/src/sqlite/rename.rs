@@ -19,7 +19,7 @@ use crate::version;
 
 /// The reason why an assembly is not renamed.
 pub(super) enum Kept {
-    /// It does not exist.
+    /// The assembly does not exist.
     Missing,
     /// An assembly with the new name exists.
     Taken,
@@ -82,7 +82,8 @@ fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcom
     Ok(())
 }
 
-/// Replaces the versions. Each is stored as the difference from another, so all are written again.
+/// Replaces the versions. Each version is stored as the difference from another one, so all are written
+/// again.
 fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0))?;
     for record in &mut records {
@@ -115,7 +116,7 @@ fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) ->
     Ok(())
 }
 
-/// Replaces the keys of the rows by those of their records.
+/// The statements that give rows the new names from their records as keys.
 const FOLLOW: [&str; 8] = [
     "UPDATE element SET assembly = ?2, name = json_extract(record, '$.name') WHERE assembly = ?1",
     "UPDATE instance SET assembly = ?2, element = json_extract(record, '$.element') WHERE assembly = ?1",

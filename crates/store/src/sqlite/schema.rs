@@ -26,7 +26,7 @@ pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
 /// The kind of a file, according to its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A new file, or one whose creation was interrupted.
+    /// A new file, or a store whose creation was interrupted.
     Empty,
     /// A store of this version.
     Version(u32),

@@ -31,7 +31,8 @@ fn put_row(db: &Connection, scope: &AssemblyName, row: &VersionRow) -> Outcome<(
     Ok(())
 }
 
-/// Drops versions of an assembly. Returns `false`, and drops nothing, if one belongs to another assembly.
+/// Drops versions of an assembly. Returns `false`, and drops nothing, if one of the versions belongs to
+/// another assembly.
 pub(super) fn drop(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<bool> {
     let mut owner = db.prepare_cached("SELECT assembly FROM version WHERE process = ?1")?;
     for process in doomed {
@@ -50,7 +51,7 @@ pub(super) fn drop(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>
     Ok(true)
 }
 
-/// Stores full copies of the versions that are based on the ones to be dropped.
+/// Stores full copies of the versions that are based on versions to be dropped.
 fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
     let all = read(db, SINCE, scope, 0)?;
     for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {
@@ -59,7 +60,7 @@ fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcom
     Ok(())
 }
 
-/// Reads the versions of an assembly, starting at the one that was current when process `from` began.
+/// Reads the versions of an assembly, starting at the version that was current when process `from` began.
 pub(super) fn since(db: &Connection, scope: &AssemblyName, from: ProcessId) -> Outcome<Vec<VersionRecord>> {
     let sql = "SELECT coalesce(max(process), 0) FROM version WHERE assembly = ?1 AND process <= ?2";
     let first: i64 = db.prepare_cached(sql)?.query_row((scope.as_str(), place(from.0)), |row| row.get(0))?;

@@ -1,9 +1,9 @@
 //! The one thread that writes.
 //!
 //! Orders come through a bounded channel. All orders that wait when the thread is ready form one transaction,
-//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused one does
-//! not affect the others. If the whole transaction fails, for example because the disk is full, its orders
-//! are retried one by one. Then only the orders that are too large fail.
+//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused order
+//! does not affect the others. If the whole transaction fails, for example because the disk is full, its
+//! orders are retried one by one. Then only the orders that are too large fail.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,10 +25,11 @@ use crate::queue::{QUEUE, Waiting};
 /// Maximum number of orders in one transaction.
 const GROUP: usize = 256;
 
-/// When the write-ahead log must be truncated, so that no file contains dropped secrets any more.
+/// The time at which the write-ahead log must be truncated, so that no file contains dropped secrets any
+/// more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wipes {
-    /// Not needed.
+    /// The log need not be truncated.
     Never,
     /// As soon as the thread is idle.
     Later,
@@ -43,7 +44,7 @@ const REST: Duration = Duration::from_millis(200);
 pub(super) struct Order<W> {
     /// The leases under which a batch is committed; empty for an order that is not a batch.
     pub(super) leases: Vec<Lease>,
-    /// When the log must be truncated because the order drops secrets.
+    /// The time at which the log must be truncated, because the order drops secrets.
     pub(super) wipes: Wipes,
     /// The operation. It runs again if its transaction is rolled back.
     pub(super) work: W,
@@ -131,7 +132,7 @@ trait Task: Send {
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
     /// Refuses the order without an attempt.
     fn refuse(&mut self, refusal: StoreError);
-    /// Sends the result: that of the last attempt, or the error of its transaction.
+    /// Sends the result of the last attempt, or the error of the transaction.
     fn reply(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
@@ -183,7 +184,7 @@ where
 
 /// The state of the writer thread.
 pub(super) struct WriterThread {
-    /// Its connection.
+    /// The connection of the thread.
     pub(super) db: Connection,
     /// The file, for messages.
     pub(super) path: Arc<PathBuf>,

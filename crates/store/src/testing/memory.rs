@@ -33,7 +33,7 @@ use crate::watch::Watch;
 /// A store in memory. A clone is another handle on the same records, like a second process on the same file.
 ///
 /// No future waits unless the test sets a latency. So a simulation on tokio's paused clock runs as fast as it
-/// can. The store keeps all guarantees of a store except one: its records are lost with its last handle.
+/// can. The store gives all guarantees of [`Store`] except one: its records are lost with its last handle.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
@@ -305,7 +305,7 @@ impl Store for MemoryStore {
         }
         let mut state = self.state();
         let outcome = state.commit(lease, batch);
-        // Published before the next batch is applied, so that the number never falls.
+        // The number is published before the next batch is applied, so that it never falls.
         self.last.send_replace(state.records.last());
         if self.cut.as_ref().is_some_and(Cut::is_dead) {
             return Ticket::new(std::future::pending());

@@ -75,7 +75,7 @@ impl fmt::Debug for SkewedClock {
     }
 }
 
-/// Deterministic bytes that look random. Never for real keys.
+/// Deterministic bytes that look random. They must not be used for real keys.
 #[derive(Debug, Default)]
 pub struct CountingEntropy(AtomicU64);
 

@@ -1,4 +1,5 @@
-//! A PostgreSQL server for tests. The first test that needs it starts it; it ends with the test program.
+//! A PostgreSQL server for tests. The first test that needs the server starts it. The server ends with the
+//! test program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,7 +21,7 @@ pub struct Server {
 pub struct Certificate<'a> {
     /// The certificate.
     pub certificate: &'a str,
-    /// Its private key.
+    /// The private key of the certificate.
     pub key: &'a str,
 }
 
@@ -104,7 +105,7 @@ impl Server {
         let pid = text.lines().next().expect("the first line is the process");
         let ended = Command::new("kill").args(["-QUIT", pid]).status().expect("`kill` can be run");
         assert!(ended.success(), "kill: {ended}");
-        // Its parent shell waits for something else, so the stopped server remains as a zombie.
+        // The server's parent shell waits for something else, so the stopped server remains as a zombie.
         let status = Path::new("/proc").join(pid).join("status");
         let has_ended = || std::fs::read_to_string(&status).map_or(true, |text| text.contains("State:\tZ"));
         wait_until("the server ends", has_ended);

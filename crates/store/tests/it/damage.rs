@@ -112,7 +112,7 @@ async fn locked_while_it_is_written() {
     assert_eq!(store.commit(&anew, batch("anew")).await.unwrap(), Seq(1));
 }
 
-/// Orders that wait together share a transaction. Refused and broken ones fail alone.
+/// Orders that wait together share a transaction. Refused and faulty orders fail alone.
 #[tokio::test]
 async fn one_transaction_for_many_batches() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Handles: the effects of closing one.
+//! The effects of closing a handle of a store.
 
 use windlass_model::Seq;
 use windlass_store::testing::samples::{event, holder, name};

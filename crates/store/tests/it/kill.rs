@@ -47,7 +47,7 @@ impl Victim {
     }
 }
 
-/// Every acknowledged batch is stored completely, and no earlier one is missing.
+/// Every acknowledged batch is stored completely, and no earlier batch is missing.
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
     let place = Place::new();

@@ -25,7 +25,7 @@ fn plain() -> Option<Component> {
     part(0, 1, 0, false, None)
 }
 
-/// Returns `once` calls of which one of `fails` fails.
+/// Returns faults with which one of `fails` calls fails. All calls have the effect `once`.
 pub(super) fn trouble(seed: u64, fails: u64) -> Trouble {
     Trouble {
         luck: Luck { seed, fails, cut: None },
@@ -100,8 +100,8 @@ fn a_pair_lasts_until_its_target_has_come_up() {
     on_virtual_time(to_and_fro(&a, &b, trouble, false, [death(36), None, None]));
 }
 
-/// A change that stops between the two operations of a pair is taken back, and one of them is enough for the version
-/// before.
+/// A change that stops between the two operations of a pair is taken back. The version before needs only one
+/// of these operations.
 #[test]
 fn a_half_made_pair_is_whole_for_a_version_with_fewer_operations() {
     let parts = || vec![plain(), part(5, 3, 0, false, None)];

@@ -29,7 +29,7 @@ const NAMES: [&str; 4] = ["t", "o", "p", "q"];
 /// A question with its start time, and the time in milliseconds after which the asker is killed.
 #[derive(Debug, Clone)]
 struct Question {
-    /// Whether it is a health check of an assembly; otherwise it is a query.
+    /// Whether the question is a health check of an assembly; otherwise it is a query.
     looks: bool,
     which: usize,
     after: u64,

@@ -66,7 +66,7 @@ proptest! {
         });
     }
 
-    /// A slow or briefly unreachable store ends no process, and a failing one loses nothing.
+    /// A slow or briefly unreachable store ends no process, and a failing store loses nothing.
     #[test]
     fn late_and_failing_stores(
         (a, b) in versions(),
@@ -153,7 +153,7 @@ proptest! {
 /// Requests the lease of an assembly repeatedly from another machine, and releases it immediately. Never
 /// returns.
 ///
-/// A process ends if the rival gets the lease that it holds.
+/// A process ends if the rival gets the lease of the process.
 fn rivals(session: &Session, millis: i64) -> impl Future<Output = ()> + use<> {
     let store = session.rig.store_at(millis);
     let mut holder = windlass_store::Holder::current("rival");

@@ -44,7 +44,7 @@ pub(super) struct Session {
     pub(super) rig: Rig,
     pub(super) world: World,
     trouble: Trouble,
-    /// Whether each process runs on another machine, which cannot look up the jobs of the others.
+    /// Whether each process runs on another machine, which cannot look up the jobs of other machines.
     moves: bool,
     asked: AtomicU32,
     /// The faults of the store during each intent.

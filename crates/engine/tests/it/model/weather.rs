@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use windlass_store::StoreError;
 use windlass_store::testing::MemoryStore;
 
-/// The faults of the store during an intent. Without faults it is calm.
+/// The faults of the store during an intent; none by default.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Weather {
     /// The faults, each with its delay after the previous one in milliseconds.

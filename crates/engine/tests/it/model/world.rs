@@ -78,7 +78,7 @@ struct Inner {
     running: BTreeMap<String, Deed>,
     /// The number of jobs that run now.
     at_once: u32,
-    /// The maximum of that number.
+    /// The maximum number of jobs that ran at the same time.
     most_at_once: u32,
     /// The assemblies whose process is being stopped, with the time of the stop.
     stopped: BTreeMap<AssemblyName, Instant>,
@@ -93,21 +93,22 @@ struct Inner {
 struct Known {
     call: Call,
     deed: Deed,
-    /// Whether it has done its work.
+    /// Whether the call has done its work.
     done: bool,
-    /// Whether it has failed.
+    /// Whether the call has failed.
     failed: bool,
-    /// Whether its endpoints were in their states when the driver was called.
+    /// Whether the endpoints of the relationship were in their states when the driver was called.
     fit: bool,
-    /// Whether the driver panicked before it ran a job, which the engine may not have recorded.
+    /// Whether the driver panicked before it ran a job. The engine may not have recorded this.
     stumbled: bool,
-    /// Whether the driver panicked while its job ran, so that the engine stops the job and fails the call.
+    /// Whether the driver panicked while the call's job ran, so that the engine stops the job and fails the
+    /// call.
     panicked: bool,
-    /// The number of its lost jobs.
+    /// The number of the call's lost jobs.
     lost: u64,
 }
 
-/// How much of a call an observer sees to be done.
+/// The progress of a call, as an observer sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     All,
@@ -189,7 +190,8 @@ impl World {
         self.lock().asked
     }
 
-    /// Ignores the limit of concurrent jobs, since those of processes that have died run beside those of others.
+    /// Ignores the limit of concurrent jobs, since jobs of processes that have died run beside the jobs of
+    /// other processes.
     pub(super) fn allow_more_jobs(&self) {
         self.lock().most_at_once = u32::MAX;
     }
@@ -242,8 +244,8 @@ impl World {
 
     /// Records that a process has completed.
     ///
-    /// A version may need fewer operations than the one before, which was stopped between them: then its pairs are
-    /// whole without another call.
+    /// A version may need fewer operations than the version before. If a process of the version before was
+    /// stopped between two operations, the pairs may be whole without another call.
     pub(super) fn complete(&self, name: &AssemblyName) {
         let mut inner = self.lock();
         let whole: Vec<PairKey> = inner
@@ -500,7 +502,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Tells whether the operation with a number has been called to make a relationship, and has done something.
+    /// Tells whether an operation that was called to create a relationship has acted. Returns `None` if it
+    /// was not called.
     fn has_joined(&self, key: &PairKey, number: u8) -> Option<bool> {
         self.joined.get(key)?.get(&number).copied()
     }
@@ -637,8 +640,8 @@ impl Inner {
         Ending::Exited(i32::from(!well), json!({ "natural": natural, "out": out }).to_string())
     }
 
-    /// Fails a call that has run no job. Returns false if the call has ended before. A job of it that runs is
-    /// stopped by the engine.
+    /// Fails a call that has run no job. Returns false if the call has ended before. The engine stops a
+    /// running job of the call.
     fn fails(&mut self, id: &str) -> bool {
         let runs = self.running.contains_key(id);
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done && !known.failed) else {
@@ -695,7 +698,7 @@ impl Inner {
             Transition::Uninstall | Transition::Delete if state.rank() > Some(0) => {
                 self.half_gone.insert(element.clone());
             }
-            // Nobody knows which values it has.
+            // The element may have some of the old values and some of the new ones.
             Transition::Reconfigure => self.ground.give(element, "half of the values".to_owned()),
             // The resource has received a Stop.
             Transition::Stop if self.started.remove(element) => drop(self.doubtful.insert(element.clone())),
@@ -760,7 +763,8 @@ impl Inner {
             return None;
         }
         if from == State::Absent && matches!(transition, Transition::Uninstall | Transition::Delete) {
-            // A launch was lost, and the engine does not know that nothing came of it. The pairs go with the part.
+            // A launch was lost, and the engine does not know that it left nothing. The pairs go with the
+            // part.
             self.ground.set(element, State::Absent);
             self.joined.retain(|key, _| self.ground.is_tied(key));
             return None;

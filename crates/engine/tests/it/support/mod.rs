@@ -42,7 +42,7 @@ impl Clock for TokioClock {
     }
 }
 
-/// One runtime for all locations. Those whose name begins with `free` have no limit of concurrent jobs.
+/// One runtime for all locations. Locations whose name begins with `free` have no limit of concurrent jobs.
 struct OnePlace(Jobs, Option<NonZeroU32>);
 
 #[async_trait::async_trait]

@@ -22,7 +22,7 @@ use windlass_source::Diagnostic;
 pub(crate) enum Act {
     /// Runs its job, then reports a failure.
     Fail,
-    /// Runs its job, then reports a refusal, and so that it has done nothing.
+    /// Runs its job, then reports a refusal, which means that nothing was done.
     Refuse,
     /// Runs its job, then is converging for this many observations.
     Converge(u32),
@@ -132,7 +132,7 @@ impl Strings {
         (state.batch, state.observable) = (Some("all".to_owned()), true);
     }
 
-    /// Makes the observation of an element fail, and with it that of each batch with the element.
+    /// Makes the observation of an element fail, and the observation of each batch with the element.
     pub(crate) fn spoil(&self, element: &str, spoil: Spoil) {
         self.lock().spoilers.push((element.to_owned(), spoil));
     }

@@ -29,9 +29,9 @@ pub(crate) trait World: Send + Sync {
 
 /// The end of a job.
 pub(crate) enum Ending {
-    /// It exited with this code and this stdout.
+    /// The job exited with this code and this stdout.
     Exited(i32, String),
-    /// Its end is unknown.
+    /// The end of the job is unknown.
     Lost,
 }
 

@@ -76,7 +76,7 @@ pub async fn a_failed_batch_stops_its_lease(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, ["anew"]);
 }
 
-/// Batches that wait together with a refused one are applied.
+/// Batches that wait together with a refused batch are applied.
 pub async fn a_refused_batch_takes_no_other_with_it(harness: &impl Harness) {
     let store = harness.open().await;
     let (good, bad) = (leased(&*store, "good").await, leased(&*store, "bad").await);
@@ -114,8 +114,8 @@ pub async fn one_that_fails_fails_alone(harness: &impl Harness) {
     store.release(bad).await.unwrap();
 }
 
-/// Leases are granted, renewed and released concurrently with batches of this handle and of others, without a
-/// deadlock.
+/// Leases are granted, renewed and released concurrently with batches of this handle and of other handles,
+/// without a deadlock.
 pub async fn are_applied_while_leases_are_granted(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let work = async |store: &dyn Store, own: &str, other: &str| {
@@ -137,7 +137,7 @@ pub async fn are_applied_while_leases_are_granted(harness: &impl Harness) {
     assert_eq!(messages(&*here).await.len(), 120);
 }
 
-/// A lease on one assembly allows no change of another.
+/// A lease on one assembly allows no change of another assembly.
 pub async fn are_refused_beyond_their_scope(harness: &impl Harness) {
     let store = harness.open().await;
     let victim = with_assembly(&*store, "victim").await;
@@ -182,7 +182,7 @@ pub async fn are_refused_under_another_process(harness: &impl Harness) {
 }
 
 /// With a second lease added, elements, instances and secrets of the second assembly are changed in the same
-/// transaction, and nothing else of it. A lost lease refuses the whole batch.
+/// transaction. No other records of the second assembly can be changed. A lost lease refuses the whole batch.
 pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let (first, second) = (with_assembly(&*store, "first").await, with_assembly(&*store, "second").await);

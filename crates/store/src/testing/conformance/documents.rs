@@ -1,4 +1,4 @@
-//! Documents: changed by comparison of their revisions, with packages and a secret part.
+//! Documents: changed only at the expected revision, with packages and a secret part.
 
 use std::collections::BTreeSet;
 
@@ -128,7 +128,8 @@ pub async fn documents_are_put_in_batches(harness: &impl Harness) {
     }
 }
 
-/// The documents of an assembly and their packages are dropped with it; those of the project stay.
+/// The documents of an assembly and their packages are dropped with the assembly. Documents of the project
+/// stay.
 pub async fn documents_go_with_their_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

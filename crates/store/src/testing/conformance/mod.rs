@@ -50,24 +50,24 @@ pub trait Harness: Send + Sync {
     /// Advances the time of all handles.
     async fn advance(&self, by: Duration);
 
-    /// The wall clock that the handles were given. Setting it does not make time pass.
+    /// Returns the wall clock that the handles were given. Setting it does not make time pass.
     fn clock(&self) -> &ManualClock;
 
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.
     async fn sabotage(&self, scope: &AssemblyName);
 
-    /// The process table of the handles.
+    /// Returns the process table of the handles.
     fn graveyard(&self) -> &Graveyard;
 }
 
 /// An environment whose store keeps its records in files.
 pub trait OnDisk: Harness {
-    /// The bytes of all files of the store except the key.
+    /// Returns the bytes of all files of the store except the key.
     fn files(&self) -> Vec<u8>;
 }
 
-/// Passes the list of facts that every store has to meet to the macro in brackets, after the given tokens. For
-/// tests that need more around a fact than [`conformance_tests!`](crate::conformance_tests) gives.
+/// Passes the list of facts that every store has to meet to the macro in brackets, after the given tokens. It
+/// serves tests that need more around a fact than [`conformance_tests!`](crate::conformance_tests) gives.
 #[macro_export]
 macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {

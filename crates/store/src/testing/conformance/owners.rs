@@ -21,7 +21,7 @@ async fn with_owner(store: &dyn Store, assembly_name: &str, owner: &str) -> Leas
     lease
 }
 
-/// The assemblies of an owner are listed by name, those of others are not.
+/// The assemblies of an owner are listed by name, without the assemblies of other owners.
 pub async fn owners_list_their_assemblies(harness: &impl Harness) {
     let store = harness.open().await;
     let first = with_owner(&*store, "vm-1", "vms").await;

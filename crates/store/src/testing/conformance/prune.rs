@@ -1,4 +1,4 @@
-//! Pruning: ended processes are dropped with all their records, and needed ones stay.
+//! Pruning: ended processes are dropped with all their records, and needed processes stay.
 
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{ProcessId, Seq};
@@ -29,7 +29,8 @@ async fn events_of(store: &dyn Store) -> Vec<String> {
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
 
-/// An ended process is dropped with its steps, calls, jobs, events and request. Others stay as they are.
+/// An ended process is dropped with its steps, calls, jobs, events and request. Other processes stay as they
+/// are.
 pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);
@@ -108,7 +109,7 @@ pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) 
     assert!(store.package(&old.digest).await.unwrap().is_none());
     assert!(store.package(&new.digest).await.unwrap().is_some());
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);
-    // No version is based on one that was put again.
+    // No version is based on a version that was put again.
     let again = version(scope, 35, &[&new]);
     commit(&*store, &lease, Batch::new().put_version(again)).await;
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);

@@ -45,7 +45,7 @@ pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     assert_eq!(store.assemblies(None, 1).await.unwrap(), []);
 }
 
-/// A record replaces the one with the same key, and its dependent records stay.
+/// A record replaces the record with the same key, and its dependent records stay.
 pub async fn puts_replace(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -167,7 +167,7 @@ pub async fn history_tells_all_in_order(harness: &impl Harness) {
     assert!(history[1].steps.is_empty() && history[1].calls.is_empty() && history[1].jobs.is_empty());
 }
 
-/// A dropped assembly leaves nothing for the next one with the same name, not even open calls.
+/// A dropped assembly leaves nothing for the next assembly with the same name, not even open calls.
 pub async fn drop_assembly_forgets(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

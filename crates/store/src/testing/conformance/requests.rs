@@ -81,7 +81,7 @@ pub async fn are_withdrawn_unless_begun(harness: &impl Harness) {
     assert!(matches!(store.commit(&lease, end).await, Err(StoreError::Refused { .. })));
 }
 
-/// The lease of one assembly does not end the requests of another.
+/// The lease of one assembly does not end the requests of another assembly.
 pub async fn are_ended_by_their_assembly_alone(harness: &impl Harness) {
     let store = harness.open().await;
     let theirs = request(&name("shop"), 3);

@@ -88,7 +88,7 @@ pub async fn are_wiped_alone(harness: &impl OnDisk) {
     assert!(!holds(&harness.files(), b"h_bta/closed"));
 }
 
-/// Dropping one secret leaves the others.
+/// Dropping one secret leaves the other secrets.
 pub async fn are_dropped_alone(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -103,7 +103,7 @@ pub async fn are_dropped_alone(harness: &impl Harness) {
     assert!(store.secret(&secret("two")).await.unwrap().is_some());
 }
 
-/// Dropping an assembly drops its secrets and no others.
+/// Dropping an assembly drops its secrets and no other secrets.
 pub async fn go_with_their_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     for assembly in ["one", "two"] {
