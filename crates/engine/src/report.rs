@@ -33,12 +33,14 @@ pub(crate) struct Answered<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// The entries for the activity log of an applied report.
+/// The result of an applied report: entries for the activity log, and the record that the report replaced.
 pub(crate) struct Applied {
     /// The entries of the driver.
     pub(crate) log: Vec<LogEntry>,
     /// The results of commands.
     pub(crate) results: Vec<LogEntry>,
+    /// The record of the instance before the report.
+    pub(crate) old: InstanceRecord,
 }
 
 impl Applied {
@@ -87,7 +89,7 @@ impl World {
             entry.message = secrets.redactor().mask_str(&entry.message);
             entry.data.iter_mut().for_each(|data| secrets.redactor().mask_value(data));
         }
-        self.instances.put(record, batch);
+        let old = self.instances.put(record, batch);
         let results = commands::record(self, results, &secrets, now, batch);
         note_readers(self, &call.action, &before, batch);
         if let Some(private) = report.private {
@@ -95,7 +97,7 @@ impl World {
         }
         match exposed {
             Some((what, text)) => Err(secret_in_id(call, what, &text)),
-            None => Ok(Applied { log, results }),
+            None => Ok(Applied { log, results, old }),
         }
     }
 

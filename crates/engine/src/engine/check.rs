@@ -350,11 +350,10 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     };
     let mut batch = Batch::new();
     let element = call.element.clone();
-    let old = world.instances.of(&element);
     let is_gone = observed.observation == Observation::Absent;
     let now = engine.env.clock.now();
     let answered = report::Answered { call, family: driver.family(), hidden: &[], now };
-    let report::Applied { mut log, results } =
+    let report::Applied { mut log, results, old } =
         match world.apply(answered, observed.report.clone(), &mut batch) {
             Ok(applied) => applied,
             Err(failure) => return failed(engine, world, &element, Some(failure)),
@@ -364,17 +363,18 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     of_commands.extend(commands::expire(world, &element, now, &mut batch));
     let has_results = !of_commands.is_empty();
     log.extend(of_commands);
-    let new = world.instances.of(&element);
-    log.extend(document_changes(&old.document, &new.document));
+    let mut changed = has_results;
+    if let Some(new) = world.instances.get(&element) {
+        log.extend(document_changes(&old.document, &new.document));
+        changed |= (&old.document, &old.natural) != (&new.document, &new.natural);
+    }
     let failing = world.elements.get_mut(&element);
     let failing = failing.filter(|record| record.failure.as_ref().is_some_and(check_failure::is_failing));
-    let works_again = failing.is_some();
     if let Some(record) = failing {
+        changed = true;
         record.failure = None;
         batch.push(Change::PutElement(Box::new(record.clone())));
     }
-    let changed =
-        works_again || has_results || (&old.document, &old.natural) != (&new.document, &new.natural);
     let status = || world.instances.status(&element);
     if !is_gone && !changed && log.is_empty() {
         // A check that changes nothing writes nothing.

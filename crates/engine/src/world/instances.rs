@@ -24,20 +24,16 @@ impl Instances {
 
     /// Returns the record of an element, or an empty record.
     pub(crate) fn of(&self, element: &ElementName) -> InstanceRecord {
-        self.0.get(element).cloned().unwrap_or_else(|| InstanceRecord {
-            element: element.clone(),
-            natural: None,
-            sealed_natural: None,
-            document: json!({}),
-            revision: 0,
-        })
+        self.0.get(element).cloned().unwrap_or_else(|| empty(element))
     }
 
-    /// Stores a changed record as the next revision.
-    pub(crate) fn put(&mut self, record: InstanceRecord, batch: &mut Batch) {
+    /// Stores a changed record as the next revision. Returns the previous record of the element, or an empty
+    /// record.
+    pub(crate) fn put(&mut self, record: InstanceRecord, batch: &mut Batch) -> InstanceRecord {
         let record = InstanceRecord { revision: record.revision + 1, ..record };
         batch.push(Change::PutInstance(Box::new(record.clone())));
-        self.0.insert(record.element.clone(), record);
+        let element = record.element.clone();
+        self.0.insert(element.clone(), record).unwrap_or_else(|| empty(&element))
     }
 
     /// Empties the record of an element that is gone.
@@ -81,5 +77,16 @@ impl Instances {
         if let Some(record) = self.0.get_mut(element) {
             clear_complaint(&mut record.document);
         }
+    }
+}
+
+/// Returns the record of an element without an instance.
+fn empty(element: &ElementName) -> InstanceRecord {
+    InstanceRecord {
+        element: element.clone(),
+        natural: None,
+        sealed_natural: None,
+        document: json!({}),
+        revision: 0,
     }
 }
