@@ -103,8 +103,7 @@ impl ElementNow {
         Self { state, present, ..Self::default() }
     }
 
-    /// Tells whether something of an instance may exist: an instance that a driver reported, or leftovers of
-    /// an attempt.
+    /// Tells whether the element is Failed and may have an instance, or leftovers of one.
     pub fn has_remains(&self) -> bool {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
