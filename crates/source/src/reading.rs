@@ -26,9 +26,9 @@ pub enum Reading {
     /// Every scalar keeps its spelling, except a plain null. It is used for descriptors, in which `1.10` is a
     /// version.
     Text,
-    /// A plain scalar is null, a boolean or a number only if the core schema of YAML 1.2 and the YAML 1.1
-    /// reader PyYAML agree on the value. Otherwise it is text. It is used for the input and output of
-    /// scripts, which often use PyYAML.
+    /// A plain scalar is null, a boolean or a number only if two readers agree on the value: the core schema
+    /// of YAML 1.2, and PyYAML, which reads YAML 1.1. Otherwise it is text. It is used for the input and
+    /// output of scripts, which often use PyYAML.
     Script,
     /// Scalars have the meaning of JSON. It is used for documents of the dialect
     /// [`StrictJson`](crate::Dialect::StrictJson).

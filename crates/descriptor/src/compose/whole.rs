@@ -1,7 +1,7 @@
 //! Checks that need the whole composition.
 //!
-//! They find cycles through the descriptors of components, values that are too long, properties that a
-//! resolved reference lacks, and reads of nodes that don't exist.
+//! They find cycles through the descriptors of components, and values that are too long. They also find
+//! properties that a resolved reference lacks, and reads of nodes that don't exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

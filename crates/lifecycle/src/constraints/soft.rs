@@ -9,8 +9,8 @@
 //! 1. [`order`] finds an order of the steps in which each whole can keep a constraint. It is Kahn's
 //!    algorithm, backwards.
 //! 2. [`Sort`] takes the steps by Kahn's algorithm, with soft constraints treated as waits. If no step is
-//!    free, it takes the step that is the first in the order of [`order`] among the steps that only soft
-//!    constraints hold back. The open constraints of this step are dropped.
+//!    free, it considers the steps that only soft constraints hold back, and takes the first of them in the
+//!    order of [`order`]. The open constraints of this step are dropped.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 

@@ -24,9 +24,9 @@ use super::as_of;
 /// happens if the ends of the pair already have the values of a version that calls no operations for the
 /// pair.
 ///
-/// A resource of an older version keeps the values that assemblies and references had in that version,
-/// because their new values may not have reached the resource yet. A relationship reads the newest version,
-/// because it can be re-created without its ends.
+/// A resource of an older version keeps the values that assemblies and references had in that version. Their
+/// new values may not have reached the resource yet. A relationship reads the newest version, because it can
+/// be re-created without its ends.
 ///
 /// Returns `None` if `versions` is empty. After a process has completed, all elements belong to its version,
 /// even elements without steps. The caller can then forget the older versions.

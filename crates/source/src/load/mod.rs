@@ -117,7 +117,7 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
 }
 
 /// Reports a cause and returns its repair. If an earlier repair was wrong, its lines are removed without a
-/// report, because a diagnostic would be about the repaired text, not about the author's text.
+/// report. A diagnostic would be about the repaired text, not about the author's text.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

@@ -155,9 +155,9 @@ fn cease_at<'a>(
 
 /// Makes `step`, which ceases pairs, wait until the target is stopped. So a running target keeps its pairs.
 ///
-/// The wait is added only if the relationship names a lower state than Active for the target, and is created
-/// when the target is in that state. Then the path down reverses the path up. If a changed relationship
-/// contradicts the wait, the wait is dropped.
+/// The wait is added on two conditions: the relationship names a lower state than Active for the target, and
+/// is created in that state. Then the path down reverses the path up. If a changed relationship contradicts
+/// the wait, the wait is dropped.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,

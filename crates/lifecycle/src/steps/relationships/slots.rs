@@ -10,9 +10,9 @@ use super::relation::Node;
 
 /// The turn in which a pair is re-created.
 ///
-/// A pair has no turn if an end is tied, if the relationship is suspended, or if the pair is not desired and
-/// none of its ends is replaced. Such a pair is ceased before any end leaves its state, and created after all
-/// ends have reached their states.
+/// A pair has no turn if an end is tied, or if the relationship is suspended. A pair that is not desired has
+/// no turn either, unless one of its ends is replaced. A pair without a turn is ceased before any end leaves
+/// its state, and created after all ends have reached their states.
 pub(super) type Slot = Option<u32>;
 
 /// The slot of pairs without nodes in batches.

@@ -235,8 +235,8 @@ impl<'a> Run<'a> {
 
     /// Tells whether the engine would refuse a pair because of its source.
     ///
-    /// The engine refuses a pair if its source did not reach its state, and the state is too low for the pair
-    /// or a value that the pair reads is missing.
+    /// The engine refuses a pair whose source did not reach its state, in two cases: the state is too low for
+    /// the pair, or a value that the pair reads is missing.
     fn is_stuck(&self, key: &PairKey) -> bool {
         let ground = &self.world.ground;
         let lacks = || {
