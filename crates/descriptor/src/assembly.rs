@@ -125,7 +125,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
     Component { update, ..component }
 }
 
-/// Reads `depends-on`: a list of components, or one.
+/// Reads `depends-on`: a list of components, or a single component.
 fn dependencies(reader: &mut Reader<'_>, node: &Node) -> Vec<Spanned<ComponentName>> {
     let items: Vec<&Node> = match node.as_sequence() {
         Some(items) => items.iter().collect(),
@@ -200,8 +200,8 @@ enum Placeholder {
     Open,
 }
 
-/// Resolves a placeholder. If no placeholders are known at all, a later build may replace this one. The check
-/// then reports it.
+/// Resolves a placeholder. Reports an unknown placeholder if the project is known. Otherwise the check
+/// reports it later, because a build by `lmctl` may still replace it.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;
@@ -341,7 +341,7 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
-/// Returns a `type` that is an unresolved placeholder, unless it was already reported.
+/// Returns the `type` of a component if it is an unresolved placeholder that was not reported yet.
 fn open_placeholder(node: Option<&Node>, is_reported: bool) -> Option<Spanned<String>> {
     let node = node.filter(|_| !is_reported)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;
@@ -478,7 +478,7 @@ fn modifier(reader: &mut Reader<'_>, node: Option<&Node>, default: Modifier) -> 
     })
 }
 
-/// The valid words for an end: `source`, `target`, or the name of a component at one end.
+/// The valid words for an end of a relationship: `source`, `target`, or the name of a component at one end.
 struct Ends<'a>(IndexMap<&'a str, End>);
 
 impl<'a> Ends<'a> {

@@ -1,5 +1,5 @@
-//! The source of descriptors: a trait, so that checks never access the disk, and editors can overlay open
-//! buffers.
+//! The source of descriptors. It is a trait, so that checks never access the disk, and editors can provide
+//! the texts of open files.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ use crate::reader::Spanned;
 
 /// A collection of descriptors that can be looked up by name.
 pub trait Catalog {
-    /// Returns the descriptor of this name.
+    /// Returns the descriptor with this name.
     fn find(&self, name: &DescriptorName) -> Option<Descriptor>;
 
     /// Returns the names of all descriptors, sorted.
     fn names(&self) -> Vec<DescriptorName>;
 }
 
-/// A catalog in memory. With an empty catalog, checks that need other descriptors are skipped.
+/// A catalog in memory. With an empty catalog, checks that need other descriptors can be skipped; see
+/// [`Missing::Tolerated`](crate::Missing::Tolerated).
 #[derive(Debug, Clone, Default)]
 pub struct MemoryCatalog {
     descriptors: BTreeMap<DescriptorName, Descriptor>,

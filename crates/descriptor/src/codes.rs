@@ -1,8 +1,9 @@
 //! The codes of this crate: `WL0100` to `WL0199`.
 //!
-//! Each page begins with the meaning of the code. Its first YAML block is a document that causes exactly this
-//! code and no other. A test extracts it from here, and where a fix is offered, applies the fix and checks
-//! the document again. The examples can use `resource::web::1.0` and `resource::net::1.0`.
+//! Each code has a page, which begins with the meaning of the code. The first YAML block of a page is an
+//! example document that causes only this code. A test checks the example. If a fix is offered, the test
+//! applies it and checks the result again. The examples can use `resource::web::1.0` and
+//! `resource::net::1.0`.
 
 windlass_source::codes! {
     NOT_A_DESCRIPTOR = "WL0100", "not a descriptor",

@@ -1,4 +1,4 @@
-//! Finds cycles of properties that read each other, and reports them edge by edge.
+//! Finds cycles of properties that read each other. A report lists each read of a cycle with its place.
 
 use std::sync::Arc;
 
@@ -28,12 +28,12 @@ impl<E> Graph<E> {
         Self { first, edges: Vec::new() }
     }
 
-    /// Adds an edge: the current node reads another.
+    /// Adds an edge: the current node reads the node `read`.
     pub(crate) fn edge(&mut self, read: usize, at: E) {
         self.edges.push((read, at));
     }
 
-    /// Ends the current node; the next one follows.
+    /// Ends the current node. Edges that are added later belong to the next node.
     pub(crate) fn end_node(&mut self) {
         self.first.push(self.edges.len());
     }
@@ -49,15 +49,15 @@ impl<E> Graph<E> {
     }
 }
 
-/// The properties of an assembly or resource as nodes: first its own, then those of each component and
-/// reference. They are followed by one node for the start of each component.
+/// The nodes of a read graph. The first nodes are the properties of an assembly or resource. Next come the
+/// properties of each component and reference. The last nodes stand for the start of each component.
 struct Names<'d> {
     own: &'d Properties,
     private: Option<&'d Properties>,
     assembly: Option<&'d AssemblyDescriptor>,
     /// Number of the first property of each component, and then of each reference.
     parts: Vec<usize>,
-    /// Number of properties, which is the number of the first start node.
+    /// Number of properties. It is also the number of the first node that stands for a start.
     properties: usize,
 }
 
@@ -91,7 +91,7 @@ impl<'d> Names<'d> {
         Self { own, private: None, assembly: None, parts: Vec::new(), properties: own.len() }
     }
 
-    /// Returns the target of a reference; `None` if it has no value that could read other properties.
+    /// Returns the target of a reference; `None` if the target has no value that could read other properties.
     fn read(&self, reference: &Reference, catalog: &dyn Catalog) -> Option<Reads> {
         let (part, property) = reference.split();
         if property.is_some() && RESERVED.contains(&part) {
@@ -115,8 +115,8 @@ impl<'d> Names<'d> {
         self.own.get_index_of(&*reference.text).or_else(private).map(Reads::Property)
     }
 
-    /// Builds the read graph. A component must have started before it publishes an output, and for that it
-    /// needs all its given values.
+    /// Builds the read graph. The read of an output is an edge to the start of the component. A start has
+    /// edges to all given values of the component, because it needs them before it can publish outputs.
     fn graph(&self, catalog: &dyn Catalog) -> Graph<Option<&'d Reference>> {
         let components = self.assembly.map_or(0, |assembly| assembly.composition.len());
         let mut graph = Graph::with_capacity(self.properties + components);
@@ -135,7 +135,7 @@ impl<'d> Names<'d> {
         for at in 0..components {
             let end = self.parts.get(at + 1).copied().unwrap_or(self.properties);
             for given in self.parts[at]..end {
-                // A node without edges ends every path.
+                // A node without edges is in no cycle.
                 if !graph.edges(given).is_empty() {
                     graph.edge(given, None);
                 }
@@ -158,7 +158,7 @@ impl<'d> Names<'d> {
         let assembly = self.assembly?;
         let part = match node.checked_sub(self.properties) {
             Some(component) => component,
-            // Components without properties have the number of the next one.
+            // A component without properties has the same first number as the next component.
             None => self.parts.partition_point(|first| *first <= node).checked_sub(1)?,
         };
         match assembly.composition.get_index(part) {
@@ -189,8 +189,8 @@ impl<'d> Names<'d> {
     }
 }
 
-/// Tells whether only the running component can provide a property. An assembly is not awaited as a whole,
-/// since its components publish one by one.
+/// Tells whether only the running component can provide a property. This is never so for a nested assembly,
+/// because its components publish outputs one by one.
 fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bool {
     let Some(kind) = &component.kind else { return true };
     if kind.value.kind == DescriptorKind::Assembly {
@@ -201,10 +201,11 @@ fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bo
     declared.is_none_or(|decl: &PropertyDecl| decl.effective().is_none())
 }
 
-/// A cycle: each node with the edge by which it reads the next; the last reads the first.
+/// A cycle: for each node, its number, the number of the node that it reads, and the edge. The last node
+/// reads the first.
 pub(crate) type Circle<E> = Vec<(usize, usize, E)>;
 
-/// Finds a cycle among the first `nodes`, by depth-first search without recursion.
+/// Finds a cycle that contains one of the first `nodes` nodes, by depth-first search without recursion.
 pub(crate) fn find<E: Clone>(graph: &Graph<E>, nodes: usize) -> Option<Circle<E>> {
     find_all(graph, nodes, 1).pop()
 }
@@ -214,7 +215,7 @@ fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle
     let mut found = Vec::new();
     let mut seen = vec![Seen::Not; nodes];
     let mut path: Vec<(usize, usize)> = Vec::new();
-    // Path indices of nodes in cycles that were already found.
+    // The indices, in the current path, of nodes in cycles that were already found.
     let mut reported: Vec<usize> = Vec::new();
     for start in 0..nodes {
         if seen[start] == Seen::Not {
@@ -274,7 +275,7 @@ const MOST: usize = 100;
 /// Maximum number of edges of a cycle that are reported one by one.
 pub(crate) const SHOWN: usize = 16;
 
-/// Formats the path of a cycle; the middle of a long one is omitted.
+/// Formats the path of a cycle. The middle of a long path is omitted.
 fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
     let mut way: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let left_out;
@@ -286,8 +287,8 @@ fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
     way.join(" -> ")
 }
 
-/// Reports cycles of properties of an assembly. If there are none, reports components that wait for each
-/// other's outputs.
+/// Reports cycles of properties of an assembly. If there are no such cycles, reports components that wait for
+/// each other's outputs.
 pub(crate) fn problems(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> Vec<Diagnostic> {
     let names = Names::assembly(assembly);
     let graph = names.graph(catalog);
@@ -321,7 +322,7 @@ fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Refer
     let ups = circle.iter().filter(|(reader, ..)| *reader >= names.properties);
     let parts: Vec<&str> = ups.filter_map(|(reader, ..)| names.part(*reader)).collect();
     let mut shown: Vec<&str> = parts.iter().rev().take(SHOWN).copied().collect();
-    // The first component is listed last, since the path ends where it begins.
+    // The first component is moved to the end of the list, because the path of a cycle ends where it begins.
     shown.rotate_right(usize::from(parts.len() <= SHOWN));
     let way = way(&shown, parts.len());
     let message = match parts[..] {

@@ -34,7 +34,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the text that it was read from.
+    /// Returns the text from which the descriptor was read.
     pub fn source(&self) -> &Arc<Source> {
         match self {
             Self::Assembly(assembly) => &assembly.source,
@@ -50,7 +50,7 @@ impl Descriptor {
         }
     }
 
-    /// Tells whether it declares an operation.
+    /// Tells whether the descriptor declares an operation.
     pub fn has_operation(&self, operation: &OperationName) -> bool {
         match self {
             Self::Assembly(assembly) => assembly.operations.contains_key(operation),
@@ -110,13 +110,13 @@ impl Descriptor {
 /// An assembly descriptor.
 #[derive(Debug, Clone)]
 pub struct AssemblyDescriptor {
-    /// Text that it was read from.
+    /// Text from which the descriptor was read.
     pub source: Arc<Source>,
     /// Name, if it is valid.
     pub name: Option<Spanned<DescriptorName>>,
     /// Description.
     pub description: Option<String>,
-    /// Whether its components are protected from removal and replacement; an extension of the language.
+    /// Whether the components are protected from removal and replacement; an extension of the language.
     pub protect: bool,
     /// Properties of the assembly itself.
     pub properties: Properties,
@@ -154,15 +154,15 @@ pub struct Promotion {
 pub struct Component {
     /// Place of the name.
     pub name_span: Span,
-    /// Descriptor that it is created from.
+    /// Descriptor from which the component is created.
     pub kind: Option<Spanned<DescriptorName>>,
     /// `type`, if it is an unresolved placeholder of the tool `lmctl`.
     pub placeholder: Option<Box<Spanned<String>>>,
-    /// Whether it is protected from removal and replacement; an extension of the language.
+    /// Whether the component is protected from removal and replacement; an extension of the language.
     pub protect: bool,
     /// Number of nodes, outside of clusters.
     pub quantity: Option<Value>,
-    /// Bounds, if it is a cluster.
+    /// Bounds of a cluster; none for other components.
     pub cluster: Option<Box<ClusterDecl>>,
     /// Components that must be Active before its first transition; an extension of the language.
     pub depends_on: Vec<Spanned<ComponentName>>,
@@ -173,7 +173,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// Returns the place of its number of nodes, or else of its name.
+    /// Returns the place where the number of nodes is declared, or else the place of the component's name.
     pub(crate) fn size_span(&self) -> Span {
         let cluster =
             self.cluster.as_ref().map(|cluster| cluster.initial.as_ref().map_or(cluster.span, |v| v.span));
@@ -181,7 +181,7 @@ impl Component {
         cluster.or(self.quantity.as_ref().map(|quantity| quantity.span)).unwrap_or(self.name_span)
     }
 
-    /// Returns the literal initial number of nodes; 0 if it is not a literal number.
+    /// Returns the initial number of nodes if it is written as a number. Otherwise returns 0.
     pub(crate) fn fewest_written(&self) -> u32 {
         if self.each().is_some() {
             return 0;
@@ -194,7 +194,7 @@ impl Component {
         size.unwrap_or(0)
     }
 
-    /// Returns the list of its nodes, if they have keys.
+    /// Returns the list that declares the nodes; none if the nodes have no keys.
     pub fn each(&self) -> Option<&EachDecl> {
         self.cluster.as_ref()?.each.as_ref()
     }
@@ -218,14 +218,14 @@ pub struct ClusterDecl {
     pub maximum: Option<Value>,
     /// Number of nodes of one scaling step.
     pub increment: Option<Value>,
-    /// List of its nodes, in place of numbers; an extension of the language.
+    /// List that declares the nodes, in place of numbers; an extension of the language.
     pub each: Option<EachDecl>,
 }
 
-/// `each` and `key` of a cluster: a list of maps, with one node for each.
+/// `each` and `key` of a cluster: a list of maps that declares one node for each map.
 #[derive(Debug, Clone)]
 pub struct EachDecl {
-    /// The list, or one reference to a property that contains it.
+    /// The list, or a reference to a property that contains the list.
     pub list: Value,
     /// Field of the maps that identifies a node.
     pub key: Spanned<String>,
@@ -256,18 +256,18 @@ pub struct ReferenceType {
 }
 
 impl ReferenceType {
-    /// Returns the only accepted name, if the range is a single version.
+    /// Returns the only accepted descriptor; none if the range is not a single version.
     pub fn exact(&self) -> Option<DescriptorName> {
         let version = self.versions.exact()?.clone();
         Some(DescriptorParts { kind: self.kind, name: self.name.clone(), version }.into())
     }
 
-    /// Tells whether it refers to an assembly, and not to a resource.
+    /// Tells whether the reference is to an assembly, not to a resource.
     pub fn is_assembly(&self) -> bool {
         self.kind == DescriptorKind::Assembly
     }
 
-    /// Tells whether a descriptor is accepted.
+    /// Tells whether the reference accepts an instance of a descriptor.
     pub fn accepts(&self, name: &DescriptorName) -> bool {
         self.kind == name.kind && self.name == name.name && self.versions.contains(&name.version)
     }

@@ -1,8 +1,8 @@
 //! Recognises documents that are no descriptor.
 //!
 //! A text page or the manifest of another tool, read as a descriptor, would cause dozens of errors. The only
-//! useful error is that it is no descriptor. A broken descriptor keeps all its errors: a document with one
-//! key of the language in its proper place counts as a descriptor.
+//! useful error is that the document is no descriptor. A broken descriptor must keep all its errors. So a
+//! document counts as a descriptor if it has at least one key of the language in its proper place.
 
 use windlass_source::{Mapping, Node, Source, Span, suggest};
 
@@ -16,7 +16,7 @@ pub(crate) struct Foreign {
     pub(crate) what: String,
     /// Place of the evidence.
     pub(crate) span: Span,
-    /// Possible use of the document here, if there is one.
+    /// Help text about a possible use of the document in windlass.
     pub(crate) help: Option<&'static str>,
 }
 
@@ -30,7 +30,7 @@ impl Foreign {
     }
 }
 
-/// Keys that a descriptor shares with many other documents, and that are no evidence by themselves.
+/// Keys that occur in many other documents too. A document with only these keys need not be a descriptor.
 const COMMON: [&str; 10] = [
     "name",
     "description",
@@ -60,7 +60,7 @@ pub(crate) fn foreign(source: &Source, root: Option<&Node>, broken: bool) -> Opt
     }
 }
 
-/// Tells whether a document's name is that of a descriptor.
+/// Tells whether the value of `name` in a document has the form of a descriptor's name.
 fn names_itself(root: &Mapping) -> bool {
     let name = root.get("name").and_then(Node::as_str).unwrap_or_default();
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
@@ -82,7 +82,7 @@ fn has_own_key(root: &Mapping) -> bool {
 /// Maximum number of keys, or lines, that are inspected.
 const LOOKED_AT: usize = 1000;
 
-/// Recognises the document by its text.
+/// Recognises a document by its text.
 fn by_text(source: &Source) -> Option<Foreign> {
     let text = source.text().trim_start_matches('\u{feff}');
     let first = source.line(1).unwrap_or_default();
@@ -110,7 +110,7 @@ fn is_page(source: &Source) -> bool {
     [".md", ".markdown", ".rst", ".adoc"].iter().any(|end| source.name().ends_with(end))
 }
 
-/// Recognises the document by its top-level keys.
+/// Recognises a document by its top-level keys.
 fn by_keys(source: &Source, root: &Mapping) -> Option<Foreign> {
     let at = |key: &str| root.entry(key).map(|entry| entry.key.span().to(entry.value.span()));
     let key = |key: &str| root.entry(key).map(|entry| entry.key.span());
@@ -173,7 +173,7 @@ fn has_containers(services: &Mapping) -> bool {
     services.entries().iter().any(|entry| runs(&entry.value))
 }
 
-/// Recognises a mapping most of whose keys are unknown here.
+/// Recognises a mapping in which most keys are no keys of the language.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();
@@ -192,7 +192,7 @@ fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     Some(Foreign::new(format!("a document of another sort, with {}{more}", shown.join(", ")), first))
 }
 
-/// Recognises the document by the entries of a list.
+/// Recognises a document that is a list by the entries of the list.
 fn by_items(root: &Node) -> Option<Foreign> {
     let first = root.as_sequence()?.first()?.as_mapping()?;
     let entry = ["hosts", "tasks", "roles"].into_iter().find_map(|key| first.entry(key))?;

@@ -1,18 +1,19 @@
 //! The keys of the language, by section, with their forms and descriptions.
 //!
-//! The reader, the canonical form and the JSON Schemas read these tables, so a new key has one place.
+//! The reader, the canonical form and the JSON Schemas use these tables, so a new key is added only here.
 
 use windlass_source::section;
 
 /// A section of a descriptor.
 pub(crate) type Section = windlass_source::keys::Section<Form>;
 
-/// The form of a value, as far as a schema can tell it. A value of an optional key may be null.
+/// The form of a value, as far as a JSON Schema can describe it. The value of an optional key may also be
+/// null.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// Anything at all.
+    /// Any value.
     Anything,
-    /// A mapping from names to anything.
+    /// A mapping from names to any values.
     Named,
     /// Text; a scalar keeps its spelling.
     Text,
@@ -34,7 +35,7 @@ pub(crate) enum Form {
     PromotedOperation,
     /// The endpoints of a relationship.
     Endpoints,
-    /// A list of components, or one.
+    /// A list of components, or a single component.
     Components,
     /// A state that a relationship waits for.
     State,
@@ -51,17 +52,17 @@ pub(crate) enum Form {
     Pause,
     /// A list of operations.
     Operations,
-    /// A list of infrastructure types, or one.
+    /// A list of infrastructure types, or a single type.
     Infrastructure,
     /// A list of transitions, or transitions with their drivers.
     Transitions(&'static Section),
     /// Drivers by name, of which some have known properties.
     Drivers(&'static Section),
-    /// One section.
+    /// A mapping with the keys of a section.
     One(&'static Section),
-    /// Sections by name.
+    /// A mapping from names to mappings with the keys of a section.
     ByName(&'static Section),
-    /// Sections by name, each of which may be null.
+    /// A mapping from names to mappings with the keys of a section, or to null.
     ByNameOrNull(&'static Section),
 }
 

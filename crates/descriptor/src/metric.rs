@@ -31,9 +31,10 @@ pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 pub struct MetricDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Kind: `metric::load` or `metric::integrity`. A promoted metric may inherit it from its source.
+    /// Kind: `metric::load` or `metric::integrity`. Without a kind, a promoted metric has the kind of its
+    /// source.
     pub kind: Option<Spanned<MetricKind>>,
-    /// Component and its metric, if the assembly promotes it.
+    /// Component and metric that an assembly promotes; none in a resource.
     pub source: Option<Spanned<(ComponentName, MetricName)>>,
     /// Seconds between two messages.
     pub period: Option<Value>,
@@ -64,7 +65,7 @@ pub struct Setting {
     pub value: Value,
 }
 
-/// The owner of the metrics being read.
+/// The kind of descriptor whose metrics are being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A resource, which has metrics of its own.

@@ -1,7 +1,7 @@
 //! The JSON Schema of an assembly's parameters, made from the declared types.
 //!
-//! Types are advice, so a value that does not match the schema deserves a warning. A value may be text in
-//! place of a number or a collection, as on a command line. A property without a `type` accepts any value.
+//! Types are advice, so a value that does not match the schema should cause a warning, not an error. A number
+//! or a collection may be given as text, as on a command line. A property without a `type` accepts any value.
 
 use std::collections::HashSet;
 
@@ -64,7 +64,8 @@ fn of_type(kind: &str, types: &DataTypes) -> Value {
         Sort::Float => (json!(["number", "string", "null"]), Some(FLOAT)),
         Sort::Boolean => (json!(["boolean", "string", "null"]), Some(BOOLEAN)),
         Sort::Map => (json!(["object", "string", "null"]), Some(r"^\s*(\{|$)")),
-        // A file with a list begins with an entry, a comment, or `---`.
+        // The text may be the content of a file. A file with a list begins with an entry, a comment, or
+        // `---`.
         Sort::List => (json!(["array", "string", "null"]), Some(r"^\s*(\[|-\s|---|#|$)")),
     };
     let mut schema = json!({"title": sort.to_string(), "type": allowed});
@@ -74,7 +75,7 @@ fn of_type(kind: &str, types: &DataTypes) -> Value {
     schema
 }
 
-/// Returns the schema of a declared type: a mapping of its properties and those of its bases.
+/// Returns the schema of a declared type: a mapping of its own properties and the properties of its bases.
 fn data_type(types: &DataTypes, at: usize) -> Value {
     let mut properties = Map::new();
     let mut add = |declared: &Properties| {

@@ -30,9 +30,9 @@ pub struct PropertyDecl {
     pub entry_schema: Option<Box<Spanned<String>>>,
     /// Description.
     pub description: Option<Box<str>>,
-    /// Whether a top-level assembly requires a value.
+    /// Whether a value must be given if the property belongs to a top-level assembly.
     pub required: bool,
-    /// Whether the value is set only by the component itself.
+    /// Whether only the component itself sets the value.
     pub read_only: bool,
     /// Whether the value may change while the component is Active.
     pub volatile: bool,
@@ -45,12 +45,12 @@ pub struct PropertyDecl {
 }
 
 impl PropertyDecl {
-    /// Returns the value that applies when none is given from outside.
+    /// Returns the value that applies if no value is given from outside.
     pub fn effective(&self) -> Option<&Value> {
         self.value.as_ref().or(self.default.as_deref())
     }
 
-    /// Returns `value` and `default`, if they exist.
+    /// Returns those of `value` and `default` that exist.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.value.as_ref().into_iter().chain(self.default.as_deref())
     }
@@ -87,7 +87,7 @@ pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots
 /// The treatment of a dot in a property's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dots {
-    /// An error: `${a.b}` would be ambiguous with property b of component a.
+    /// An error, because `${a.b}` could also mean the property `b` of the component `a`.
     Refused,
     /// A warning.
     Tolerated,
@@ -173,7 +173,7 @@ fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     }
 }
 
-/// Reads `type`. Returns whether it is `read_only`, which some real descriptors use for the flag.
+/// Reads `type`. Returns whether the type is `read_only`, as some real descriptors write instead of the flag.
 fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -> bool {
     let Some(entry) = body.entry("type") else { return false };
     let Some(kind) = reader.text(&entry.value, "`type`") else { return false };

@@ -1,8 +1,8 @@
 //! Types of properties, which are advisory: a value that doesn't match its type is a warning.
 //!
-//! The language reads all values as text, and names a few types that later versions define. So an unknown
-//! type, and a value that doesn't look like its type, are warnings, and nothing is converted. A descriptor
-//! can declare its own types in `data-types`.
+//! The language reads all values as text. It names a few types, but only later versions define them. So an
+//! unknown type is only a warning, and so is a value that doesn't look like its type. No value is converted.
+//! A descriptor can declare its own types in `data-types`.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::property::{Dots, Properties, PropertyDecl, read_properties};
 use crate::reader::{Reader, Spanned, get};
 use crate::template::{Value, ValueKind};
 
-/// The types of the language, in their spelling. Case is ignored.
+/// The types of the language, in their usual spelling. Case is ignored when a type is read.
 pub const TYPES: [&str; 10] =
     ["string", "integer", "float", "boolean", "uuid", "password", "key", "resourceKeyId", "map", "list"];
 
@@ -25,7 +25,7 @@ pub type DataTypes = IndexMap<String, DataType>;
 pub struct DataType {
     /// Place of the name.
     pub name_span: Span,
-    /// Base type, whose properties it inherits.
+    /// Base type, whose properties the type inherits.
     pub derived_from: Option<Spanned<String>>,
     /// Properties of the type.
     pub properties: Properties,
@@ -78,7 +78,7 @@ pub(crate) fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
 
 /// A value that doesn't match its type.
 pub(crate) struct Misfit<'v> {
-    /// Value, or the part of it that doesn't match.
+    /// The value, or the part of the value that doesn't match.
     pub(crate) value: &'v Value,
     /// Description of the expected value.
     pub(crate) expected: String,
@@ -106,7 +106,7 @@ pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &Da
     wrong.map(|value| Misfit { value, expected: format!("{entry}, as `entry-schema` says") }).collect()
 }
 
-/// Tells whether a value can be of a sort: an unknown value can.
+/// Tells whether a value can be of a sort. A value that is not known yet can be of any sort.
 fn fits(sort: Sort, value: &Value) -> bool {
     match &value.kind {
         ValueKind::Null => true,

@@ -1,8 +1,8 @@
-//! Detects typographic quotes around a value, which an office program or a web page has substituted for
-//! straight ones.
+//! Detects typographic quotes around a value. Office programs and web pages substitute them for straight
+//! quotes.
 //!
-//! YAML reads such quotes as part of the text, so `“80”` has four characters. This is hardly ever intended,
-//! and the resulting errors are misleading. So the actual cause is reported at the value.
+//! YAML reads typographic quotes as part of the text, so `“80”` has four characters. This is hardly ever
+//! intended, and the resulting errors are misleading. So the quotes themselves are reported as the cause.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ const HELP: &str = "typographic quotes are part of the text; write `\"`, or none
 /// Maximum number of reported texts.
 const MOST: usize = Diagnostics::MOST;
 
-/// Warns of every unquoted text between typographic quotes. If an error was already reported there, that
-/// error gets the cause and the fix. Descriptions are exempt.
+/// Warns of every text between typographic quotes that has no YAML quotes. If an error was already reported
+/// at its place, the cause and the fix are added to this error. Descriptions are exempt.
 pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) {
     // Shortcut: nearly all descriptors have no such quotes.
     if source.text().is_ascii() || !source.text().contains(QUOTES) {
@@ -64,8 +64,8 @@ pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnost
     *diagnostics = Diagnostics::from(said);
 }
 
-/// Returns the fix of a text between such quotes, with its offset. Returns `None` if the text differs from
-/// its spelling in the source.
+/// Returns the fix of a text between typographic quotes, with its offset. Returns `None` if the text differs
+/// from its spelling in the source.
 fn between(source: &Arc<Source>, span: Span, text: &str) -> Option<(u32, (Span, Fix))> {
     let inner = text.strip_prefix(QUOTES)?.strip_suffix(QUOTES)?;
     let written = source.slice(span) == text && !inner.contains(QUOTES);

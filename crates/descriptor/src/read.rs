@@ -16,7 +16,7 @@ use crate::{assembly, codes, quotes, resource};
 /// The result of reading: the readable part of a descriptor, and all problems.
 #[derive(Debug, Clone)]
 pub struct Read {
-    /// Descriptor; `None` when not even its kind is known.
+    /// The descriptor; `None` if nothing of it can be read.
     pub descriptor: Option<Descriptor>,
     /// Problems, in the order of their places.
     pub diagnostics: Diagnostics,
@@ -37,9 +37,9 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     if let Some(said) = no_descriptor(source, loaded.root.as_ref(), &diagnostics, &found) {
         return Read { descriptor: None, diagnostics: vec![said].into() };
     }
-    // Errors that start at a syntax error are consequences of it.
+    // Other errors at the place of a syntax error are its consequences.
     let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
-    // An entry is not empty if its line could not be read.
+    // An entry that seems empty may have content on a line with a syntax error.
     let lines: BTreeSet<usize> = broken.iter().map(|at| source.position(*at).line).collect();
     let emptied = |said: &Diagnostic| {
         let line = said.place().map(|place| place.start().line);
@@ -59,7 +59,7 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     Read { descriptor, diagnostics }
 }
 
-/// Returns the error for a document with errors that is no descriptor. It replaces all other errors.
+/// Returns the error that replaces all other errors if a document is no descriptor.
 fn no_descriptor(
     source: &Arc<Source>,
     root: Option<&Node>,
@@ -120,7 +120,7 @@ fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     name.is_none().then(|| (template.key.span(), other[0]))
 }
 
-/// Reads the name; a missing one is taken from the project.
+/// Reads the name of the descriptor. A missing name is taken from the project.
 fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spanned<DescriptorName>> {
     let given = reader.around.name.clone();
     let first = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());

@@ -1,4 +1,4 @@
-//! Reads nodes as typed parts: reports every problem, and keeps the readable parts.
+//! Converts nodes to typed parts. Every problem is reported, and the readable parts are kept.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -49,10 +49,10 @@ const KEY_SPELLINGS: &[(&str, &str)] = &[
     ("derived_from", "derived-from"),
 ];
 
-/// Maximum edit distance of a misspelling; beyond it another word may be meant.
+/// Maximum edit distance of a misspelling. A word with a greater distance is taken for a different word.
 pub(crate) const EDITS: usize = 2;
 
-/// Maximum number of unknown keys of a document that are compared with known ones. Further unknown keys are
+/// Maximum number of unknown keys of a document that are compared with known keys. Further unknown keys are
 /// not taken for misspellings.
 const COMPARED: usize = 50_000;
 
@@ -100,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a mapping; `None` for null, and for other nodes, which are reported.
+    /// Reads a mapping. Returns `None` for null, and for other nodes, which are reported.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         match node.as_mapping() {
             Some(mapping) => Some(mapping),
@@ -160,7 +160,7 @@ impl Reader<'_> {
         self.parse_text(key.text(), key.span(), code)
     }
 
-    /// Reads a flag; `yes` and `no` are accepted too.
+    /// Reads a flag. The words of other YAML versions, such as `yes` and `no`, are accepted too.
     pub(crate) fn flag(&mut self, node: &Node, what: &str) -> bool {
         match node.as_str().map(str::to_ascii_lowercase).as_deref() {
             Some("true" | "yes" | "on") => true,
@@ -173,8 +173,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports every key that is not in `known`: a misspelling is an error, another word a warning. A known
-    /// misspelling counts as its correct key.
+    /// Reports every key that is not in `known`. A misspelling of a known key is an error, and any other word
+    /// is a warning. Usual misspellings (`KEY_SPELLINGS`) count as the correct keys.
     pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let severity = self.severity(entry.key.text(), known);
@@ -189,8 +189,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports unknown keys of an entry that has `properties`. The help for a key that looks like a property
-    /// says that it belongs in `properties`.
+    /// Reports unknown keys of an entry that has a section `properties`. If a key looks like a property, the
+    /// help says that it belongs in this section.
     pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let key = entry.key.text();
@@ -216,7 +216,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the severity of an unknown key: a misspelling is an error, another word a warning.
+    /// Returns the severity of an unknown key. A misspelling of a known key is an error, and any other word
+    /// is a warning.
     fn severity(&mut self, key: &str, known: &[&str]) -> Severity {
         if is_spelling(key, known) || self.comparisons == 0 {
             return Severity::Warning;
@@ -228,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports an invalid name, with the nearest valid form of the part that is wrong.
+    /// Reports an invalid name. The help contains the nearest valid form of the wrong part.
     pub(crate) fn bad_name(&mut self, code: Code, text: &Spanned<String>, error: &NameError) {
         if self.diagnostics.leaves_out(Severity::Error) {
             return;
@@ -293,13 +294,13 @@ fn is_spelling(key: &str, known: &[&str]) -> bool {
     meant != key && known.contains(&meant)
 }
 
-/// Tells whether a value has the form of a property: a mapping with a `value` or the like.
+/// Tells whether a value has the form of a property: a mapping with a key of properties, such as `value`.
 fn property_like(node: &Node) -> bool {
     let is_of_property = |key: &str| matches!(canonical(key), "value" | "default" | "read-only" | "required");
     node.as_mapping().is_some_and(|body| body.keys().any(is_of_property))
 }
 
-/// Returns the proper place of a misplaced key of the language.
+/// Returns the place where a key of the language belongs.
 fn home(key: &str) -> Option<&'static str> {
     Some(match canonical(key) {
         "initial-quantity" | "minimum-nodes" | "maximum-nodes" | "scaling-increment" => {
@@ -326,9 +327,9 @@ fn home(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the value of a key or of a known misspelling of it.
+/// Returns the value of a key. The key may have a usual misspelling (`KEY_SPELLINGS`).
 pub(crate) fn get<'n>(mapping: &'n Mapping, key: &str) -> Option<&'n Node> {
-    // A misspelling has the same first letter, so most keys are skipped.
+    // All listed misspellings have the first letter of the correct key. So most keys are skipped fast.
     let near = |found: &str| found.as_bytes().first() == key.as_bytes().first();
     let misspelled = |entry: &&Entry| near(entry.key.text()) && canonical(entry.key.text()) == key;
     mapping.get(key).or_else(|| mapping.entries().iter().find(misspelled).map(|entry| &entry.value))
@@ -393,7 +394,7 @@ pub(crate) fn dotted<N: FromStr>(
     parsed.map(|value| Spanned { value, span: text.span })
 }
 
-/// Reads a section of which only the names matter.
+/// Reads the names in a section, with their places. The bodies of the entries are ignored.
 pub(crate) fn names(reader: &mut Reader<'_>, root: &Mapping, key: &str) -> IndexMap<String, Span> {
     let mapping = get(root, key).and_then(|node| reader.mapping(node, &format!("`{key}`")));
     let entries = mapping.map(Mapping::entries).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Resource descriptors: the capabilities of a component, and the drivers that implement them.
+//! Resource descriptors: the actions and properties of a type of component, and the drivers that execute the
+//! actions.
 
 use std::hash::Hash;
 use std::str::FromStr;
@@ -19,13 +20,13 @@ use crate::reader::{Reader, Spanned, get, names};
 
 const OPERATION: &str = "an operation";
 
-/// Transitions of older descriptors, from before drivers created the infrastructure.
+/// Transitions of older descriptors, which created the infrastructure in separate transitions.
 const OLD_TRANSITIONS: [&str; 2] = ["CreateInfrastructure", "DeleteInfrastructure"];
 
 /// A resource descriptor.
 #[derive(Debug, Clone)]
 pub struct ResourceDescriptor {
-    /// Text that it was read from.
+    /// Text from which the descriptor was read.
     pub source: Arc<Source>,
     /// Name, if it is valid.
     pub name: Option<Spanned<DescriptorName>>,
@@ -41,7 +42,7 @@ pub struct ResourceDescriptor {
     pub operations: IndexMap<OperationName, ActionDecl>,
     /// Commands that an operator may call; an extension of the language.
     pub commands: IndexMap<CommandName, ActionDecl>,
-    /// Effect of a changed package of the same version; an extension of the language.
+    /// Effect of a package that changed while its version stayed the same; an extension of the language.
     pub on_package_change: Option<Spanned<OnPackageChange>>,
     /// Default drivers of transitions, operations and commands.
     pub default_drivers: Vec<DriverDecl>,
@@ -66,7 +67,7 @@ pub struct ResourceDescriptor {
 pub struct ActionDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Drivers of the action; if there are none, the default drivers apply.
+    /// Drivers of the action. If the list is empty, the default drivers apply.
     pub drivers: Vec<DriverDecl>,
     /// Arguments of an operation or command.
     pub properties: Properties,
@@ -79,7 +80,7 @@ pub struct DriverDecl {
     pub name_span: Span,
     /// Kind of the driver.
     pub driver: DriverKind,
-    /// Infrastructure types that it supports; all if empty.
+    /// Infrastructure types that the driver supports. An empty list means all types.
     pub infrastructure: Vec<String>,
     /// Driver properties.
     pub properties: serde_json::Map<String, serde_json::Value>,
@@ -88,8 +89,8 @@ pub struct DriverDecl {
 }
 
 impl ResourceDescriptor {
-    /// Returns all declared drivers: those of transitions, operations and commands, the default drivers, and
-    /// those of queries.
+    /// Returns all declared drivers: the drivers of transitions, operations, commands and queries, and the
+    /// default drivers.
     pub fn drivers(&self) -> impl Iterator<Item = &DriverDecl> {
         let actions = self.transitions.values().chain(self.operations.values()).chain(self.commands.values());
         let own = actions.flat_map(|action| &action.drivers);
@@ -172,7 +173,7 @@ fn add_transition(
     word: &str,
     decl: ActionDecl,
 ) {
-    // Later versions of the language have a transition that is not part of an installation.
+    // Later versions of the language have this transition, which windlass does not support.
     if word == "Upgrade" {
         return;
     }

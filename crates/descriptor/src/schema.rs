@@ -1,8 +1,8 @@
 //! JSON Schemas of assembly and resource descriptors, for editors and for other tools.
 //!
-//! A schema is a first check: it knows keys, sorts of values and the form of names. The check refuses
-//! everything that the schema refuses. Only the check knows whether a `${…}` has a meaning or a descriptor
-//! exists. The schema is as tolerant as the reader, which only warns of some unknown keys.
+//! A schema knows keys, sorts of values and the form of names. windlass refuses every document that a schema
+//! refuses, and more: only the check of a descriptor knows whether a `${…}` has a meaning, or whether a
+//! descriptor exists. The schema is as tolerant as the reader, which only warns of some unknown keys.
 //!
 //! The schemas are generated from the reader's own tables of keys.
 
@@ -18,12 +18,12 @@ pub fn assembly() -> Value {
     schema(&Descriptors(&DriverProperties::new()), &keys::ASSEMBLY, "Assembly descriptor")
 }
 
-/// The schemas of driver properties, by driver. A value that a property may have can also be declared as
-/// `{value: …}` or `{default: …}`.
+/// The schemas of driver properties, by driver. A descriptor can write a value `v` of a property also as
+/// `{value: v}` or `{default: v}`.
 pub type DriverProperties = BTreeMap<String, Map<String, Value>>;
 
-/// Returns the schema of resource descriptors, of the draft 2020-12. It describes the properties of these
-/// drivers, and permits all properties of other drivers.
+/// Returns the schema of resource descriptors, of the draft 2020-12. It describes the properties of the
+/// drivers in `drivers`, and permits all properties of other drivers.
 pub fn resource(drivers: &DriverProperties) -> Value {
     schema(&Descriptors(drivers), &keys::RESOURCE, "Resource descriptor")
 }
@@ -121,7 +121,8 @@ impl Descriptors<'_> {
     }
 }
 
-/// Returns the schema of text. A scalar keeps its spelling, even if another reader takes it for a number.
+/// Returns the schema of text. It also permits numbers and booleans, because descriptors read every scalar as
+/// the text of its spelling.
 fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
 }
@@ -164,7 +165,8 @@ fn own_name(kind: &str) -> Value {
     })
 }
 
-/// The form of one word of a name: a letter first, a letter or digit last, no `__`.
+/// The form of one word of a name. It begins with a letter, ends with a letter or digit, and contains no
+/// `__`.
 const WORD: &str = r"(?!\w*__)[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
 /// The form of the middle part of a descriptor's name.

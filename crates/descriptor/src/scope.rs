@@ -1,4 +1,4 @@
-//! Resolves the meaning of a `${…}` at its place.
+//! Determines the meaning of a `${…}`, which depends on its place in the descriptor.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use crate::property::Properties;
 use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
-/// The root of `${each.…}`.
+/// The first word of `${each.…}`.
 pub(crate) const EACH: &str = "each";
 
 /// The meaning of a reference.
@@ -26,7 +26,7 @@ pub(crate) enum Meaning {
     Own(PropertyName),
     /// A property of a component or reference.
     Part(ComponentName, PropertyName),
-    /// A field that the engine knows of the instance.
+    /// A field of the instance that the engine knows: name, id or index.
     Instance(InstanceField),
     /// A property of an end of the relationship.
     End(End, PropertyName),
@@ -34,7 +34,7 @@ pub(crate) enum Meaning {
     Each(String),
 }
 
-/// The names that are valid in a reference at its place.
+/// The names that a reference at some place of a descriptor may contain.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     /// Text that contains the reference.
@@ -43,11 +43,11 @@ pub(crate) struct Scope<'a> {
     pub(crate) own: &'a Properties,
     /// Properties that only a resource itself can read.
     pub(crate) private: Option<&'a Properties>,
-    /// Assembly, for its components and references; `None` inside a resource descriptor.
+    /// The assembly, whose components and references can be named; `None` in a resource descriptor.
     pub(crate) assembly: Option<&'a AssemblyDescriptor>,
     /// Whether `source` and `target` are valid.
     pub(crate) ends: bool,
-    /// Whether `each` is valid: the values are those of a component whose nodes have keys.
+    /// Whether `each` is valid, because the reference is in a value of a component whose nodes have keys.
     pub(crate) each: bool,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the meaning of a reference, or the error with a suggestion.
+    /// Returns the meaning of a reference, or an error with a suggestion.
     pub(crate) fn meaning(&self, reference: &Reference) -> Result<Meaning, Box<Diagnostic>> {
         self.look_up(reference).map_err(|wrong| match wrong {
             Wrong::Said(diagnostic) => diagnostic,
@@ -201,9 +201,9 @@ impl<'a> Scope<'a> {
 
 /// The reason why a reference is invalid.
 enum Wrong<'r> {
-    /// It has an error with its own message.
+    /// The reason is this error.
     Said(Box<Diagnostic>),
-    /// No instance has this field.
+    /// The reference reads a field that no instance has.
     Field(&'r str),
     /// The name is unknown.
     Name,

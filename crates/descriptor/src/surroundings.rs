@@ -1,8 +1,9 @@
 //! The information that a descriptor takes from its project.
 //!
-//! The tool `lmctl` builds packages from a project. It fills in the name of a descriptor that has none, and
-//! replaces `$lmctl:/contains:/web:/descriptor_name` by the name of a contained package. The text alone
-//! doesn't contain these names, so a caller that knows the project provides them here.
+//! The tool `lmctl` builds packages from a project. It adds the name to a descriptor without a name. It also
+//! replaces a placeholder such as `$lmctl:/contains:/web:/descriptor_name` by the name of a contained
+//! package. The text of a descriptor doesn't contain these names, so a caller that knows the project provides
+//! them here.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +29,14 @@ pub(crate) const PLACEHOLDER: &str = "$lmctl:";
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surroundings {
-    /// Name that the project gives the descriptor.
+    /// The name that the project gives to the descriptor.
     pub name: Option<DescriptorName>,
     /// Names of the contained projects, by the path to each: `contains:/web`, `contains:/web:/contains:/db`.
     pub contained: BTreeMap<String, DescriptorName>,
 }
 
 impl Surroundings {
-    /// Adds a contained project under its name, with all that it contains in turn.
+    /// Adds a contained project under its name, together with all projects in it.
     pub fn contain(&mut self, name: &str, project: &Self) {
         let way = format!("contains:/{name}");
         for (deeper, descriptor) in &project.contained {
@@ -46,7 +47,7 @@ impl Surroundings {
         }
     }
 
-    /// Returns the name that a placeholder resolves to.
+    /// Returns the descriptor's name for which a placeholder stands.
     pub(crate) fn resolve(&self, placeholder: &str) -> Option<&DescriptorName> {
         let way = placeholder.strip_prefix(PLACEHOLDER)?.strip_prefix('/')?;
         if way == "descriptor_name" {

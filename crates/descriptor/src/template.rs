@@ -1,4 +1,5 @@
-//! `${…}` in values: text is split into literals and references, each with its place.
+//! Values of descriptors. Their text is split into literals and references (`${…}`), with the place of each
+//! reference.
 
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Returns the part before the first dot and the rest, if there is a dot.
+    /// Returns the part before the first dot, and the rest; no rest if there is no dot.
     pub fn split(&self) -> (&str, Option<&str>) {
         match self.text.split_once('.') {
             Some((first, rest)) => (first, Some(rest)),
@@ -78,7 +79,7 @@ impl Value {
         Self { span: node.span(), kind }
     }
 
-    /// Returns the text if it contains no reference.
+    /// Returns the text of the value; none if it contains a reference or is no text.
     pub fn literal(&self) -> Option<&str> {
         match &self.kind {
             ValueKind::Text(segments) => match &segments[..] {
@@ -117,7 +118,8 @@ impl Value {
 struct Cutter<'a> {
     source: &'a Arc<Source>,
     node: &'a Node,
-    /// Created at the first reference and reused for later ones, so that the text is walked only once.
+    /// The places inside the text. Created at the first reference and reused for later references, so that
+    /// the text is walked only once.
     inside: Option<Inside>,
     diagnostics: &'a mut Diagnostics,
 }

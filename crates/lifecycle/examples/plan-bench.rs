@@ -1,7 +1,6 @@
 //! Plans an assembly of a given size and prints `components seconds peak-bytes`.
 //!
-//! `scripts/bench-plan` runs it in a separate process for each size, so that the peak memory belongs to that
-//! size.
+//! `scripts/bench-plan` runs this program once for each size, so that the peak memory belongs to one size.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -29,7 +28,7 @@ fn main() {
     let topology = if shape == "clusters" { clusters(count) } else { chained(count) };
     // The first plan loads the program from disk, so it is not measured.
     make(&chained(10));
-    // One round measures a command; many rounds measure with warm caches.
+    // One round measures the time of a single command. Many rounds measure with warm caches.
     let times: usize = std::env::args().nth(3).and_then(|times| times.parse().ok()).unwrap_or(1);
     if std::env::args().nth(4).is_some_and(|word| word == "cold") {
         chill();
@@ -44,7 +43,7 @@ fn main() {
 
 /// Reads enough other memory to remove the topology from the caches of a core.
 ///
-/// Otherwise a small topology is still cached from its creation, and a large one is not.
+/// Otherwise, a small topology would still be cached from its creation, unlike a large one.
 fn chill() {
     const BYTES: usize = 256 << 20;
     let other = vec![1_u8; BYTES];
@@ -112,7 +111,8 @@ fn peak() -> Option<u64> {
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// Creates an element as the composer does: elements of one resource share its name.
+/// Creates an element as the composer creates it: elements of one resource share the memory of its descriptor
+/// name.
 fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
     static DESCRIPTOR: LazyLock<DescriptorName> =
         LazyLock::new(|| "resource::r::1.0".parse().expect("valid"));

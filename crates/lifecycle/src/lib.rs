@@ -2,7 +2,7 @@
 //!
 //! # Modules
 //!
-//! The modules are layers, in the order of the data flow. Each uses only modules above it.
+//! The modules are layers, in the order of the data flow. A module uses only the modules above it.
 //!
 //! | module | content |
 //! |---|---|
@@ -16,9 +16,9 @@
 //! # The path of a part
 //!
 //! Each resource is lowered to the lowest state that its change requires, and raised from there to the goal.
-//! The states are Absent → Created → Installed → Inactive → Active, with one step for each. A part is
-//! reconfigured in place if only volatile properties have changed. After any other change it is uninstalled
-//! and installed again.
+//! The states are Absent → Created → Installed → Inactive → Active, with one step into each state. A part is
+//! reconfigured in place if only volatile properties have changed. After any other change, the part is
+//! uninstalled and installed again.
 //!
 //! # The waits
 //!
@@ -34,8 +34,8 @@
 //! | phase | all parts reach a state before any part continues, except parts that an earlier phase needs |
 //!
 //! Order, relationship and property waits are *needs*: if the awaited step fails, the waiting step is
-//! skipped. A phase wait only requires that the other steps have ended. So after a failure, independent parts
-//! continue.
+//! skipped. A phase wait only requires that the awaited steps have ended, even if they have failed. So after
+//! a failure, independent parts continue.
 
 mod rank;
 

@@ -120,13 +120,13 @@ fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName
 
 /// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies.
 ///
-/// Returns the drawn node of each element that has one. All nodes of a cluster share one drawn node.
+/// Returns the drawn node of each element that has a drawn node. All nodes of a cluster share one drawn node.
 /// Corresponding parts of the assemblies in a cluster also share one drawn node.
 fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
     let mut places: HashMap<&ElementName, usize> = HashMap::new();
     let mut groups: HashMap<&ElementName, usize> = HashMap::new();
-    // Elements inside a cluster of assemblies, each with its counterpart in the first assembly, which is
-    // drawn.
+    // Elements inside a cluster of assemblies, each with its counterpart in the first assembly of the
+    // cluster. Only this first assembly is drawn.
     let mut alike: HashMap<&ElementName, &ElementName> = HashMap::new();
     for element in topology.elements() {
         if let Some(first) = first_alike(topology, element, &alike) {
@@ -165,7 +165,8 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
         places.insert(&element.name, drawing.nodes.len());
         drawing.nodes.push(node(topology, element, parent));
         if element.kind == ElementKind::Assembly {
-            // The root has no node. Otherwise its parts would share it, like the nodes of a cluster.
+            // The root has no drawn node. Otherwise its parts would share that node, like the nodes of a
+            // cluster.
             groups.remove(&element.name);
             places.remove(&element.name);
             drawing.nodes.pop();
@@ -228,7 +229,7 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
     }
 }
 
-/// Returns the suffix with the assembly that a reference stands for.
+/// Returns the suffix of a reference's label, with the assembly to which it refers.
 fn meant(element: &Element) -> String {
     match &element.referent {
         Some(Referent::Assembly(name)) => format!(" → {name}"),
@@ -255,7 +256,7 @@ fn place(topology: &Topology, places: &HashMap<&ElementName, usize>, name: &Elem
     if let Some(place) = places.get(name) {
         return Some(*place);
     }
-    // A nested assembly has no node: its first part stands for it.
+    // A nested assembly has no drawn node, so its first part is used.
     topology
         .leaves(name)
         .first()

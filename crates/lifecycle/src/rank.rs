@@ -8,7 +8,7 @@ pub(crate) const INSTALLED: u8 = 2;
 pub(crate) const INACTIVE: u8 = 3;
 pub(crate) const ACTIVE: u8 = 4;
 
-/// A rank above every state: the lowest rank of an element that is never lowered.
+/// A rank above every state. It stands for the lowest rank on the way down of an element that is not lowered.
 pub(crate) const ABOVE_ALL: u8 = 5;
 
 /// Returns the rank of a state that a relationship names.
@@ -18,7 +18,8 @@ pub(crate) fn of(state: State) -> u8 {
     state.rank().unwrap_or(ACTIVE)
 }
 
-/// Returns the minimum rank of an end for the creation of a relationship.
+/// Returns the minimum rank that an end must have when a relationship is created, from the state and the
+/// modifier that the relationship declares.
 pub(crate) fn least(state: State, modifier: Modifier) -> u8 {
     match modifier {
         Modifier::Post => of(state),

@@ -28,7 +28,8 @@ use crate::state::Transition;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The version from which the elements were created. It is used to stop and remove them.
+    /// The version from which the elements were created. They are stopped and removed with its values and
+    /// packages.
     Installed,
     /// The version that the assembly should have.
     #[default]
@@ -58,8 +59,7 @@ impl Action {
         }
     }
 
-    /// Returns the transition; none for an operation or a command, which does not change the state of its
-    /// element.
+    /// Returns the transition; none for operations and commands, which do not change the state of an element.
     pub fn transition(&self) -> Option<Transition> {
         match self {
             Self::Transition(transition) => Some(*transition),

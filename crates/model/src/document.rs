@@ -1,7 +1,7 @@
 //! Documents: data of other crates, which the store keeps with a revision.
 //!
-//! The store does not read the body of a document. A crate that writes documents gives its format a version
-//! number. It replaces a document only if no other writer has changed it ([`Expected`]).
+//! The store does not read the body of a document. The crate that writes a document gives the format of the
+//! body a version number. A writer can demand that no other writer has changed the document ([`Expected`]).
 //!
 //! ```
 //! use windlass_model::document::{DocumentKey, DocumentScope};
@@ -66,7 +66,7 @@ checked_text! {
 pub enum DocumentScope {
     /// The project: the document stays until it is dropped.
     Project,
-    /// An assembly: the document is removed with it.
+    /// An assembly: the document is removed together with the assembly.
     Assembly(AssemblyName),
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for DocumentKey {
     }
 }
 
-/// The number of a change of a document. All documents of a store share one increasing sequence of numbers.
+/// The number of a document's last change. All documents of a store share one increasing sequence of numbers.
 /// So no two changes have the same number, even if a document was dropped and created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -1,4 +1,5 @@
-//! Ids. windlass assigns an id before the object exists, so the object can be found after a crash.
+//! Ids of stored objects. windlass assigns an id before the object exists, so the object can be found after a
+//! crash.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -99,7 +100,8 @@ impl TransferId {
 }
 
 impl InstanceId {
-    /// Derives an id from a text. Equal texts have equal ids. It is used for objects that have no random id.
+    /// Derives an id from a text. Equal texts have equal ids. Objects without a random id, such as the pairs
+    /// of a relationship, get such an id.
     pub fn of(text: &str) -> Self {
         // FNV-1a is sufficient: only the texts of one assembly must not collide.
         let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
@@ -111,7 +113,8 @@ impl InstanceId {
 }
 
 impl CallId {
-    /// Derives the id of the call `ordinal` of a step. Every process computes the same id.
+    /// Derives the id of the call `ordinal` of a step. Equal arguments have equal ids, so the id of a call
+    /// can be computed again after a crash.
     pub fn of(store: &StoreId, process: ProcessId, step: StepId, ordinal: u32) -> Self {
         Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0).into())
     }
@@ -123,7 +126,7 @@ impl CommandId {
         Self(call.as_str().chars().filter(char::is_ascii_alphanumeric).collect())
     }
 
-    /// Returns the process that called the command, if the id is one of this store.
+    /// Returns the process that called the command; none if the id is from another store.
     pub fn process(&self, store: &StoreId) -> Option<ProcessId> {
         let store: String = store.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
         let rest = self.as_str().strip_prefix(&store)?.strip_prefix('p')?;

@@ -1,6 +1,7 @@
 //! The instance document, which drivers change: its shape, and a view of it.
 //!
-//! A driver never writes the document. It answers with update commands, which are checked against [`shape`]:
+//! A driver never writes the document itself. It answers with update commands, which are checked against
+//! [`shape`]:
 //!
 //! ```text
 //! instanceId: <the engine's id>          set by a launch, to say which request an instance answers
@@ -50,7 +51,7 @@ pub const METRICS: &str = "metrics";
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| document(Node::map(Keys::any(), interface(signals()))));
 
-/// Returns the shape of a document with this node for its interfaces.
+/// Returns the shape of a document. `interfaces` is the shape of its field `interfaces`.
 fn document(interfaces: Node) -> Shape {
     let no_unset = "it always has a value: `$set` it";
     let tree = Node::recursive(|tree| {
@@ -104,7 +105,7 @@ pub fn shape() -> &'static Shape {
 }
 
 /// Returns the shape of the instance document of an application. It contains the interfaces of the pins, and
-/// the published signals, each with its type. Null means no value, and fits every type.
+/// the published signals, each with its type. Null means no value, and is valid for every type.
 pub fn shape_of(pins: &Pins) -> Shape {
     let of_interface = |(name, pins): (&Name, &BTreeMap<Name, Pin>)| {
         let signal = |(name, pin): (&Name, &Pin)| match &pin.kind {
@@ -128,7 +129,7 @@ pub fn shape_of(pins: &Pins) -> Shape {
 pub struct Status {
     /// Whether the instance does its work.
     pub active: bool,
-    /// Whether the instance is still moving to its desired state.
+    /// Whether the instance is still changing towards its desired state.
     pub converging: bool,
     /// Whether something has failed. An instance can be active nevertheless.
     pub failed: bool,
@@ -273,7 +274,7 @@ mod tests {
     /// An update of the status.
     #[derive(Debug, Clone)]
     enum Write {
-        /// A plain `status`, which replaces it.
+        /// A plain `status`, which replaces the whole status.
         Plain(Option<Flags>, Option<String>),
         /// A `$set` of `status.flags`, which replaces all flags.
         Flags(Flags),
@@ -371,7 +372,8 @@ mod tests {
             prop_assert_eq!(InstanceView::new(&before["web"]).status(), of_interface);
         }
 
-        /// The word of a status: converging counts first, then active, then failed.
+        /// The word is `converging` if that flag is set. Otherwise, the flags `active` and `failed` determine
+        /// the word, which is `degraded` if both are set.
         #[test]
         fn the_word_of_a_status(flags in prop::array::uniform3(any::<bool>()), message: Option<String>) {
             let [active, converging, failed] = flags;

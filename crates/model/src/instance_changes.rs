@@ -8,10 +8,11 @@ use windlass_secret::SecretRef;
 use crate::instance::{InstanceView, LogEntry, METRICS, OUTPUTS, Status};
 use crate::record::Severity;
 
-/// Maximum number of characters of a value in a message. Longer values are truncated.
+/// The maximum number of characters of a value in a message. Longer values are truncated.
 const SHOWN: usize = 200;
 
-/// Returns an entry for each change of the status, of a signal and of a reference. Readings of metrics are not listed.
+/// Returns an entry for each change of the status, of a signal or of a reference. Changed values of metrics
+/// are not listed.
 ///
 /// ```
 /// use serde_json::json;
@@ -71,7 +72,7 @@ fn references(document: &Value) -> BTreeMap<String, String> {
     found
 }
 
-/// Returns an entry for each name whose text differs.
+/// Returns an entry for each name with different texts in `before` and `after`.
 fn changes(
     before: &BTreeMap<String, String>,
     after: &BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Applies updates of reports to instance documents.
+//! Application of drivers' updates to instance documents.
 
 use serde_json::Value;
 use windlass_update_ops::{Op, Path, Shape, Update};
@@ -8,7 +8,7 @@ use crate::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use crate::record::{Failure, FailureKind};
 use crate::resolve::MAX_VALUE;
 
-/// The parts of an applied update that are not in the instance document.
+/// The parts of an applied update that are not stored in the instance document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Accepted {
     /// The entries for the activity log.
@@ -17,14 +17,14 @@ pub struct Accepted {
     pub results: Vec<(CommandId, Vec<Value>)>,
 }
 
-/// Applies the updates of a report, in wire form, to an instance document of a shape. This is the only way in which a
-/// script changes a document.
+/// Applies the updates of a report to an instance document. The updates are in wire form, and are checked
+/// against the shape of the document. A script changes a document in no other way.
 ///
 /// `is_open` tells whether a command awaits results.
 ///
 /// # Errors
-/// A failure if the update does not fit the document, or publishes too much. The document may then be partly
-/// changed.
+/// A failure if the update does not match the shape, or if a published value is too large. The document may
+/// then be changed in part.
 ///
 /// ```
 /// use serde_json::json;
@@ -61,7 +61,7 @@ pub fn accept(
     Ok(Accepted { log, results })
 }
 
-/// Removes the results of open commands from an update.
+/// Splits an update into the rest and the results of open commands.
 fn take_results(
     update: Update,
     is_open: impl Fn(&CommandId) -> bool,
@@ -80,7 +80,7 @@ fn take_results(
     (rest, results)
 }
 
-/// Refuses signals that exceed the maximum size of a value.
+/// Returns an error if a signal exceeds the maximum size of a value.
 fn refuse_too_much(document: &Value) -> Result<(), Failure> {
     for (interface, pin, value) in InstanceView::new(document).signals() {
         let large = match value {

@@ -1,7 +1,8 @@
 //! Adjacency lists of graphs and trees, in compressed sparse rows.
 //!
-//! A list of lists needs one allocation a node, and scatters a large graph over the memory. Here, one list
-//! contains the items of all nodes, node after node. A second list contains the start of each node's items.
+//! A list of lists would need one allocation for each node, and would scatter a large graph over the memory.
+//! Here, one list contains the items of all nodes, node after node. A second list contains the start of each
+//! node's items.
 
 /// A list of items for each node. Nodes are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl<T> Links<T> {
         self.items.push(item);
     }
 
-    /// Closes the list of a node. The next items belong to the next node.
+    /// Closes the list of the current node. Items that are pushed later belong to the next node.
     ///
     /// # Panics
     ///
@@ -42,7 +43,7 @@ impl<T> Links<T> {
         self.close();
     }
 
-    /// Adds the nodes of other lists.
+    /// Appends the nodes of another adjacency list, with their items.
     ///
     /// # Panics
     ///
@@ -77,7 +78,8 @@ impl<T> Links<T> {
 impl<T: Copy> Links<T> {
     /// Groups items by their nodes, which are numbered below `nodes`. The items of a node keep their order.
     ///
-    /// It iterates twice over the pairs and sorts nothing, so the time is linear in nodes and items.
+    /// The function iterates twice over the pairs and sorts nothing, so its time is linear in nodes and
+    /// items.
     ///
     /// # Panics
     ///
@@ -89,9 +91,9 @@ impl<T: Copy> Links<T> {
         let Some((_, first)) = pairs.clone().next() else {
             return Self { starts: vec![0; nodes + 1], items: Vec::new() };
         };
-        // The items of node n are counted at n + 2. After the prefix sums, n + 1 holds the position of n's
-        // next item. Each placed item increments that position. In the end, n + 1 holds the end of n's items,
-        // which is the start of the items of n + 1.
+        // `starts[n + 2]` counts the items of node n. After the prefix sums, `starts[n + 1]` is the position
+        // of n's next item, and each placed item increments it. In the end, `starts[n + 1]` is the end of n's
+        // items, which is the start of the items of node n + 1.
         let mut starts = vec![0_u32; nodes + 2];
         for (node, _) in pairs.clone() {
             starts[node as usize + 2] += 1;

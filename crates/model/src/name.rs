@@ -23,7 +23,8 @@ pub const MAX_NAME: usize = 50;
 /// The separator between the parts of an element's name.
 pub const SEPARATOR: &str = "__";
 
-/// The roots of `${…}`, which no assembly or component may have as its name.
+/// The reserved words. A reference such as `${source.port}` begins with one of them, so no assembly or
+/// component may have such a name.
 pub const RESERVED: [&str; 3] = ["instance", "source", "target"];
 
 static WORD: LazyLock<Regex> =
@@ -32,8 +33,8 @@ static WORD: LazyLock<Regex> =
 /// The maximum number of a name's characters in a message.
 const SHOWN: usize = 200;
 
-/// Returns the beginning of a name, for messages. An invalid name may be very long: only the size of its
-/// document limits it.
+/// Returns the beginning of a name, for messages. An invalid name can be as long as the document that
+/// contains it.
 fn beginning(name: &str) -> String {
     match name.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &name[..end]),
@@ -83,7 +84,7 @@ pub enum NameError {
         /// The name as given.
         name: String,
     },
-    /// The name is a root of `${…}`.
+    /// The name is one of the [`RESERVED`] words.
     #[error("the {kind} name `{name}` is reserved for `${{{name}.…}}`")]
     Reserved {
         /// The kind of the name.
@@ -202,7 +203,8 @@ checked_text! {
 #[serde(try_from = "String")]
 pub struct ElementName(SmolStr);
 
-/// Serializes the text under the name of the type, so that a serializer can recognize it.
+/// Serializes the text as a newtype struct. By its name `ElementName`, the serializer of [`crate::rename`]
+/// recognizes the names of elements.
 impl Serialize for ElementName {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct("ElementName", self.as_str())
@@ -235,7 +237,7 @@ impl ElementName {
         AssemblyName(self.root().into())
     }
 
-    /// Returns the name without the assembly, for example `B__2`. For the assembly itself, returns its own
+    /// Returns the name without the assembly, for example `B__2`. For the assembly itself, returns the whole
     /// name.
     pub fn local(&self) -> &str {
         self.separator().map_or(self.0.as_str(), |at| &self.0[at + SEPARATOR.len()..])
@@ -253,7 +255,7 @@ impl ElementName {
 
     /// Returns the position of the first separator.
     ///
-    /// Names are short, so this loop takes less time than the preparation of a search for text.
+    /// Names are short, so this loop is faster than `str::find`, which prepares its search first.
     fn separator(&self) -> Option<usize> {
         let separator = SEPARATOR.as_bytes();
         self.0.as_bytes().windows(separator.len()).position(|bytes| bytes == separator)
@@ -440,7 +442,7 @@ mod tests {
         assert_eq!(name.parse::<AssemblyName>().unwrap_err().to_string(), message);
     }
 
-    /// A name may be as long as its document; a message may not.
+    /// An invalid name can be as long as its document, so a message shows only the beginning.
     #[test]
     fn a_message_repeats_the_beginning_of_a_long_name() {
         for name in ["a", "é", "a__", "a "] {

@@ -11,7 +11,8 @@ macro_rules! checked_text {
         #[serde(try_from = "String")]
         pub struct $type(smol_str::SmolStr);
 
-        /// Serializes the text under the name of its type, so that a serializer can recognize it.
+        /// Serializes the text as a newtype struct with the name of its type. By this name, the serializer of
+        /// [`crate::rename`] recognizes the names of assemblies.
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_newtype_struct(stringify!($type), self.as_str())
@@ -19,7 +20,7 @@ macro_rules! checked_text {
         }
 
         impl $type {
-            /// Returns it as text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -1,6 +1,6 @@
 //! The pins of an application: what its component takes, publishes and executes.
 //!
-//! A manifest declares pins in interfaces. Each has a direction and a type:
+//! A manifest declares pins in interfaces. Each pin has a direction and a type:
 //!
 //! ```
 //! use serde_json::json;
@@ -32,8 +32,8 @@ pub use name::{Name, NameError, PinId, is_name_char};
 pub use pin_type::{PinType, Record, Signature, ValueType};
 pub use value::Misfit;
 
-/// The pins of a component: those that its manifest declares, and its built-in signals. Scripts get and set only
-/// these.
+/// The pins of a component: those that its manifest declares, and its built-in signals. Scripts can read and
+/// write no other values.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Pins(
     /// The pins, by interface and name.
@@ -43,7 +43,7 @@ pub struct Pins(
 /// A pin of a component.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
-    /// Its direction and type.
+    /// The direction and the type of the pin.
     #[serde(rename = "type")]
     pub kind: PinType,
     /// A label for people.
@@ -55,7 +55,7 @@ pub struct Pin {
     /// The default values of a command's arguments, in the types of the arguments.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub defaults: BTreeMap<Name, Value>,
-    /// The ids under which the application exposes the pin. People and other services know only these.
+    /// The ids under which the application exposes the pin. People and other applications use only these ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposed: Vec<PinId>,
 }
@@ -85,9 +85,9 @@ impl Pins {
         })
     }
 
-    /// Returns the values of configuration pins by their ids, each converted to the type of its pin. `values`
-    /// are the properties of the component. Numbers and flags in `values` may be text, and null means no
-    /// value.
+    /// Returns the values of the configuration pins by the ids of the pins, each converted to the type of its
+    /// pin. `values` are the properties of the component. In them, numbers and flags may be text, and null
+    /// means no value.
     pub fn configuration(&self, values: &BTreeMap<PropertyName, Resolved>) -> BTreeMap<String, Resolved> {
         let value = |(id, pin): (PinId, &Pin)| {
             let (kind, name) = (pin.kind.as_configuration()?, id.to_string());
@@ -98,7 +98,7 @@ impl Pins {
         self.iter().filter_map(value).collect()
     }
 
-    /// Adds a pin, or replaces the one with the same id.
+    /// Adds a pin, or replaces the pin with the same id.
     pub fn insert(&mut self, id: PinId, pin: Pin) {
         self.0.entry(id.interface).or_default().insert(id.pin, pin);
     }

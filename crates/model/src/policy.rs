@@ -1,11 +1,11 @@
 //! Metrics of elements, and the policies that read them.
 //!
-//! A resource publishes metrics under its own keys ([`metric_id`]). An assembly promotes a metric of a part
-//! by naming it. A policy reads one metric. `policy::heal` of a resource counts periods in which its
-//! integrity is broken or missing. `policy::scale` of an assembly compares a load with thresholds, and
-//! changes the size of a cluster.
+//! A resource publishes metrics under its own keys ([`metric_id`]). An assembly can promote a metric of a
+//! part as its own. A policy reads one metric. `policy::heal` of a resource counts the periods in which the
+//! metric reports a broken integrity, or nothing. `policy::scale` of an assembly compares a load with
+//! thresholds, and changes the size of a cluster.
 //!
-//! This module contains only the declarations, bound to elements. The engine evaluates them.
+//! This module contains only the declarations of metrics and policies. The engine evaluates them.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -32,8 +32,8 @@ pub fn metric_id(element: &ElementName, metric: &MetricName) -> String {
 pub struct Metric {
     /// The measured quantity.
     pub kind: MetricKind,
-    /// The declared seconds between two messages; without a declaration, [`DEFAULT_PERIOD`] applies. It is none
-    /// for a promoted metric.
+    /// The declared seconds between two messages. Without a declaration, [`DEFAULT_PERIOD`] applies. A
+    /// promoted metric has no period of its own.
     pub period: Option<Template>,
     /// The publisher of the metric: the element itself, or the part from which an assembly promotes it. If
     /// the part is a group, all of its nodes publish it.
@@ -66,7 +66,7 @@ pub enum MetricKind {
     Integrity,
     /// `metric::load`: the utilization of the element in percent.
     Load,
-    /// A kind that the language doesn't reserve.
+    /// A kind without a reserved meaning.
     Other(String),
 }
 
@@ -94,7 +94,7 @@ pub enum PolicyKind {
     /// `policy::scale`: enlarges a cluster that has been under load for several periods, and shrinks an idle
     /// one.
     Scale,
-    /// A kind that the language doesn't reserve.
+    /// A kind without a reserved meaning.
     Other(String),
 }
 
@@ -161,9 +161,9 @@ pub struct Policy {
     pub owner: ElementName,
     /// The action.
     pub kind: PolicyKind,
-    /// The metric that it reads.
+    /// The metric that the policy reads.
     pub metric: MetricSource,
-    /// The element that it acts on: the group to scale, or the resource to heal.
+    /// The element that the policy changes: the group to scale, or the resource to heal.
     pub target: ElementName,
     /// Its settings, for example `scaleOut_threshold` and `smoothing`.
     pub properties: IndexMap<PropertyName, Property>,

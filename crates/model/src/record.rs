@@ -1,8 +1,8 @@
 //! The records of the store, which the engine reads after a crash.
 //!
-//! Each level has its own term. A *process* executes a user's [`Intent`]. Each working node of its plan is a
-//! *step*. A step makes driver *calls*, and a call runs *jobs*. A step may have many calls and jobs, and a
-//! job may serve many calls.
+//! A *process* executes a user's [`Intent`]. Its plan is a graph, in which each node with work is a *step*. A
+//! step makes driver *calls*, and a call runs *jobs*. A step may have many calls and jobs, and a job may
+//! serve many calls.
 
 mod call;
 mod command;
@@ -36,21 +36,21 @@ use crate::state::{State, Transition};
 pub struct AssemblyRecord {
     /// Its name.
     pub name: AssemblyName,
-    /// The descriptor that it was created from.
+    /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
     /// The desired elements and relationships.
     pub topology: Topology,
     /// The desired state; `Absent` once `down` has begun.
     pub goal: State,
-    /// The given parameters. Sensitive ones are markers of secrets.
+    /// The given parameters. A sensitive value is replaced by the marker of a secret.
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The pinned packages, by descriptor.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The process that requested this version; none if it was not recorded.
     #[serde(default)]
     pub version: Option<ProcessId>,
-    /// The newest version that a process completed; none if it was not recorded. All parts count as being of
-    /// this version or a later one, including those that did not change.
+    /// The newest version that a process completed; none if it was not recorded. Every part has this version
+    /// or a later one. A part that did not change has it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ProcessId>,
     /// The clusters whose size differs from the descriptor's.
@@ -60,13 +60,15 @@ pub struct AssemblyRecord {
     /// the highest numbers in `topology`, and are removed after the change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub surge: BTreeMap<ElementName, u32>,
-    /// The assemblies that it references, including those that an unfinished change no longer references.
+    /// The referenced assemblies. They include assemblies whose references are removed by a change that is
+    /// not finished.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,
-    /// The assembly that it belongs to, such as the factory of an application. The owner never changes.
+    /// The assembly that owns this assembly, such as the factory of an application. The owner never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<AssemblyName>,
-    /// The published application that it was launched from; `None` for an assembly with a descriptor.
+    /// The published application that was launched as this assembly; `None` for an assembly that no
+    /// application describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<LaunchedFrom>,
     /// The time of the first request.
@@ -80,7 +82,7 @@ pub struct AssemblyRecord {
 pub struct LaunchedFrom {
     /// The title of the application.
     pub title: String,
-    /// The number of its revision, from 1.
+    /// The number of the application's revision, from 1.
     pub revision: u32,
     /// The name of the environment.
     pub environment: String,
@@ -120,35 +122,38 @@ pub struct ElementRecord {
     /// The number of completed calls of the next transition. For example, it is 1 after Start and before
     /// Integrity.
     pub progress: u32,
-    /// The private state of its drivers, by driver family. Sensitive values are markers of secrets.
+    /// The private state of its drivers, by driver family. A sensitive value is replaced by the marker of a
+    /// secret.
     pub private: BTreeMap<String, Value>,
     /// The failure of its last step, until a step succeeds.
     pub failure: Option<Failure>,
-    /// The transition that failed, was interrupted, or is completed in part, and may have had effects. The
-    /// next attempt or `down` undoes these effects first.
+    /// The transition that may have had effects but is not complete: it failed, was interrupted, or has calls
+    /// left. The next attempt or `down` undoes these effects first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
-    /// Whether a Reconfigure failed or was interrupted after it may have had effects. The values in effect
-    /// are unknown until the element is reconfigured successfully or installed again.
+    /// Whether a Reconfigure failed or was interrupted after it may have had effects. Then the values with
+    /// which the instance works are unknown, until the element is reconfigured successfully or installed
+    /// again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// The package and the processes that created it; none if nothing of it exists.
+    /// The package and the processes that created the instance; none if no part of the instance exists.
     #[serde(default)]
     pub made: Option<Made>,
     /// The outdated inputs: properties whose values changed because another part published new outputs. Each
-    /// is stored with its applied value, which is none if it is secret or unknown.
+    /// property is stored with its applied value, or without it if the value is secret or unknown.
     #[serde(rename = "stale", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
-    /// The number of heals by policies since it last recovered, or since a person changed its assembly.
+    /// The number of heals by policies since the element last recovered, or since a person changed its
+    /// assembly.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heals: u32,
-    /// Its commands that have not ended, which are documents of the assembly.
+    /// The commands of the element that have not ended. Their records are documents of the assembly.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub commands: BTreeSet<CommandId>,
 }
 
 impl ElementRecord {
-    /// Creates the record of an element of which nothing exists.
+    /// Creates the record of an element that is Absent.
     pub fn new(name: ElementName, id: InstanceId, since: Timestamp) -> Self {
         Self {
             name,
@@ -178,9 +183,9 @@ fn is_zero(number: &u32) -> bool {
 pub struct Made {
     /// Its package.
     pub package: PackageDigest,
-    /// The process that began to create it.
+    /// The process that began to create the element.
     pub installed_by: ProcessId,
-    /// The process that last gave it its values.
+    /// The process that last gave values to the element.
     pub configured_by: ProcessId,
 }
 
@@ -191,17 +196,17 @@ pub struct InstanceRecord {
     pub element: ElementName,
     /// The natural id, once the driver has chosen one.
     pub natural: Option<String>,
-    /// The natural id, sealed, if it contains a secret. [`natural`](Self::natural) is none then.
+    /// The sealed natural id, if the id contains a secret. Then [`natural`](Self::natural) is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_natural: Option<SecretRef>,
-    /// The document; see [`crate::instance`]. Sensitive values are markers of secrets.
+    /// The document; see [`crate::instance`]. A sensitive value is replaced by the marker of a secret.
     pub document: Value,
     /// The number of changes of the document.
     pub revision: u64,
 }
 
 impl InstanceRecord {
-    /// Tells whether its driver has chosen a natural id.
+    /// Tells whether the driver of the instance has chosen a natural id.
     pub fn has_natural(&self) -> bool {
         self.natural.is_some() || self.sealed_natural.is_some()
     }
@@ -214,7 +219,7 @@ pub struct PackageRecord {
     pub digest: PackageDigest,
     /// The descriptor's name.
     pub name: DescriptorName,
-    /// The package's manifest, as data of the crate that wrote it.
+    /// The package's manifest. Only the crate that wrote it reads its content.
     pub manifest: Value,
     /// Its files, sorted by path.
     pub files: Vec<PackageFile>,

@@ -1,7 +1,7 @@
 //! The references of a topology's values, by position.
 //!
-//! Each name is looked up once, when the topology is created. At that time, the memory accesses of
-//! consecutive look-ups overlap. A look-up during resolving would have to wait for each access.
+//! Each name is looked up once, when the topology is created. Then the processor overlaps the memory accesses
+//! of consecutive look-ups. During resolving, each look-up would wait for the result of the previous one.
 
 use indexmap::IndexMap;
 
@@ -22,13 +22,13 @@ pub(crate) struct Key {
 pub(crate) struct References {
     /// The number of properties before those of each element, followed by the number of all properties.
     firsts: Vec<u32>,
-    /// The properties that each property reads, by its number, in the order of its template; none for an
-    /// undeclared property.
+    /// For each property, by its number: the properties that it reads, in the order of its template. An entry
+    /// is `None` if the read property is not declared.
     read: Links<Option<Key>>,
 }
 
 impl References {
-    /// Collects the references of all properties. `position` finds an element.
+    /// Collects the references of all properties. `position` returns the position of an element.
     pub(crate) fn of(elements: &[Element], position: impl Fn(&ElementName) -> Option<u32>) -> Self {
         let mut references = Self { firsts: Vec::with_capacity(elements.len() + 1), read: Links::default() };
         references.firsts.push(0);

@@ -1,7 +1,7 @@
 //! Renaming of an assembly in its records.
 //!
-//! Names of assemblies, elements and secrets serialize under the names of their types. So a [`Renaming`]
-//! finds all of them in any record, and no record type has to list its names.
+//! Names of assemblies, elements and secrets serialize as newtype structs with the names of their Rust types.
+//! So a [`Renaming`] finds these names in any record, and no record type has to list them.
 //!
 //! ```
 //! use windlass_model::record::Intent;

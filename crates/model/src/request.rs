@@ -21,7 +21,7 @@ pub struct RequestRecord {
     pub assembly: AssemblyName,
     /// The queued intent.
     pub intent: Intent,
-    /// The requester for display: `` `windlass scale out h_bta B` (process 12 on host) ``.
+    /// The requester, as text for display: `` `windlass scale out h_bta B` (process 12 on host) ``.
     pub by: String,
     /// The time of the request.
     pub created: Timestamp,
@@ -29,7 +29,7 @@ pub struct RequestRecord {
     pub status: RequestStatus,
 }
 
-/// The status of a request. All but the first are final.
+/// The status of a request. Each status except `Pending` is final.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -42,10 +42,10 @@ pub enum RequestStatus {
     Refused {
         /// The error message for the requester.
         why: String,
-        /// Whether the input is invalid. If not, something else failed.
+        /// Whether the reason is an invalid input.
         is_input: bool,
     },
-    /// The requester has withdrawn it.
+    /// The requester has withdrawn the request.
     Withdrawn,
 }
 

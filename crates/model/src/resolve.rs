@@ -1,4 +1,4 @@
-//! The values of properties, or the outputs that they await.
+//! Computation of the values of properties, or of the outputs that the values await.
 //!
 //! Values from descriptors and parameters are known at once. An output is known when its driver has published
 //! it. So a value is either [`Answer::Known`], or [`Answer::Waiting`] with a list of the missing outputs. A
@@ -67,8 +67,8 @@ impl<'a> Resolver<'a> {
 
     /// Calls `tell` for each output that a property awaits, in the order of element names.
     ///
-    /// `element` is the position of the element in the topology, and `property` that of the property in the
-    /// element. `tell` receives the position of the publishing element, and the output.
+    /// `element` is the position of the element in the topology, and `property` the position of the property
+    /// in the element. `tell` receives the position of the publishing element, and the name of the output.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl<'a> Resolver<'a> {
         self.topology.position(element).ok_or_else(|| ResolveError::UnknownElement(element.clone()))
     }
 
-    /// Finds a declared property.
+    /// Returns the position of a property; none if the element does not declare it.
     fn key(&self, element: &ElementName, property: &PropertyName) -> Option<Key> {
         let element = u32::try_from(self.topology.position(element)?).ok()?;
         declared(self.topology.elements(), element, property)
@@ -175,8 +175,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns the template that gives the value. The published output of a read-only property takes
-    /// precedence.
+    /// Returns the template that gives the value of a property. A read-only property with a published output
+    /// has none, because the output takes precedence.
     fn template_of(&self, key: Key) -> Option<&'a Template> {
         let (element, name, property) = self.at(key);
         let template = property.value.as_ref()?;
@@ -213,7 +213,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Answers for a property that the element does not declare. Its driver may publish it nevertheless.
+    /// Returns the answer for a property that the element does not declare. The element's driver may publish
+    /// it nevertheless.
     fn undeclared(&self, place: usize, name: &PropertyName) -> Result<Answer, ResolveError> {
         self.published(place, name, None).unwrap_or_else(|| Ok(self.awaited(place, name)))
     }
@@ -223,8 +224,8 @@ impl<'a> Resolver<'a> {
         Answer::Waiting(Missing::Output { element, property: name.clone(), place }.into())
     }
 
-    /// Computes the value of a template. `read` contains the properties that it reads, which are evaluated
-    /// already.
+    /// Computes the value of a template. `read` contains the properties that the template reads. They are
+    /// already evaluated.
     fn fill(&self, template: &Template, read: &mut Read<'_>) -> Result<Answer, ResolveError> {
         match template {
             Template::Null => Ok(Answer::Known(Resolved::plain(Value::Null))),
@@ -270,7 +271,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Counts outputs that a joined value awaits; see [`MAX_AWAITED`].
+    /// Adds `more` to the number of outputs that joined values await; see [`MAX_AWAITED`].
     fn count_awaited(&self, more: usize) -> Result<(), ResolveError> {
         let awaited = self.awaited.get().saturating_add(more);
         self.awaited.set(awaited);
@@ -310,7 +311,8 @@ impl<'a> Resolver<'a> {
                 let value = self.lookup.secret(secret).map_or("***".into(), |s| s.expose().clone());
                 Ok(Answer::Known(Resolved { value: Value::from(value), sensitive: true }))
             }
-            // Ends are bound before a template is resolved. An unbound end has no value.
+            // Ends of relationships are bound before a template is resolved. An end that is not bound has no
+            // value.
             Part::End { .. } => Ok(Answer::Known(Resolved::plain(Value::Null))),
         }
     }
@@ -334,7 +336,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The properties of a resolver as a graph. The type keeps their keys out of the public interface.
+/// The properties of a resolver as a graph. An implementation of [`ValueGraph`] by `Resolver` itself would
+/// make the private type `Key` public.
 struct Properties<'r, 'a>(&'r mut Resolver<'a>);
 
 impl ValueGraph for Properties<'_, '_> {
@@ -364,7 +367,7 @@ impl ValueGraph for Properties<'_, '_> {
         let (_, _, property) = self.0.at(*key);
         let template = property.value.as_ref().expect("it has one, or it would read nothing");
         let read = self.0.topology.references().read_by(*key);
-        // A value that consists of one reference awaits the same output.
+        // A value that consists of one reference awaits the same output as the referenced property.
         if let (Template::Text(parts), [Some(only)]) = (template, read)
             && parts.len() == 1
             && let Found::Awaits(awaited) = self.0.found(*only)

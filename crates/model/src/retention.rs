@@ -17,7 +17,8 @@ pub struct Retention {
 }
 
 impl Default for Retention {
-    /// Keeps the newest 50, and all that are younger than 90 days.
+    /// Returns the default: the newest 50 processes and versions are kept, and all that are younger than 90
+    /// days.
     fn default() -> Self {
         Self { keep: 50, older: Age(Duration::from_secs(90 * DAY)) }
     }

@@ -8,8 +8,7 @@ use thiserror::Error;
 
 /// The lifecycle state of an element.
 ///
-/// The states from `Absent` to `Active` are ordered. `Broken` and `Failed` are outside the order and have no
-/// rank.
+/// The states from `Absent` to `Active` are ordered by rank. `Broken` and `Failed` have no rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum State {
     /// It does not exist yet, or no longer exists. TNC-O calls this state `null`.
@@ -25,7 +24,7 @@ pub enum State {
     Active,
     /// It was Active and is known not to work.
     Broken,
-    /// A transition failed in a way that leaves its condition unknown.
+    /// A transition failed, and the condition of the element is unknown.
     Failed,
 }
 
@@ -150,7 +149,7 @@ pub enum Transition {
     Configure,
     /// Inactive → Active.
     Start,
-    /// The check after Start. Start and Integrity together lead from Inactive to Active.
+    /// Inactive → Active, together with Start: a check after Start.
     Integrity,
     /// Active → Active with new values of volatile properties.
     Reconfigure,
@@ -160,8 +159,8 @@ pub enum Transition {
     Uninstall,
     /// Created → Absent.
     Delete,
-    /// Absent → Active. This transition takes over an existing instance, instead of the transitions from
-    /// Create to Start.
+    /// Absent → Active: takes over an existing instance. It replaces the transitions from Create to
+    /// Integrity.
     Adopt,
 }
 
@@ -196,7 +195,7 @@ impl Transition {
         }
     }
 
-    /// Returns the state after the transition succeeded.
+    /// Returns the state of an element after the transition has succeeded.
     pub fn target(self) -> State {
         match self {
             Self::Create | Self::Uninstall => State::Created,
@@ -207,7 +206,7 @@ impl Transition {
         }
     }
 
-    /// Returns the state of an element after the transition failed in state `from`.
+    /// Returns the state of an element after the transition has failed. `from` is the state before.
     pub fn on_failure(self, from: State) -> State {
         match self {
             Self::Create | Self::Install | Self::Stop => State::Failed,
@@ -218,7 +217,8 @@ impl Transition {
         }
     }
 
-    /// Returns the transition that leads up to `state`; none for `Absent`, `Broken` and `Failed`.
+    /// Returns the transition that leads from the next lower state to `state`; none for `Absent`, `Broken`
+    /// and `Failed`.
     pub fn up_into(state: State) -> Option<Self> {
         match state {
             State::Created => Some(Self::Create),

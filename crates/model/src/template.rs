@@ -1,8 +1,8 @@
 //! Property values with references, bound to the elements that they read.
 //!
-//! In a descriptor, `${balancer.publicIp}` is text. A template contains the element and the property instead,
-//! so no scope is searched again. Templates are part of the stored topology and hold no secret: a sensitive
-//! literal is a [`SecretRef`].
+//! In a descriptor, the reference `${balancer.publicIp}` is text. A template contains the full name of the
+//! element and the property instead, so the reference is not searched again. Templates are part of the stored
+//! topology and contain no secret: a sensitive literal is a [`SecretRef`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -67,7 +67,7 @@ pub enum InstanceField {
     Name,
     /// The engine's id of the instance.
     Id,
-    /// The number within its cluster or quantity, from 1.
+    /// The element's number in its group, from 1, or its key. Outside of groups, it is 1.
     Index,
 }
 
@@ -115,7 +115,7 @@ impl Template {
         Self::Text(vec![Part::Literal(text.into())])
     }
 
-    /// Replaces the names of secrets.
+    /// Replaces the secrets that are keys of `names`.
     pub(crate) fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
         match self {
             Self::Null => {}

@@ -1,8 +1,8 @@
 //! Versions of one or more numbers, and ranges of them.
 //!
 //! A descriptor's version consists of one or more numbers and keeps its spelling: `1.0` and `1.0.0` are equal
-//! but print differently. The crate `semver` compares versions and ranges of up to three parts. `Bounds`
-//! compares longer ones. A test shows that both agree on versions of up to three parts.
+//! but print differently. The crate `semver` compares versions and ranges of up to three parts. The type
+//! `Bounds` compares longer versions. A test shows that both agree on versions of up to three parts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -48,7 +48,7 @@ impl Version {
         &self.parts[..end]
     }
 
-    /// Returns the same version with exactly three parts. `None` if it has more.
+    /// Returns the same version with exactly three parts; `None` if the version has more.
     fn semver(&self) -> Option<semver::Version> {
         let part = |at: usize| self.parts.get(at).copied().unwrap_or(0);
         (self.parts.len() <= 3).then(|| semver::Version::new(part(0), part(1), part(2)))
@@ -129,7 +129,7 @@ impl From<Version> for String {
 /// separate them, and a version must satisfy all of them. Comparators with fewer than three parts have the
 /// same meaning as in `semver`: `>1.0` begins at 1.1, and `=1` includes all versions 1.x.
 ///
-/// Unlike in `semver`, a plain version matches only that version, as the name of a descriptor does.
+/// A version without a comparator matches only equal versions. In `semver`, it would mean `^`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRange {
     text: String,
@@ -144,7 +144,8 @@ enum Rule {
     Comparators { semver: Option<semver::VersionReq>, bounds: Vec<Bounds> },
 }
 
-/// The interval of one comparator: from `from` (excluded if `above`) to `to` (included if `upto`).
+/// The interval of one comparator. It begins at `from`, which is excluded if `above`. It ends at `to`, which
+/// is included if `upto`; without `to`, it has no end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Bounds {
     from: Vec<u64>,
@@ -177,7 +178,7 @@ impl Bounds {
             let all = sign.is_empty().then(Self::default);
             return all.ok_or_else(|| format!("`{sign}` needs a number after it"));
         }
-        // Missing parts match any number, up to the third part.
+        // A comparator with less than three parts matches any numbers in the missing parts.
         let open = wild || parts.len() < 3;
         let last = parts.len() - 1;
         let below = |at: usize| raised(&parts, at).map(Some);
@@ -273,7 +274,8 @@ impl FromStr for VersionRange {
     }
 }
 
-/// Splits a range at its commas and blanks. A sign may be followed by a blank.
+/// Splits a range into its comparators, at commas and blanks. A blank after a sign such as `>=` splits
+/// nothing.
 fn comparators(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut open = false;
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(error, format!("`{range}` is not a range of versions: {expected}"));
     }
 
-    /// Our bounds of all comparators of up to three small parts match the same versions as the crate `semver`.
+    /// `Bounds` and the crate `semver` agree on all comparators of up to three parts with small numbers.
     #[test]
     fn bounds_are_those_of_semver() {
         let numbers = || [0_u64, 1, 2];

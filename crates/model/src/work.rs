@@ -1,4 +1,4 @@
-//! The work of the steps of a plan, and the reasons why they wait.
+//! The work of the steps of a plan, and the reasons why steps wait for each other.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The work of a step.
 ///
-/// The large variant is boxed, because most steps are transitions.
+/// The large variant `Relate` is boxed, because most steps are transitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -30,7 +30,7 @@ pub enum Work {
     },
     /// Creates or ceases a relationship.
     Relate(Box<Relate>),
-    /// Makes one resource use the desired package of its type from now on. Calls no driver.
+    /// Makes one resource use the package of the desired version from now on. No driver is called.
     Package {
         /// The resource.
         element: ElementName,
@@ -44,9 +44,9 @@ pub enum Work {
     },
     /// Waits between two batches of a group.
     Pause {
-        /// The batch that begins after it.
+        /// The batch that begins after the pause.
         before: Batch,
-        /// Its length.
+        /// The length of the pause.
         pause: Pause,
     },
 }
@@ -75,7 +75,7 @@ impl fmt::Display for Batch {
 /// A plan lists endpoints, not N × M pairs. The executor of the step expands the pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
-    /// Whether it is created or ceased.
+    /// The direction: whether the relationship is created, ceased or undone.
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
@@ -95,7 +95,7 @@ pub struct Relate {
 }
 
 impl Work {
-    /// Tells whether it calls a driver.
+    /// Tells whether the work calls a driver.
     pub fn has_calls(&self) -> bool {
         match self {
             Self::Transition { calls, .. } => !calls.is_empty(),
@@ -105,7 +105,7 @@ impl Work {
         }
     }
 
-    /// Returns the number of driver calls that it makes if none fails.
+    /// Returns the number of driver calls of the work if no call fails.
     pub fn calls(&self) -> u64 {
         let count = |calls: usize| u64::try_from(calls).unwrap_or(u64::MAX);
         match self {
@@ -116,7 +116,8 @@ impl Work {
         }
     }
 
-    /// Returns the element that it changes. For a relationship this is the target, and for a pause the group.
+    /// Returns the element that the work changes. For a relationship, this is its target; for a pause, the
+    /// group.
     pub fn element(&self) -> &ElementName {
         match self {
             Self::Transition { element, .. } | Self::Command { element, .. } | Self::Package { element } => {
@@ -127,7 +128,7 @@ impl Work {
         }
     }
 
-    /// Returns the version of the assembly whose values and packages it uses.
+    /// Returns the version of the assembly whose values and packages the work uses.
     pub fn side(&self) -> Side {
         match self {
             Self::Transition { side, .. } => *side,
@@ -137,7 +138,7 @@ impl Work {
         }
     }
 
-    /// Returns the calls without the element: `Start, Integrity`.
+    /// Returns the names of the calls, without the element: `Start, Integrity`.
     pub fn verb(&self) -> String {
         match self {
             Self::Transition { calls, to, .. } if calls.is_empty() => format!("({to})"),
@@ -166,7 +167,7 @@ fn join<T: ToString>(items: impl Iterator<Item = T>) -> String {
 }
 
 impl fmt::Display for Work {
-    /// Writes the element below its assembly and the calls: `B__1 Configure`.
+    /// Writes the element's name without the assembly, and the names of the calls: `B__1 Configure`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.element().local(), self.verb())
     }
@@ -180,7 +181,7 @@ pub enum Direction {
     Create,
     /// It is ceased.
     Cease,
-    /// Operations with an unknown outcome are undone before it is created.
+    /// Operations with an unknown outcome are undone, so that the relationship can then be created.
     Undo,
 }
 
@@ -203,7 +204,7 @@ pub enum Reason {
     Order {
         /// The element.
         element: ElementName,
-        /// The state that it needs first.
+        /// The state that the element must reach first.
         state: State,
     },
     /// A property reads an output of another element.
@@ -225,17 +226,17 @@ pub enum Reason {
         relationship: RelationshipName,
         /// The demand, for example `source A must be Active (post)`.
         rule: String,
-        /// The place where it is declared.
+        /// The place where the relationship is declared.
         origin: Option<Origin>,
     },
-    /// All parts complete a phase before any enters the next.
+    /// All parts complete a phase before any part enters the next one.
     Phase {
         /// The condition that holds after the phase, for example `all parts are Installed`.
         label: String,
     },
     /// A batch begins when the nodes of the previous batch are Active.
     Batch(Batch),
-    /// An element is inside another.
+    /// An element is inside another element.
     Nesting {
         /// The outer element.
         element: ElementName,
@@ -243,7 +244,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the place in a descriptor that causes it; none if no descriptor does.
+    /// Returns the place in a descriptor that causes the wait; none if the wait has another cause.
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Property { origin, .. } | Self::Relationship { origin, .. } => origin.as_ref(),

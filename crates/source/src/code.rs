@@ -19,7 +19,7 @@
 //! | `WL0780`–`WL0799` | `windlass`: simulations |
 //! | `WL0800`–`WL0849` | `cli`: the command line, its input and its output |
 //!
-//! A code never gets a second meaning and is never renumbered. A retired code keeps its page.
+//! The meaning of a code never changes. A code that is no longer used keeps its number and its page.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -102,10 +102,11 @@ macro_rules! codes {
     };
 }
 
-/// Returns the problems of a crate's table of codes, for the test that every crate with codes has.
+/// Returns the problems of a crate's table of codes. Every crate with codes has a test that calls this
+/// function.
 ///
-/// Reports codes that are not of the form `WL` and four digits, are outside `range`, occur twice or out of
-/// order, or lack a title or an explanation.
+/// A code has a problem in these cases: it is not `WL` with four digits, it is outside of `range`, it is not
+/// in ascending order, or it has no title or explanation.
 pub fn code_problems(codes: &[CodeInfo], range: RangeInclusive<u16>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut problems = Vec::new();

@@ -1,7 +1,7 @@
 //! The codes of this crate: problems of a text that are independent of its meaning.
 //!
-//! The first YAML block of a page is a text that causes exactly the code of the page. A test extracts these
-//! texts. Where a fix is offered, the test applies it and loads the text again.
+//! Each code has a page. The first YAML block of a page is an example text that causes only this code. A test
+//! loads the examples. If a fix is offered, the test applies it and loads the text again.
 
 crate::codes! {
     SYNTAX = "WL0001", "not YAML",

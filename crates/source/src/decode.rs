@@ -10,14 +10,15 @@ impl Source {
     ///
     /// # Errors
     /// [`codes::NOT_UTF8`] for bytes that are not UTF-8. The diagnostic states the offset of the first
-    /// invalid byte, and recognises the byte-order mark of UTF-16. Its place is in a copy of the text where
-    /// invalid bytes are shown as `U+FFFD`. For a known binary format, such as an image, it names the format
-    /// and has no place.
+    /// invalid byte, and recognises UTF-16. Its place is in a copy of the text in which invalid bytes are
+    /// replaced by `U+FFFD`. For a known binary format, such as an image, the diagnostic names the format and
+    /// has no place.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
         Self::from_bytes_with_limit(name, bytes, MAX_SIZE)
     }
 
-    /// Creates a source as [`from_bytes`](Self::from_bytes) does, for loading up to `limit` bytes.
+    /// Creates a source as [`from_bytes`](Self::from_bytes) does. The loader accepts up to `limit` bytes of
+    /// it.
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes).
@@ -55,7 +56,8 @@ fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
         return Diagnostic::error(codes::NOT_UTF8, message).help("name another file").into();
     }
     let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-    // The copy equals the original up to `valid`, and the first invalid byte becomes one U+FFFD (3 bytes).
+    // The copy equals the original up to the offset `valid`. There, the invalid byte is replaced by U+FFFD (3
+    // bytes).
     let source = Source::new(name, String::from_utf8_lossy(bytes));
     let place = source.place(Span::from(valid..valid + '\u{fffd}'.len_utf8()));
     let found = format!("byte {:#04x} at offset {valid}", bytes.get(valid).copied().unwrap_or_default());

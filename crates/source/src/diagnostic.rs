@@ -12,7 +12,7 @@ use crate::{Code, Fix, Place, Severity};
 pub struct Label {
     /// Place in the document.
     pub place: Place,
-    /// The content at the place, or its relation to the problem: `declared here`.
+    /// A few words about the place and its relation to the problem: `declared here`. They may be empty.
     pub text: String,
 }
 
@@ -42,7 +42,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The problem, in one sentence.
     pub message: String,
-    /// Primary place; absent when the problem has none, such as a missing file.
+    /// Primary place; absent if the problem has no place, for example because a file is missing.
     pub primary: Option<Label>,
     /// Related places.
     pub related: Vec<Label>,
@@ -50,8 +50,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Alternative fixes, the best first.
     pub fixes: Vec<Fix>,
-    /// Numbers of omitted diagnostics that this one stands for; zero except in the last note of
-    /// [`Diagnostics`].
+    /// Numbers of omitted diagnostics, if this is the last note of [`Diagnostics`], which counts them.
+    /// Otherwise zero.
     #[serde(skip)]
     pub(crate) rest: SeverityCounts,
 }
@@ -87,7 +87,7 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the primary place, and keeps an earlier label.
+    /// Sets the primary place. A label that was set before is kept.
     pub fn at(mut self, place: Place) -> Self {
         let text = self.primary.take().map(|label| label.text).unwrap_or_default();
         self.primary = Some(Label { place, text });
@@ -126,7 +126,7 @@ impl Diagnostic {
         self.primary.as_ref().map(|label| &label.place)
     }
 
-    /// Returns the fix if there is exactly one, so that it needs no choice.
+    /// Returns the fix; none if there are several, between which a person must choose.
     pub fn certain_fix(&self) -> Option<&Fix> {
         match &self.fixes[..] {
             [fix] => Some(fix),
@@ -140,7 +140,8 @@ impl Diagnostic {
     }
 }
 
-/// Writes one line: `file:line:column: error[WL0001]: message`, without the place when there is none.
+/// Writes one line: `file:line:column: error[WL0001]: message`. A diagnostic without a place is written
+/// without the first part.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = self.place() {

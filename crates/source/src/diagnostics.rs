@@ -9,8 +9,9 @@ use crate::{Diagnostic, Fix, Severity, codes};
 
 /// The diagnostics of one or more documents.
 ///
-/// At most [`MOST`](Self::MOST) errors are kept, and as many warnings and notes together. A note at the end
-/// counts the rest. A producer of costly messages calls [`leaves_out`](Self::leaves_out) first.
+/// At most [`MOST`](Self::MOST) errors are kept, and at most as many warnings and notes together. A note at
+/// the end counts the omitted diagnostics. A producer of costly messages calls
+/// [`leaves_out`](Self::leaves_out) before it creates a message.
 ///
 /// ```
 /// use windlass_source::{Diagnostic, Diagnostics, Severity, codes};
@@ -46,7 +47,7 @@ impl Diagnostics {
         Self { list: Vec::new(), kept: none, rest: none, noted: none }
     }
 
-    /// Adds a diagnostic, or counts it when the limit is reached.
+    /// Adds a diagnostic. If the limit is reached, only counts it.
     pub fn push(&mut self, diagnostic: impl Into<Diagnostic>) {
         let diagnostic = diagnostic.into();
         if diagnostic.rest != SeverityCounts::default() {
@@ -78,13 +79,13 @@ impl Diagnostics {
         self.list.insert(self.end(), diagnostic);
     }
 
-    /// Returns the number of diagnostics in the list without the note.
+    /// Returns the number of diagnostics in the list. The note about omitted diagnostics is not counted.
     fn end(&self) -> usize {
         self.list.len() - usize::from(self.noted != SeverityCounts::default())
     }
 
-    /// Updates the note about omitted diagnostics. Most additions only increase a count, because an update of
-    /// the note costs more.
+    /// Updates the note about omitted diagnostics. The update is costly, so most additions only increase a
+    /// count, and the note is updated later.
     fn settle(&mut self) {
         if self.noted != self.rest {
             self.list.truncate(self.end());

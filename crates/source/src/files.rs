@@ -1,9 +1,9 @@
-//! Reads files that a user names: only regular files, up to a size, without blocking.
+//! Reads files that a user names: only regular files, up to a maximum size, without blocking.
 //!
-//! A path on a command line or in a document may refer to anything: `/dev/zero` never ends, a named pipe
-//! waits for a writer, opening a device can have side effects. So only regular files are opened. Standard
-//! input, and pipes that the program was started with (`/dev/fd/N`, as shells write `<(…)`), are read up to
-//! the same size.
+//! A path on a command line or in a document may refer to anything. For example, `/dev/zero` never ends, a
+//! named pipe waits for a writer, and opening a device can have side effects. So only regular files are
+//! opened. There are two exceptions, which are read up to the same maximum size: standard input, and pipes
+//! that the program has inherited (`/dev/fd/N`, as shells write `<(…)`).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -15,11 +15,12 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Default maximum size of a document in bytes: 16 MiB.
 pub const MAX_SIZE: usize = 16 << 20;
 
-/// Returns the value in the text of a file that contains only this value. If the text is a single line, its
-/// line break is removed.
+/// Returns the value in a file that contains a single value, given the text of the file. If the text is a
+/// single line, its line break is removed.
 ///
-/// Editors and `echo` end a line with a line break that is no part of a password. A text of several lines,
-/// such as a key or a certificate, is returned unchanged: programs refuse a key without its last line break.
+/// Editors and `echo` end a line with a line break, which is no part of a password. A text of several lines,
+/// such as a key or a certificate, is returned unchanged, because programs refuse a key without its last line
+/// break.
 ///
 /// ```
 /// use windlass_source::files::value;
@@ -37,8 +38,8 @@ pub fn value(mut text: String) -> String {
     text
 }
 
-/// The reason why a file is not read. Each message is a fragment whose subject is the file: ``it is a
-/// folder``.
+/// The reason why a file is not read. Each message is a sentence fragment in which `it` means the file: ``it
+/// is a folder``.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -46,7 +47,7 @@ pub enum ReadError {
     Io(io::Error),
     /// The path is a folder.
     Folder,
-    /// The path is a named pipe, a device or a socket. The text is its kind with an article: `a device`.
+    /// The path is a named pipe, a device or a socket. The text names its kind with an article: `a device`.
     NotAFile(&'static str),
     /// The path is a link to a missing file.
     DanglingLink(PathBuf),
@@ -113,7 +114,7 @@ impl ReadError {
 /// ```
 ///
 /// # Errors
-/// See [`ReadError`]. Anything but a regular file is refused before it is opened.
+/// See [`ReadError`]. A path that is no regular file is refused before it is opened.
 pub fn read(path: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
     let (file, length) = open(path)?;
     if length > limit as u64 {
@@ -122,7 +123,7 @@ pub fn read(path: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
     read_from(file, limit)
 }
 
-/// Reads a file as [`read`] does, as UTF-8.
+/// Reads a file as [`read`] does, and returns its content as text.
 ///
 /// # Errors
 /// The errors of [`read`]; [`ReadError::Io`] for bytes that are not UTF-8.
@@ -143,13 +144,14 @@ pub fn read_from(reader: impl Read, limit: usize) -> Result<Vec<u8>, ReadError> 
 /// Converts bytes to text.
 ///
 /// # Errors
-/// [`ReadError::Io`] where they are not UTF-8.
+/// [`ReadError::Io`] if the bytes are not UTF-8.
 pub fn text(bytes: Vec<u8>) -> Result<String, ReadError> {
     let invalid = |_| ReadError::Io(io::Error::new(io::ErrorKind::InvalidData, "the text is not UTF-8"));
     String::from_utf8(bytes).map_err(invalid)
 }
 
-/// Opens a regular file, and returns it with its length. For callers that read a part of it, or stream it.
+/// Opens a regular file, and returns it with its length. This is for callers that read only a part of the
+/// file, or read it piece by piece.
 ///
 /// # Errors
 /// The errors of [`read`], except [`ReadError::TooLarge`].
@@ -157,14 +159,14 @@ pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
     let inherited = is_inherited(path);
     let seen = path.metadata().map_err(|error| why(path, error))?;
     refuse(&seen, inherited)?;
-    // Non-blocking, in case the path has become a named pipe in the meantime.
+    // The file is opened without blocking, in case the path has become a named pipe in the meantime.
     let mut options = OpenOptions::new();
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = options.read(true).custom_flags(flags).open(path).map_err(|error| why(path, error))?;
     let opened = file.metadata().map_err(ReadError::Io)?;
     refuse(&opened, inherited)?;
     if opened.file_type().is_fifo() {
-        // Reading an inherited pipe blocks as usual, and its length is unknown.
+        // An inherited pipe is read with blocking, as usual. Its length is unknown.
         let flags = fcntl_getfl(&file).map_err(io::Error::from).map_err(ReadError::Io)?;
         fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(io::Error::from).map_err(ReadError::Io)?;
         return Ok((file, 0));
@@ -172,7 +174,7 @@ pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
     Ok((file, opened.len()))
 }
 
-/// Refuses anything but a regular file. An inherited pipe is accepted, since the user has opened it.
+/// Returns an error unless a file is a regular file or an inherited pipe, which the user has opened.
 fn refuse(metadata: &Metadata, inherited: bool) -> Result<(), ReadError> {
     let kind = metadata.file_type();
     if kind.is_file() || (inherited && kind.is_fifo()) {
@@ -194,7 +196,7 @@ fn is_inherited(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || below("/dev/fd") || below("/proc/self/fd")
 }
 
-/// Converts an error, and reports a dangling link.
+/// Converts an error of opening a path. If the path is a link to a missing file, the result says so.
 fn why(path: &Path, error: io::Error) -> ReadError {
     match path.read_link() {
         Ok(target) if error.kind() == io::ErrorKind::NotFound => ReadError::DanglingLink(target),

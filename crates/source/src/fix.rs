@@ -1,4 +1,4 @@
-//! Fixes: edits that a program can apply, which leave the rest of the file unchanged.
+//! Fixes of problems, as edits that a program can apply. The rest of the file stays unchanged.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// Creates a fix that replaces one span.
+    /// Creates a fix with a single edit, which replaces a span.
     pub fn replace(description: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         Self { description: description.into(), edits: vec![Edit { span, replacement: replacement.into() }] }
     }
@@ -36,11 +36,11 @@ pub struct Edit {
     pub replacement: String,
 }
 
-/// Applies fixes to the text that they were created for.
+/// Applies fixes to the text for which they were created, and returns the new text.
 ///
 /// A fix is applied completely or not at all. A fix is skipped if it overlaps an earlier fix, or if its spans
-/// are not in this text. A second check reports the problem of a skipped fix again. Equal edits of several
-/// fixes are applied once. All other bytes stay unchanged.
+/// are not in this text. The problem of a skipped fix remains, so a new check of the text reports it again.
+/// Equal edits of several fixes are applied once. All other bytes stay unchanged.
 ///
 /// ```
 /// use windlass_source::{Fix, Span, apply_fixes};
@@ -50,7 +50,7 @@ pub struct Edit {
 /// assert_eq!(apply_fixes(text, [&fix]), "description: a box  # kept\n");
 /// ```
 pub fn apply_fixes<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> String {
-    // Accepted edits don't overlap, so only the neighbours can overlap a new one.
+    // Accepted edits don't overlap. So a new edit needs to be compared only with its neighbours.
     let mut taken: BTreeMap<Span, &Edit> = BTreeMap::new();
     for fix in fixes {
         let fits = |edit: &Edit| text.get(edit.span.range()).is_some();
@@ -76,8 +76,8 @@ pub fn apply_fixes<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> 
     out
 }
 
-/// Tells whether two edits change the same bytes, or insert at the same offset (where their order is
-/// undefined).
+/// Tells whether two edits change the same bytes, or insert text at the same offset. The order of such
+/// insertions would be undefined.
 fn overlap(a: Span, b: Span) -> bool {
     a.start < b.end && b.start < a.end || a == b || (a.is_empty() || b.is_empty()) && a.start == b.start
 }

@@ -1,8 +1,9 @@
 //! Formats the layout of a YAML text: indentation, and blanks at the end of lines.
 //!
-//! Each block entry is indented by two columns more than the collection around it. All other lines move with
-//! the entry that they belong to. Comments, quotes, flow collections, the order of keys and the blanks within
-//! a line stay. So comments behind values, and values that are aligned in a column, keep their form.
+//! Each block entry is indented by two columns more than the collection around it. All other lines move
+//! together with the entry to which they belong. Comments, quotes, flow collections, the order of keys and
+//! the blanks within a line stay. So comments behind values stay where they are, and columns of values stay
+//! aligned.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,10 +59,10 @@ struct Layout<'s> {
     source: &'s Source,
     /// Lines that begin with a block entry, each with its old and its new column.
     starts: BTreeMap<usize, (usize, usize)>,
-    /// First and last lines of block scalars, whose blanks are data.
+    /// First and last lines of block scalars. The blanks in these lines are data.
     blocks: Vec<(usize, usize)>,
-    /// Lines of other multi-line values, except the first line of each. A line that begins with `#` moves
-    /// with the value here, not like a comment.
+    /// Lines of other multi-line values, except the first line of each value. In these lines, a leading `#`
+    /// does not begin a comment, so the line moves with the value.
     inside: Vec<(usize, usize)>,
 }
 
@@ -104,8 +105,8 @@ impl Layout<'_> {
         }
     }
 
-    /// Returns the place of the first `-` of a block sequence. If the `-` are in the column of the key, the
-    /// parser reports the place of the first item instead.
+    /// Returns the line and column of the first `-` of a block sequence. `first` is the place that the parser
+    /// reports: the first `-`, or, if the `-` are in the column of the key, the first item.
     fn dash(&self, first: (usize, usize)) -> (usize, usize) {
         let is_dash = |line: usize, column: usize| {
             let rest = self.line(line).as_bytes().get(column..).unwrap_or_default();
@@ -118,15 +119,15 @@ impl Layout<'_> {
         (1..=first.0).rev().find_map(|line| Some((line, begin(line)?))).unwrap_or(first)
     }
 
-    /// Records an item of a block sequence. Its `-` is in column `dash.1`, in line `dash.0` or below. Returns
-    /// the line of the `-`.
+    /// Records an item of a block sequence. The `-` of the item is in column `dash.1`, in line `dash.0` or
+    /// below. Returns the line of this `-`.
     fn item(&mut self, item: &Node, dash: (usize, usize), column: usize) -> usize {
         let (from, old) = dash;
         let (start, within) = self.at(item.span().start);
         let has_dash = |line: &usize| self.line(*line).as_bytes().get(old) == Some(&b'-');
         let line = (from..=start).rev().find(has_dash).unwrap_or(start);
         self.entry(line, old, column);
-        // Entries after a `-` in its line keep their distance from it.
+        // An entry in the line of a `-` keeps its distance from the `-`.
         let inner = if start == line { column + within.saturating_sub(old) } else { column + STEP };
         self.node(item, inner);
         line
@@ -135,17 +136,18 @@ impl Layout<'_> {
     /// Records a line if the entry is the first thing in it.
     fn entry(&mut self, line: usize, old: usize, new: usize) {
         if self.indentation(line) == Some(old) {
-            // A copy by an alias has the places of its anchor, which comes first.
+            // A node that an alias copied has the places of the original. The original comes first, so it
+            // counts.
             self.starts.entry(line).or_insert((old, new));
         }
     }
 
-    /// Returns the number of blanks that a line begins with; `None` for an empty line.
+    /// Returns the number of blanks at the start of a line; `None` for an empty line.
     fn indentation(&self, line: usize) -> Option<usize> {
         self.line(line).find(|blank: char| blank != ' ')
     }
 
-    /// Writes the text.
+    /// Returns the text with the new layout.
     fn text(&mut self) -> String {
         self.blocks.sort_unstable();
         self.inside.sort_unstable();
@@ -180,7 +182,8 @@ impl Layout<'_> {
         out
     }
 
-    /// Returns the columns of the entry that a comment is aligned with: the next entry, or an earlier one.
+    /// Returns the old and the new column of the entry with which a comment is aligned: the next entry, or an
+    /// earlier entry.
     fn comment(&self, line: usize, column: usize) -> Option<(usize, usize)> {
         let next = self.starts.range(line..).next().map(|(_, columns)| *columns);
         let is_same = |columns: &(usize, usize)| columns.0 == column;

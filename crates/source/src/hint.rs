@@ -2,8 +2,9 @@
 
 use crate::{Diagnostic, Fix, Place, Span, nearest};
 
-/// Adds the nearest valid name to a diagnostic, if one is near. If no other name is as near, and the wrong
-/// name occurs once at the diagnostic's place, it also adds a fix. So set the place before this call.
+/// Adds the nearest valid name to a diagnostic, if a valid name is near. Also adds a fix if no other name is
+/// as near, and the wrong name occurs exactly once at the diagnostic's place. So set the place before this
+/// call.
 pub fn did_you_mean<'a>(
     diagnostic: Diagnostic,
     name: &str,
@@ -17,7 +18,7 @@ pub fn did_you_mean<'a>(
     }
 }
 
-/// Returns the span of a word in the text of a place, if it occurs there exactly once.
+/// Returns the span of a word in the text of a place; none unless the word occurs there exactly once.
 fn word_in(place: &Place, word: &str) -> Option<Span> {
     let text = place.text();
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');

@@ -1,13 +1,14 @@
 //! Maps offsets of a scalar's text to offsets of the source.
 //!
-//! Escapes, folding and indentation make the text differ from its source. A parallel walk over text and
-//! source matches them: each notation defines which source bytes produce the next character of the text.
+//! Escapes, folding and indentation make the text of a scalar differ from its source. A parallel walk over
+//! text and source finds the source bytes that produce each character of the text. Each notation of scalars
+//! has its own rules for this.
 
 use std::ops::Range;
 
 use crate::{Node, Scalar, Source, Span, Style};
 
-/// The source ranges of the parts of a scalar's text. Created by [`Node::inside`].
+/// The source ranges of the parts of a scalar's text. It is created by [`Node::inside`].
 ///
 /// ```
 /// use windlass_source::{LoadOptions, Source, load_one};
@@ -23,7 +24,7 @@ use crate::{Node, Scalar, Source, Span, Style};
 #[derive(Clone, Debug)]
 pub struct Inside {
     whole: Span,
-    /// Parts in order, without gaps in the text; empty if text and source could not be matched.
+    /// The parts in order, without gaps in the text. Empty if text and source could not be matched.
     parts: Vec<Part>,
 }
 
@@ -32,12 +33,13 @@ pub struct Inside {
 struct Part {
     text: Range<usize>,
     source: Range<usize>,
-    /// Whether text and source are equal byte for byte; else the part is one unit, such as an escape.
+    /// Whether text and source are equal byte for byte. If not, the part is one unit, such as an escape.
     same: bool,
 }
 
 impl Inside {
-    /// Returns the span of a byte range of the text, or of the whole scalar if the range can't be located.
+    /// Returns the source span of a byte range of the text. If the range can't be located, returns the span
+    /// of the whole scalar.
     pub fn span(&self, range: Range<usize>) -> Span {
         let Some(start) = self.part(range.start) else {
             // Line breaks at the end of a block scalar are not part of its span.
@@ -66,9 +68,10 @@ impl Inside {
 }
 
 impl Node {
-    /// Returns the source ranges of the parts of a scalar's text, given the source that it was read from.
+    /// Returns the source ranges of the parts of a scalar's text. `source` is the source from which the node
+    /// was read.
     ///
-    /// For a collection, and where text and source can't be matched, each part has the node's own span.
+    /// For a collection, and if text and source can't be matched, each part has the node's own span.
     pub fn inside(&self, source: &Source) -> Inside {
         let whole = self.span();
         let parts = self.as_scalar().and_then(|scalar| match_up(scalar, source.text(), whole));
@@ -79,7 +82,7 @@ impl Node {
 fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<Part>> {
     let (text, base) = (scalar.text(), whole.start as usize);
     let raw = source.get(whole.range())?;
-    // Most values are on one line without escapes, perhaps in quotes.
+    // This is a shortcut: most values are on one line without escapes, perhaps in quotes.
     let quote = usize::from(raw.starts_with(['"', '\'']) && raw.len() == text.len() + 2);
     if !text.is_empty() && raw.get(quote..raw.len() - quote) == Some(text) {
         let from = base + quote;
@@ -173,10 +176,11 @@ impl Walk<'_> {
         true
     }
 
-    /// Matches a run of spaces and line breaks with its result in the text: one space, or line breaks.
+    /// Matches a run of spaces and line breaks of the source with its result in the text: one space, or line
+    /// breaks.
     fn fold(&mut self, raw: usize) {
         let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
-        // The first break produces the space, unless it follows an escaped one.
+        // The first line break produces the space, unless it follows an escaped line break.
         let made = if self.escaped_break { breaks } else { breaks - 1 };
         self.made(made.max(1), raw);
     }
@@ -259,8 +263,8 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the length of a line break with the spaces before it and the blank lines and spaces after it; 0 if
-/// there is none.
+/// Returns the length of a line break at the start, with the spaces before it, and the blank lines and spaces
+/// after it. Returns 0 if there is no line break.
 fn fold(rest: &str) -> usize {
     let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     let run = rest.len() - rest.trim_start_matches(blank).len();

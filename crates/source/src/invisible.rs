@@ -1,4 +1,4 @@
-//! Invisible characters, and characters that look like a space but are none.
+//! Invisible characters, and characters that look like a space but are no space.
 
 /// Tells whether a character has no width: zero-width spaces and joiners, direction marks, soft hyphens.
 pub(crate) fn is_invisible(c: char) -> bool {
@@ -6,12 +6,12 @@ pub(crate) fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Tells whether a character looks like a space but is none in YAML.
+/// Tells whether a character looks like a space but is no space in YAML.
 pub(crate) fn is_false_blank(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// Returns the name of an invisible character, or of one that looks like a space.
+/// Returns the name of an invisible character, or of a character that looks like a space.
 pub(crate) fn name(c: char) -> &'static str {
     match c {
         '\u{a0}' => "no-break space",

@@ -1,4 +1,5 @@
-//! Tables of the keys of a document language, by section, from which its JSON Schema is made.
+//! Tables of the keys of a document language, by section. The JSON Schema of the language is generated from
+//! them.
 //!
 //! A crate declares its language once, with [`section!`](crate::section!). Its reader takes the names of the
 //! keys from the tables, and [`schema`] generates the schema from them. So a new key is added in one place.
@@ -45,9 +46,10 @@
 
 use serde_json::{Map, Value, json};
 
-/// A section of a document: a mapping whose keys are words of the language. `F` is the form of a value.
+/// A section of a document: a mapping whose keys are words of the language. `F` is the type of the forms of
+/// values.
 pub struct Section<F: 'static> {
-    /// Name of its definition in the schema.
+    /// Name of the section's definition in the schema.
     pub name: &'static str,
     /// Description.
     pub about: &'static str,
@@ -66,11 +68,11 @@ pub enum Body {
     Mapping,
     /// A mapping of only the declared keys.
     Strict,
-    /// A mapping, or null for an empty one.
+    /// A mapping, or null for an empty mapping.
     OrNull,
-    /// A mapping of only the declared keys, or null for an empty one.
+    /// A mapping of only the declared keys, or null for an empty mapping.
     StrictOrNull,
-    /// Anything: a value other than a mapping is accepted with a warning.
+    /// Any value. A value other than a mapping causes only a warning.
     Anything,
 }
 
@@ -78,7 +80,7 @@ pub enum Body {
 pub struct Key<F> {
     /// The key.
     pub name: &'static str,
-    /// Form of its value.
+    /// Form of the key's value.
     pub form: F,
     /// Whether the section must contain the key. The value of an optional key may be null.
     pub is_required: bool,
@@ -87,8 +89,8 @@ pub struct Key<F> {
 }
 
 /// Declares a [`Section`](crate::keys::Section): its type, its name in the schema, its accepted values, its
-/// description, and its keys. For each key, it lists the form, the word `required` where it applies, and a
-/// description.
+/// description, and its keys. Each key has a form and a description. The word `required` marks a key that
+/// must be present.
 #[macro_export]
 macro_rules! section {
     (
@@ -113,12 +115,13 @@ macro_rules! section {
     (@is_required) => { false };
 }
 
-/// The forms of a language's values, and their schemas.
+/// A language whose values have forms, with a schema for each form.
 pub trait Forms {
     /// A form.
     type Form: Copy + 'static;
 
-    /// Returns the schema of a form. If it is a `$ref`, the schema of an optional key also accepts null.
+    /// Returns the schema of a form. If the schema is a `$ref`, an optional key with this form also accepts
+    /// null.
     fn form(&self, form: Self::Form, definitions: &mut Definitions) -> Value;
 }
 
@@ -137,10 +140,10 @@ pub fn schema<T: Forms>(forms: &T, root: &'static Section<T::Form>, title: &str)
 pub struct Definitions(Map<String, Value>);
 
 impl Definitions {
-    /// Returns a reference to a definition, which `make` creates on first use.
+    /// Returns a reference to a definition. On first use, `make` creates the definition.
     pub fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.0.contains_key(name) {
-            // This entry ends the recursion into sections that contain themselves.
+            // This entry ends the recursion if a section contains itself.
             self.0.insert(name.to_owned(), Value::Null);
             let definition = make(self);
             self.0.insert(name.to_owned(), definition);
@@ -194,7 +197,7 @@ pub fn or_null(schema: &Value) -> Value {
     json!({"anyOf": [schema, {"type": "null"}]})
 }
 
-/// Returns the schema of a mapping from arbitrary names, which may be null for an empty one.
+/// Returns the schema of a mapping from arbitrary names, or of null in place of an empty mapping.
 pub fn by_name(value: &Value) -> Value {
     json!({"type": ["object", "null"], "additionalProperties": value})
 }

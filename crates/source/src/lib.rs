@@ -1,9 +1,9 @@
 //! Documents as text: a YAML loader with error recovery and spans, diagnostics, and an emitter.
 //!
-//! windlass reads descriptors, manifests, templates and the output of scripts, all of them YAML or JSON, most
-//! of them written by hand. Only this crate turns such text into data. So one reader defines the meaning of a
-//! document, every error has a place, and no document can exhaust the machine. This crate knows nothing about
-//! assemblies.
+//! windlass reads descriptors, manifests, templates and the output of scripts. These texts are YAML or JSON,
+//! and most of them are written by hand. Only this crate converts them to data. So one reader defines the
+//! meaning of a document, every error has a place, and no document can exhaust the machine. This crate knows
+//! nothing about assemblies.
 //!
 //! # Data flow
 //!
@@ -14,11 +14,11 @@
 //! ```
 //!
 //! A [`Source`] is text with a name. [`load()`] reads it into [`Node`]s, which keep the [`Span`] and the
-//! spelling of every scalar, and into [`Diagnostics`]. It *recovers* from errors: the readable parts are
-//! returned, and one pass reports all mistakes, each with its actual cause. The meaning of a plain scalar
-//! depends on the parameter [`Reading`]: `1.10` is a version in a descriptor and a number in the output of a
-//! script. Data is [`serde_json::Value`], in which the order of keys has no meaning; the nodes keep the
-//! order.
+//! spelling of every scalar, and into [`Diagnostics`]. The loader *recovers* from errors: it returns the
+//! readable parts, and reports all mistakes in one run, each with its actual cause. The meaning of a plain
+//! scalar depends on the parameter [`Reading`]: `1.10` is a version in a descriptor and a number in the
+//! output of a script. Data is [`serde_json::Value`], in which the order of keys has no meaning. Nodes keep
+//! the order.
 //!
 //! # Example
 //!
@@ -29,19 +29,19 @@
 //! let source = Source::new("shop.yaml", text);
 //! let loaded = load_one(&source, &LoadOptions::default());
 //!
-//! // Both mistakes at once, where they are.
+//! // Both mistakes are reported at once, each at its place.
 //! assert_eq!(
 //!     loaded.diagnostics.to_string(),
 //!     "shop.yaml:2:16: error[WL0009]: colon and space inside the text `resource:: web::1.10`\n\
 //!      shop.yaml:3:1: error[WL0008]: no colon after the key `lifecycle`\n",
 //! );
 //!
-//! // What was meant could be read.
+//! // The text was read as its author probably meant it.
 //! let root = loaded.root.unwrap();
 //! assert_eq!(root.get("type").unwrap().as_str(), Some("resource::web::1.10"));
 //! assert_eq!(root.to_value(Reading::Text)["lifecycle"][0], "Install");
 //!
-//! // And can be repaired, leaving the rest of the file byte for byte.
+//! // The fixes repair the mistakes, and leave the rest of the file unchanged.
 //! assert_eq!(
 //!     apply_fixes(text, loaded.diagnostics.fixes()),
 //!     "name: shop\ntype: resource::web::1.10\nlifecycle:\n- Install\n",
@@ -66,10 +66,10 @@
 //!
 //! # Deviations
 //!
-//! From YAML 1.2: keys are text, so `1` and `"1"` are the same key, and a collection as a key is an error.
-//! Equal keys are an error, except with [`DuplicateKeys::LastWins`]. A plain `<<` merges, except with
-//! [`MergeKeys::Keep`]. A scalar is typed only where YAML 1.1 agrees ([`Reading::Script`]). A tag produces
-//! only core types.
+//! The loader deviates from YAML 1.2 in these points. Keys are text, so `1` and `"1"` are the same key, and a
+//! collection as a key is an error. Equal keys are an error, except with [`DuplicateKeys::LastWins`]. A plain
+//! key `<<` merges other mappings, except with [`MergeKeys::Keep`]. With [`Reading::Script`], a scalar is a
+//! boolean or a number only if YAML 1.1 agrees. Tags have no effect, except those of the core types.
 
 mod code;
 pub mod codes;

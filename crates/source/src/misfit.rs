@@ -1,10 +1,10 @@
-//! Describes why a document doesn't match a type, in terms of the document instead of serde.
+//! Describes why a document doesn't match a Rust type. The text is about the document, not about Rust types.
 
 use std::fmt::{self, Display};
 
 use serde::de::{Error, Expected, Unexpected};
 
-/// A deserialisation error that keeps serde's details.
+/// An error of deserialisation, with the details that serde reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub(crate) message: String,
@@ -76,7 +76,7 @@ fn shown(found: Unexpected<'_>) -> String {
     }
 }
 
-/// Describes the expected type; types with a description of their own are not changed.
+/// Describes the expected type in terms of documents. A description by the type itself is not changed.
 fn wanted(expected: &dyn Expected) -> String {
     let name = expected.to_string();
     let known = match name.as_str() {

@@ -8,7 +8,7 @@ use crate::{Reading, Scalar, Span, Style};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     span: Span,
-    /// Boxed because tags are rare, and the tree of a large document consists mostly of nodes.
+    /// Boxed to keep nodes small, because tags are rare.
     tag: Option<Box<Box<str>>>,
     kind: Kind,
 }
@@ -37,10 +37,11 @@ impl Node {
         self
     }
 
-    /// Returns the span of the node. The span of a block collection extends from its first key or `-` to the
-    /// end of its last value. The span of a block scalar extends from its first character after the
-    /// indentation to its last visible character. The span of an omitted value is empty, directly after the
-    /// `:` or `-`.
+    /// Returns the span of the node.
+    ///
+    /// * A block collection extends from its first key or `-` to the end of its last value.
+    /// * A block scalar extends from its first character after the indentation to its last visible character.
+    /// * An omitted value has an empty span, directly after the `:` or `-`.
     pub fn span(&self) -> Span {
         self.span
     }
@@ -50,18 +51,18 @@ impl Node {
         &self.kind
     }
 
-    /// Returns the explicit tag. A tag of YAML itself has the form `!!binary`. Other tags are resolved by the
-    /// document's directives (`!Ref`).
+    /// Returns the explicit tag. A tag of YAML itself has the form `!!binary`. The prefixes of other tags,
+    /// such as `!Ref`, are resolved by the document's directives.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().map(AsRef::as_ref)
     }
 
-    /// Converts the node into its kind.
+    /// Converts the node to its kind.
     pub fn into_kind(self) -> Kind {
         self.kind
     }
 
-    /// Returns the description for messages: `a mapping`, `a list`, `null`, `text`.
+    /// Returns a description for messages: `a mapping`, `a list`, `null`, `text`.
     pub fn describe(&self) -> &'static str {
         match &self.kind {
             Kind::Scalar(_) if self.is_null() => "null",
@@ -71,12 +72,12 @@ impl Node {
         }
     }
 
-    /// Returns the text of a scalar, including one that means null.
+    /// Returns the text of a scalar, even if the scalar means null.
     pub fn as_str(&self) -> Option<&str> {
         self.as_scalar().map(Scalar::text)
     }
 
-    /// Returns the scalar, if it is one.
+    /// Returns the scalar, if the node is a scalar.
     pub fn as_scalar(&self) -> Option<&Scalar> {
         match &self.kind {
             Kind::Scalar(scalar) => Some(scalar),
@@ -84,7 +85,7 @@ impl Node {
         }
     }
 
-    /// Returns the items of a sequence, if it is one.
+    /// Returns the items, if the node is a sequence.
     pub fn as_sequence(&self) -> Option<&[Node]> {
         match &self.kind {
             Kind::Sequence(items) => Some(items),
@@ -92,7 +93,7 @@ impl Node {
         }
     }
 
-    /// Returns the mapping, if it is one.
+    /// Returns the mapping, if the node is a mapping.
     pub fn as_mapping(&self) -> Option<&Mapping> {
         match &self.kind {
             Kind::Mapping(mapping) => Some(mapping),
@@ -100,13 +101,13 @@ impl Node {
         }
     }
 
-    /// Returns the value of a key, if this node is a mapping that contains the key.
+    /// Returns the value of a key, if the node is a mapping that contains the key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_mapping()?.get(key)
     }
 
     /// Tells whether the node is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a
-    /// tag that makes it text.
+    /// tag that makes the scalar text.
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(|scalar| crate::reading::is_null(scalar, self.tag()))
     }
@@ -167,7 +168,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the span from the first character of the key to the last of the value.
+    /// Returns the span from the first character of the key to the last character of the value.
     pub fn span(&self) -> Span {
         self.key.span.to(self.value.span)
     }
@@ -180,7 +181,7 @@ pub struct Mapping(Box<Entries>);
 #[derive(Clone, Debug, Default)]
 struct Entries {
     entries: Vec<Entry>,
-    /// Indices of the entries sorted by key; only for mappings where a linear search would be slow.
+    /// Indices of the entries, sorted by key; only for mappings in which a linear search would be slow.
     index: Option<Box<[u32]>>,
 }
 
@@ -188,8 +189,8 @@ struct Entries {
 const SMALL: usize = 12;
 
 impl Mapping {
-    /// Creates a mapping of entries with distinct keys. If keys are equal, [`get`](Self::get) returns one of
-    /// them.
+    /// Creates a mapping of entries with distinct keys. If keys are equal, [`get`](Self::get) returns the
+    /// value of any of them.
     pub fn new(mut entries: Vec<Entry>) -> Self {
         entries.shrink_to_fit();
         let index = (entries.len() > SMALL).then(|| by_key(&entries));
@@ -201,7 +202,7 @@ impl Mapping {
         &self.0.entries
     }
 
-    /// Converts the mapping into its entries, in order of declaration.
+    /// Converts the mapping to its entries, in order of declaration.
     pub fn into_entries(self) -> Vec<Entry> {
         self.0.entries
     }
@@ -236,13 +237,13 @@ impl Mapping {
         self.entries().len()
     }
 
-    /// Tells whether it has no entry.
+    /// Tells whether the mapping has no entry.
     pub fn is_empty(&self) -> bool {
         self.entries().is_empty()
     }
 }
 
-/// Returns the indices of the entries sorted by key; equal keys keep the order of declaration.
+/// Returns the indices of the entries, sorted by key. Equal keys keep the order of declaration.
 pub(crate) fn by_key(entries: &[Entry]) -> Box<[u32]> {
     // A document has fewer nodes than bytes, and fewer bytes than 2^32.
     let mut index: Box<[u32]> = (0..u32::try_from(entries.len()).unwrap_or(u32::MAX)).collect();

@@ -1,4 +1,4 @@
-//! Converts a [`Node`] to a typed document, and finds the [`Node`] of a path. Errors have their places.
+//! Converts a [`Node`] to a typed document, and finds the [`Node`] at a path.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, listed, su
 pub struct Located<'n> {
     /// The node of the path, or the innermost existing node on it.
     pub node: &'n Node,
-    /// Key of the node, unless it is an item or the root.
+    /// Key of the node; none for the root and for an item of a sequence.
     pub key: Option<&'n Key>,
     /// Whether the whole path exists.
     pub complete: bool,
@@ -49,9 +49,10 @@ impl Node {
 
     /// Deserialises the node as a typed document.
     ///
-    /// # Errors One diagnostic, with the place of the value that doesn't match its type
-    /// ([`codes::WRONG_TYPE`]). For an unknown key, the diagnostic has the place of the key
-    /// ([`codes::UNKNOWN_KEY`], with the nearest known one).
+    /// # Errors
+    /// One diagnostic. Either it has the place of the value that doesn't match its type
+    /// ([`codes::WRONG_TYPE`]). Or it has the place of an unknown key, and names the nearest known key
+    /// ([`codes::UNKNOWN_KEY`]).
     pub fn parse<T: DeserializeOwned>(
         &self,
         source: &Arc<Source>,

@@ -1,8 +1,8 @@
 //! A serde deserialiser of a [`Node`].
 //!
-//! Unlike the deserialiser of [`serde_json::Value`], it refuses a list in place of a struct. serde's derived
-//! code would take the items of a list as fields in their order, and an error in a document would go
-//! unnoticed.
+//! Unlike the deserialiser of [`serde_json::Value`], this one refuses a list in place of a struct. The
+//! derived code of serde would take the items of the list as fields in their order, and hide the mistake in
+//! the document.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
@@ -110,7 +110,7 @@ fn scalar<'de, V: Visitor<'de>>(value: Value, visitor: V) -> Result<V::Value, Mi
             (_, Some(number), _) => visitor.visit_i64(number),
             (.., number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
         },
-        // A scalar is no collection, so only null remains.
+        // A scalar is no collection, so the only other value is null.
         _ => visitor.visit_unit(),
     }
 }

@@ -23,22 +23,24 @@ use crate::{Scalar, SpiffScalar, Style};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reading {
-    /// Every scalar keeps its spelling, except a plain null. For descriptors, where `1.10` is a version.
+    /// Every scalar keeps its spelling, except a plain null. It is used for descriptors, in which `1.10` is a
+    /// version.
     Text,
-    /// A plain scalar is null, a boolean or a number only where YAML 1.2's core schema and the YAML 1.1
-    /// reader of scripts (PyYAML) agree on the value. Otherwise it is text. For the input and output of
-    /// scripts.
+    /// A plain scalar is null, a boolean or a number only if two readers agree on the value: the core schema
+    /// of YAML 1.2, and PyYAML, which reads YAML 1.1. Otherwise it is text. It is used for the input and
+    /// output of scripts, which often use PyYAML.
     Script,
-    /// As in JSON. For documents of the dialect [`StrictJson`](crate::Dialect::StrictJson).
+    /// Scalars have the meaning of JSON. It is used for documents of the dialect
+    /// [`StrictJson`](crate::Dialect::StrictJson).
     Json,
-    /// As in spiff, which is close to YAML 1.1: see [`SpiffScalar`]. Values that JSON can't represent (bytes,
-    /// infinities, NaN) stay text here.
+    /// Scalars have the meaning of the template language spiff, which is close to YAML 1.1: see
+    /// [`SpiffScalar`]. Values that JSON can't represent (bytes, infinities, NaN) stay text.
     Spiff,
 }
 
 impl Reading {
-    /// Returns the data of one scalar with its explicit tag, if any. `!!str` makes it text. The other tags of
-    /// the core schema make it read as if it were plain. All other tags have no effect.
+    /// Returns the data of a scalar. `tag` is its explicit tag. The tag `!!str` makes the scalar text. With
+    /// another tag of the core schema, the scalar is read as if it were plain. All other tags have no effect.
     pub(crate) fn resolve(self, scalar: &Scalar, tag: Option<&str>) -> Value {
         let text = scalar.text();
         if self == Self::Spiff {
@@ -90,8 +92,8 @@ fn script(text: &str) -> Option<Value> {
     }
 }
 
-/// Parses `12`, `-3`, `+3`, `0x1F`. Leading zeros are allowed only where octal (1.1) and decimal (1.2) give
-/// the same number.
+/// Parses `12`, `-3`, `+3`, `0x1F`. Leading zeros are allowed only if octal notation (YAML 1.1) and decimal
+/// notation (YAML 1.2) give the same number.
 fn integer(text: &str) -> Option<Number> {
     if let Some(hex) = text.strip_prefix("0x") {
         let digits = !hex.is_empty() && hex.bytes().all(|b| b.is_ascii_hexdigit());
@@ -109,8 +111,8 @@ fn integer(text: &str) -> Option<Number> {
     text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from)).ok()
 }
 
-/// Parses `1.5`, `1.`, `.5`, `-1.5e+3`: with a point, and a signed exponent. PyYAML reads other forms as
-/// text.
+/// Parses `1.5`, `1.`, `.5`, `-1.5e+3`. A point is required, and an exponent must have a sign, because PyYAML
+/// reads other forms as text.
 fn float(text: &str) -> Option<Number> {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(m, e)| (m, Some(e)));
@@ -130,8 +132,8 @@ fn float(text: &str) -> Option<Number> {
     Number::from_f64(text.parse().ok()?)
 }
 
-/// Tells whether `i64`, `u64` or `f64` represents a JSON or YAML number exactly: formatted again, it has the
-/// same digits.
+/// Tells whether `i64`, `u64` or `f64` represents a JSON or YAML number exactly, so that the formatted number
+/// has the same digits.
 fn exact(text: &str) -> bool {
     if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
         return true;
@@ -140,7 +142,7 @@ fn exact(text: &str) -> bool {
     Number::from_f64(number).is_some_and(|number| decimal(&number.to_string()) == decimal(text))
 }
 
-/// Returns a decimal number's significant digits and the power of ten of the last one.
+/// Returns the significant digits of a decimal number, and the power of ten of the last digit.
 fn decimal(text: &str) -> Option<(String, i64)> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, power) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 /// A scalar: its text after escapes and folding, and its notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
-    /// Short text is stored inline, since most scalars are words.
+    /// Short text is stored inline, because most scalars are words.
     pub(crate) text: SmolStr,
     pub(crate) style: Style,
 }
@@ -13,7 +13,7 @@ pub struct Scalar {
 /// The notation of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
-    /// Without quotes: the only notation that can mean null, a boolean or a number.
+    /// Without quotes. Only this notation can mean null, a boolean or a number.
     Plain,
     /// `'…'`
     SingleQuoted,

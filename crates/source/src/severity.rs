@@ -43,7 +43,8 @@ impl SeverityCounts {
         }
     }
 
-    /// Returns the number of diagnostics that share a limit with this severity.
+    /// Returns the number of diagnostics that count against the same limit as this severity. Warnings and
+    /// notes share a limit.
     pub(crate) fn beside(self, severity: Severity) -> usize {
         if severity == Severity::Error { self.errors } else { self.warnings + self.notes }
     }

@@ -1,10 +1,10 @@
-//! Scalars in the YAML 1.1-like reading of spiff.
+//! The meaning of scalars in the template language spiff, which is close to YAML 1.1.
 
 use crate::{Scalar, Style};
 
 /// The value of a scalar in a spiff document.
 ///
-/// It distinguishes more than JSON: infinities, bytes, and integers from floats.
+/// It represents more than JSON: infinities, NaN and bytes, and integers apart from floats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpiffScalar {
     /// Null.
@@ -13,7 +13,7 @@ pub enum SpiffScalar {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A floating point number, also an infinity or NaN.
+    /// A floating point number, which may be infinite or NaN.
     Float(f64),
     /// Text.
     Text(String),
@@ -22,10 +22,10 @@ pub enum SpiffScalar {
 }
 
 impl SpiffScalar {
-    /// Reads a scalar with its explicit tag, if any.
+    /// Reads a scalar. `tag` is its explicit tag.
     ///
-    /// Plain scalars are typed. A scalar with any tag is typed too, even if it is quoted: `!!str 5` is an
-    /// integer. Only `!!binary` and `!binary` have a meaning of their own.
+    /// A plain scalar may be a number, a boolean or null. So may a scalar with a tag, even if it is quoted:
+    /// `!!str 5` is an integer. Only the tags `!!binary` and `!binary` have a meaning of their own.
     ///
     /// ```
     /// use windlass_source::{Scalar, SpiffScalar, Style};
@@ -59,7 +59,7 @@ impl SpiffScalar {
     }
 }
 
-/// Returns the value of a word that is null or a boolean.
+/// Returns the value of a word that means null or a boolean; none for other words.
 fn word(text: &str) -> Option<SpiffScalar> {
     const TRUE: [&str; 4] = ["y", "yes", "true", "on"];
     const FALSE: [&str; 4] = ["n", "no", "false", "off"];
@@ -96,7 +96,7 @@ fn integer(text: &str) -> Option<i64> {
     i64::try_from(if negative { -value } else { value }).ok()
 }
 
-/// Parses `1.5`, `1.`, `.5`, `1e3`, `.inf`, `-inf`, `.nan`; values that overflow are refused.
+/// Parses `1.5`, `1.`, `.5`, `1e3`, `.inf`, `-inf`, `.nan`. Returns none for a number that overflows.
 fn float(text: &str) -> Option<f64> {
     let (negative, digits) = unsigned(text);
     let value = match digits.to_ascii_lowercase().as_str() {
@@ -107,8 +107,8 @@ fn float(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// Formats a date or time as the original spiff does. The original's layout does not use the reference date
-/// that its library requires, so the digits of the result are in a strange order.
+/// Formats a date or time as the original spiff does; none for other texts. The original has a wrong format
+/// string, so the digits of the result are in a strange order.
 fn date(text: &str) -> Option<String> {
     let (year, rest) = digits(text, 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;
@@ -121,7 +121,8 @@ fn date(text: &str) -> Option<String> {
     Some(format!("{day}{month:02}9-{month:02}-08T{month}0:{short:02}:{day}6Z"))
 }
 
-/// Parses a number of `least` to `most` digits, and returns it with the rest.
+/// Parses a number of `least` to `most` digits at the start of a text. Returns the number and the rest of the
+/// text.
 fn digits(text: &str, least: usize, most: usize) -> Option<(i64, &str)> {
     let length = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
     if length < least {
@@ -169,7 +170,7 @@ fn is_zone(text: &str) -> bool {
 /// Normalises a date whose month and day may be too large or zero.
 fn normal(year: i64, month: i64, day: i64) -> (i64, i64, i64) {
     let months = year * 12 + month - 1;
-    // Days since 1 March of year 0, and back, by the common algorithm.
+    // Converts to days since 1 March of year 0 and back, by the common algorithm for the civil calendar.
     let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
     let shifted = if month <= 2 { year - 1 } else { year };
     let index = (month + 9) % 12;

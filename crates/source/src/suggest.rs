@@ -1,11 +1,11 @@
-//! "did you mean": finds the valid name nearest to a wrong one, and lists the valid names.
+//! Suggestions for wrong names ("did you mean"): finds the nearest valid name, and lists the valid names.
 
-/// Returns the candidate nearest to `name` by edit distance, if one is near enough. A swap of adjacent
-/// characters counts as one edit.
+/// Returns the candidate that is nearest to `name` by edit distance; none if no candidate is near enough. A
+/// swap of adjacent characters counts as one edit.
 ///
-/// The limit is one edit for names of up to 4 characters, else a third of the length. Case, `-`, `_` and `.`
-/// don't count as edits, so `read_only` is near to `read-only`. Of equally near candidates the first one is
-/// returned.
+/// The limit is one edit for names of up to 4 characters, and a third of the length for longer names. Case,
+/// `-`, `_` and `.` don't count as edits, so `read_only` is near to `read-only`. If several candidates are
+/// equally near, the first is returned.
 ///
 /// ```
 /// use windlass_source::suggest;
@@ -17,8 +17,8 @@ pub fn suggest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest(name, candidates).map(|(candidate, _)| candidate)
 }
 
-/// As [`suggest`], but returns `None` when two candidates are equally near. Use it for fixes that are applied
-/// without a question.
+/// Returns the candidate that is nearest to `name`, like [`suggest`]. Returns `None` if two candidates are
+/// equally near. Use this function for fixes that are applied without a question.
 ///
 /// ```
 /// use windlass_source::suggest_unique;
@@ -30,7 +30,7 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     nearest(name, candidates).filter(|&(_, unique)| unique).map(|(candidate, _)| candidate)
 }
 
-/// Maximum bytes of a compared name; a longer one is not just mistyped.
+/// Maximum bytes of a compared name. A longer text is not taken for a misspelling.
 const LONGEST: usize = 200;
 
 /// Maximum cost of a search: bytes inspected, and pairs of bytes compared.
@@ -39,16 +39,18 @@ const EFFORT: usize = 1 << 16;
 /// Base cost of a candidate.
 const LOOK: usize = 2;
 
-/// As [`suggest`], and also tells whether no other candidate is as near.
+/// Returns the candidate that is nearest to `name`, like [`suggest`], and tells whether no other candidate is
+/// as near.
 ///
-/// It takes a fraction of a microsecond for each candidate. A search that would take more than a few
-/// milliseconds ends early. It returns the nearest candidate so far, and `false`. Names of more than 200
+/// The search takes a fraction of a microsecond for each candidate. A search that would take more than a few
+/// milliseconds ends early, and returns the nearest candidate so far, and `false`. Names of more than 200
 /// bytes have no near candidates.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {
     nearest_within(name, candidates, usize::MAX)
 }
 
-/// As [`suggest`], with a low limit of edits, so that no other name can be meant.
+/// Returns the candidate that is nearest to `name`, like [`suggest`], but with at most `edits` edits. With a
+/// low number, no other name can be meant.
 ///
 /// ```
 /// use windlass_source::suggest_within;
@@ -64,7 +66,7 @@ pub fn suggest_within<'a>(
     nearest_within(name, candidates, edits).map(|(candidate, _)| candidate)
 }
 
-/// As [`nearest`], with a further limit of edits. The limit for the length of the name still applies.
+/// Returns the same as [`nearest`], with an additional limit of edits.
 fn nearest_within<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -96,7 +98,8 @@ fn nearest_within<'a>(
         if folded_distance > least || folded_distance >= length {
             continue;
         }
-        // The original spelling decides between names that are otherwise equal.
+        // If two names differ only in characters that don't count, the distance of the original spelling
+        // decides.
         let distance = (folded_distance, strsim::osa_distance(name, candidate));
         match &mut best {
             Some((least, found, unique)) if distance == *least => *unique &= candidate == *found,
@@ -107,8 +110,8 @@ fn nearest_within<'a>(
     best.map(|(_, candidate, unique)| (candidate, unique))
 }
 
-/// Lists names for a message, in backticks. Of many names, only the first 8 and the number of the others are
-/// listed. An empty list is written as `nothing`.
+/// Lists names for a message, in backticks. A long list contains only the first 8 names and the number of the
+/// others. An empty list is written as `nothing`.
 ///
 /// ```
 /// use windlass_source::listed;
@@ -137,7 +140,7 @@ pub fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
 struct Wanted {
     folded: String,
     length: usize,
-    /// Number of occurrences of each character; characters of the same bucket count as one.
+    /// Number of occurrences of each character. Characters in the same bucket are counted together.
     counts: [u8; Self::PLACES],
 }
 
@@ -155,9 +158,9 @@ impl Wanted {
         c as usize % Self::PLACES
     }
 
-    /// Returns a lower bound of the edits: each edit adds or removes at most one character, and a swap none.
-    /// This bound rejects most candidates, and costs much less than the distance. The count stops once it
-    /// exceeds `most`.
+    /// Returns a lower bound of the number of edits, from the counts of characters: an edit adds or removes
+    /// at most one character. The bound rejects most candidates, and costs much less than the edit distance.
+    /// The count stops when it exceeds `most`.
     fn fewest_edits(&self, candidate: &str, most: usize) -> usize {
         if candidate.is_ascii() {
             // Nearly all candidates are ASCII, and most are rejected here.
@@ -188,7 +191,7 @@ fn fold(name: &str) -> String {
     folded(name).collect()
 }
 
-/// Returns the characters that count, in lower case.
+/// Returns the characters of a name that count in comparisons, in lower case.
 fn folded(name: &str) -> impl Iterator<Item = char> {
     name.chars().filter(|c| !matches!(c, '-' | '_' | '.')).flat_map(char::to_lowercase)
 }

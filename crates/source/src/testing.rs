@@ -1,6 +1,7 @@
-//! Tests of the pages of codes, for every crate that declares codes (feature `testing`).
+//! Checks of the pages of codes, for the tests of every crate that declares codes (feature `testing`).
 //!
-//! The first block of YAML on a page is its example. The example gets the code of its page and no other.
+//! The first block of YAML on a page is its example. The example must cause the code of its page, and no
+//! other code.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +15,10 @@ pub fn example(info: &CodeInfo) -> Option<&'static str> {
 
 /// Returns the problems of the pages' examples.
 ///
-/// `check` gets a code and the text of its example, and returns the diagnostics of that text. Reports each
-/// page without an example, unless `without` lists its code; each page that `without` lists although it has
-/// an example; and each example whose diagnostics do not have exactly the code of the page.
+/// `check` receives a code and the text of its example, and returns the diagnostics of this text. `without`
+/// lists the codes of pages without an example. There are three kinds of problems: a page that lacks an
+/// example, a page in `without` that has an example, and an example that does not cause exactly the code of
+/// its page.
 pub fn page_problems(
     codes: &[CodeInfo],
     without: &[&str],
@@ -43,7 +45,7 @@ pub fn page_problems(
 
 /// Returns the codes whose examples have fixes, in the order of the table.
 ///
-/// A test compares the list, so that a fix that is no longer offered is noticed.
+/// A test compares the list with the expected one, so that a missing fix is noticed.
 ///
 /// # Panics
 /// If the fixes of an example do not remove its code.

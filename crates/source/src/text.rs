@@ -1,4 +1,5 @@
-//! Text with a name: [`Source`], its byte ranges ([`Span`]) and byte ranges with their source ([`Place`]).
+//! A text with a name ([`Source`]), its byte ranges ([`Span`]), and byte ranges together with their source
+//! ([`Place`]).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,17 +13,17 @@ use crate::files::MAX_SIZE;
 
 /// A document's text and its display name: a path, `<stdin>`, `output of launch.py`.
 ///
-/// Shared as `Arc<Source>`, so that every [`Place`] holds its text and an error can be shown long after the
-/// file was read.
+/// A source is shared as `Arc<Source>`. So every [`Place`] contains its text, and an error can be shown long
+/// after the file was read.
 pub struct Source {
     name: Arc<str>,
     text: String,
     /// Byte offset at which each line starts; computed on first use.
     lines: OnceLock<Vec<u32>>,
-    /// Line of the last lookup. The next lookup is mostly near this line.
+    /// Line of the last lookup. The next lookup is usually near this line.
     near: AtomicUsize,
-    /// Number of characters before every [`BLOCK`] of bytes; computed when a position in a long line is first
-    /// needed.
+    /// Number of characters before each block of [`BLOCK`] bytes; computed when a position in a long line is
+    /// first needed.
     characters: OnceLock<Vec<u32>>,
     /// Maximum bytes that the loader accepts.
     limit: usize,
@@ -30,7 +31,7 @@ pub struct Source {
     is_hidden: bool,
 }
 
-/// Number of bytes between two character counts.
+/// Number of bytes in a block whose characters are counted.
 const BLOCK: usize = 256;
 
 impl Source {
@@ -39,7 +40,7 @@ impl Source {
         Self::with_limit(name, text, MAX_SIZE)
     }
 
-    /// Creates a source that may have up to `limit` bytes, also more than [`MAX_SIZE`].
+    /// Creates a source of which the loader accepts up to `limit` bytes. The limit may exceed [`MAX_SIZE`].
     pub fn with_limit(name: impl Into<String>, text: impl Into<String>, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             name: name.into().into(),
@@ -54,7 +55,7 @@ impl Source {
 
     /// Returns a copy with masked text, for the places of problems in a file of secrets.
     ///
-    /// The copy has the same name, and every byte offset has the same line and column.
+    /// The copy has the same name, and every byte offset has the same line and column as in the original.
     ///
     /// ```
     /// use windlass_source::{Source, Span};
@@ -129,7 +130,8 @@ impl Source {
         Position { line: line + 1, column: column + 1 }
     }
 
-    /// Returns the number of characters before an offset. It is fast even when the document is one long line.
+    /// Returns the number of characters before an offset. The function is fast even if the document is one
+    /// long line.
     fn characters_before(&self, offset: usize) -> usize {
         let counts = self.characters.get_or_init(|| {
             let mut count = 0;
@@ -186,7 +188,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Returns the number of visible characters of a text: a byte-order mark does not count.
+/// Returns the number of characters of a text. A byte-order mark does not count.
 fn characters(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().filter(|&c| c != '\u{feff}').count() }
 }
@@ -220,7 +222,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Creates the range from `start` to `end`; an `end` before `start` counts as `start`.
+    /// Creates the range from `start` to `end`. An `end` before `start` counts as `start`.
     pub fn new(start: u32, end: u32) -> Self {
         Self { start, end: end.max(start) }
     }
@@ -235,12 +237,12 @@ impl Span {
         (self.end - self.start) as usize
     }
 
-    /// Tells whether it is empty.
+    /// Tells whether the range is empty.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// Returns the smallest range that covers both.
+    /// Returns the smallest range that covers both ranges.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
@@ -258,8 +260,8 @@ impl From<std::ops::Range<usize>> for Span {
     }
 }
 
-/// A line and a column, both from 1. A column counts characters (Unicode scalar values); a tab counts as one,
-/// a byte-order mark as none.
+/// A line and a column, both from 1. A column counts characters (Unicode scalar values). A tab counts as one
+/// character, and a byte-order mark does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     /// Line, from 1.
@@ -276,7 +278,8 @@ impl fmt::Display for Position {
 
 /// A [`Span`] together with its source, for people (`app.yaml:3:7`) and for programs.
 ///
-/// Cheap to clone. Serialises as `{file, line, column, end_line, end_column}`.
+/// A clone shares the source, so it is cheap. A place serialises as `{file, line, column, end_line,
+/// end_column}`.
 ///
 /// ```
 /// use windlass_source::{Source, Span};
@@ -306,12 +309,12 @@ impl Place {
         self.source.slice(self.span)
     }
 
-    /// Returns line and column of its first character.
+    /// Returns the line and the column of the place's first character.
     pub fn start(&self) -> Position {
         self.source.position(self.span.start)
     }
 
-    /// Returns line and column after its last character.
+    /// Returns the line and the column after the place's last character.
     pub fn end(&self) -> Position {
         self.source.position(self.span.end)
     }
@@ -331,7 +334,7 @@ impl PartialOrd for Place {
     }
 }
 
-/// Orders by file name, then offset.
+/// Orders places by file name, then by offset.
 impl Ord for Place {
     fn cmp(&self, other: &Self) -> Ordering {
         let same = Arc::ptr_eq(&self.source, &other.source);

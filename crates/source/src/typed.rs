@@ -1,4 +1,4 @@
-//! Emits values of Rust types. serde_yaml converts them to data, in the order of their fields.
+//! Emits values of Rust types as YAML. serde_yaml converts the values to data, and keeps the order of fields.
 
 use serde::Serialize;
 use serde_json::Number;
@@ -12,7 +12,7 @@ use crate::emit::{Content, EmitStyle, Tree, emit};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// Its type can't be represented, or its `Serialize` failed.
+    /// The type of the value can't be represented, or its `Serialize` failed.
     #[error("the value can't be written as YAML: {0}")]
     Serialize(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A number is infinite or NaN. Readers do not agree on `.inf` and `.nan`.
@@ -42,7 +42,7 @@ pub enum EmitError {
 /// ```
 ///
 /// # Errors
-/// [`EmitError`] if YAML that all readers understand can't represent the value.
+/// [`EmitError`] if the value can't be written as YAML on which all readers agree.
 pub fn emit_typed<T: Serialize>(value: &T, style: EmitStyle) -> Result<String, EmitError> {
     let value = singleton_map_recursive::serialize(value, serde_yaml::value::Serializer)
         .map_err(|error| EmitError::Serialize(error.into()))?;

@@ -11,12 +11,12 @@ use crate::update::{Op, Update};
 impl Update {
     /// Applies the update completely, or not at all if it returns an error.
     ///
-    /// A canonical document stays canonical: missing maps on the path of a value are created, and maps that a
-    /// removal leaves empty are removed. `null` in place of a map or a list counts as absent.
+    /// Missing maps on the path of a value are created, and maps that a removal leaves empty are removed. So
+    /// a canonical document stays canonical. `null` in place of a map or a list counts as absent.
     ///
     /// # Errors
-    /// When a value of the document blocks an operation. This can't happen for documents and updates of one
-    /// [`Shape`](crate::Shape).
+    /// When a value of the document blocks an operation. This can't happen if the document and the update
+    /// have the same [`Shape`](crate::Shape).
     pub fn apply(&self, document: &mut Value) -> Result<(), NotViable> {
         for (path, op) in self {
             viable(document, path.as_slice(), op).map_err(|obstacle| obstacle.of(path))?;
@@ -28,7 +28,8 @@ impl Update {
     }
 }
 
-/// A value that blocks an operation. It is `depth` keys below the value in which the operation is performed.
+/// A value that blocks an operation. It is `depth` levels below the value in which the operation is
+/// performed.
 pub(crate) struct Obstacle {
     depth: usize,
     expected: &'static str,
@@ -36,13 +37,14 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Returns the error for an operation at `path`. The obstacle is at the first `depth` keys of this path.
+    /// Returns the error for an operation at `path`. The path of the obstacle consists of the first `depth`
+    /// keys.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// Returns the same obstacle relative to a document whose top is `keys` levels above.
+    /// Returns the same obstacle with its depth counted from a value that is `keys` levels higher.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }
@@ -68,7 +70,7 @@ pub(crate) fn viable(value: &Value, keys: &[String], op: &Op) -> Result<(), Obst
     }
 }
 
-/// Performs a viable operation at `keys` below `value`.
+/// Performs an operation at `keys` below `value`. [`viable`] must have accepted it.
 pub(crate) fn perform(value: &mut Value, keys: &[String], op: &Op) {
     match op {
         Op::Replace(new) => *reach(value, keys) = new.clone(),
@@ -80,7 +82,7 @@ pub(crate) fn perform(value: &mut Value, keys: &[String], op: &Op) {
     }
 }
 
-/// Returns the value at `keys`, created if it is absent.
+/// Returns the value at `keys`, and creates it if it is absent.
 fn reach<'v>(value: &'v mut Value, keys: &[String]) -> &'v mut Value {
     keys.iter().fold(value, |value, key| map_in(value).entry(key.clone()).or_insert(Value::Null))
 }
@@ -93,7 +95,7 @@ fn map_in(value: &mut Value) -> &mut Map<String, Value> {
     value.as_object_mut().expect("a map was just put there")
 }
 
-/// Removes the value at `keys`, and the maps on the path that this leaves empty.
+/// Removes the value at `keys`, and the maps on its path that become empty.
 fn remove(value: &mut Value, keys: &[String]) {
     let (Some((key, below)), Some(map)) = (keys.split_first(), value.as_object_mut()) else { return };
     let Entry::Occupied(mut entry) = map.entry(key.clone()) else { return };

@@ -1,4 +1,4 @@
-//! Checks values against nodes, and computes their canonical forms.
+//! Checks values against the nodes of a shape, and computes their canonical forms.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::shape::{Shape, prune};
 use crate::suggest;
 
 impl Shape {
-    /// Checks a document: sorts, required fields and tests. A valid operation can leave a required field of
-    /// the same record missing. To detect that, apply the update to a copy and check the copy.
+    /// Checks a document: the sorts of values, required fields, and tests of values. A valid update can leave
+    /// a record without a required field. To detect this, apply the update to a copy, and check the copy.
     ///
-    /// Key rules are not applied: they restrict new writes, and a document may contain older keys.
+    /// The rules for keys are not applied: they restrict new writes, and a document may contain older keys.
     ///
     /// # Errors
-    /// All errors; places and paths are those of the document.
+    /// All errors. Their places and paths are those of the document.
     pub fn check(&self, document: &Value) -> Result<(), Vec<UpdateError>> {
         let mode = if self.trusting { Mode::Trusted } else { Mode::Document };
         let mut reading = Reading::new(self, mode);
@@ -32,15 +32,16 @@ impl Shape {
 /// The source of the value being read, which determines the applied rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// An update by an author: all rules apply.
+    /// An update by an author. All rules apply.
     Authored,
-    /// A trusted update: only sorts are checked.
+    /// A trusted update. Only sorts are checked.
     Trusted,
-    /// A whole document: rules about values apply, rules about permitted operations don't.
+    /// A whole document. Rules about values apply, but rules about permitted operations don't.
     Document,
 }
 
-/// The position of a walk: the place in the document that is read, and the path in the updated document.
+/// The current position of a check: the place in the document that is read, and the path in the updated
+/// document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) keys: Vec<String>,
@@ -63,7 +64,7 @@ impl Cursor {
     }
 }
 
-/// One reading, with the errors so far.
+/// A check of an update or document, with the errors found so far.
 #[derive(Debug)]
 pub(crate) struct Reading<'s> {
     pub(crate) shape: &'s Shape,
@@ -86,7 +87,7 @@ impl<'s> Reading<'s> {
         self.warnings.push(Warning { place: at.place.clone(), path: at.path(), notice });
     }
 
-    /// Reports an unknown path, which is only a warning in a lenient reading.
+    /// Reports an unknown path, which is only a warning in a lenient check.
     pub(crate) fn unknown(&mut self, at: &Cursor, problem: Problem) {
         if self.lenient { self.warn(at, Notice::Ignored(problem)) } else { self.error(at, problem) }
     }
@@ -128,7 +129,7 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Tests the entries of a list one by one.
+    /// Applies the test of a list's node to each entry.
     pub(crate) fn entries(&mut self, node: &Node, entries: &[Value], at: &Cursor) {
         let Some(Rule { expected, test }) = node.rule.as_ref().filter(|_| self.mode != Mode::Trusted) else {
             return;
@@ -200,7 +201,7 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Tells whether `null` means "absent" at a node: it does wherever the value may be absent.
+    /// Tells whether `null` means "absent" at a node, because the value may be absent there.
     fn null_is_none(&self, node: &Node) -> bool {
         let leaf = matches!(node.sort, Sort::Opaque | Sort::Any);
         !leaf && (self.mode != Mode::Authored || node.denial(Operator::Unset).is_none())
@@ -226,7 +227,7 @@ impl<'s> Reading<'s> {
         Some(meant.clone())
     }
 
-    /// Returns the node of a path, or reports the reason why there is none.
+    /// Returns the node of a path. If the shape has no such path, reports the reason.
     pub(crate) fn find(&mut self, at: &Cursor) -> Option<Arc<Node>> {
         let mut node = self.shape.root.clone();
         for (depth, key) in at.keys.iter().enumerate() {
@@ -241,7 +242,7 @@ impl<'s> Reading<'s> {
         Some(node)
     }
 
-    /// Extends a suggested path by the rest of the given path, if the result is valid.
+    /// Extends the suggested path in `problem` by the keys `rest`, if the result is a valid path.
     fn completed(&self, problem: Problem, rest: &[String]) -> Problem {
         let Problem::UnknownPath { nearest: Some(nearest), fields } = problem else { return problem };
         let whole = Path::walked(&[nearest.as_slice(), rest].concat());
@@ -279,7 +280,7 @@ fn unknown_path(node: &Node, keys: &[String]) -> Problem {
     }
 }
 
-/// Creates the problem "no such path", with the valid sibling that is nearest to the last key.
+/// Creates the problem "no such path". The suggested path has a valid last key, the nearest to the given one.
 fn near<'a>(names: impl Iterator<Item = &'a str> + Clone, keys: &[String]) -> Problem {
     let (last, above) = keys.split_last().map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
     let nearest = suggest::nearest(last, names.clone()).map(|name| {
@@ -289,7 +290,7 @@ fn near<'a>(names: impl Iterator<Item = &'a str> + Clone, keys: &[String]) -> Pr
     Problem::UnknownPath { nearest, fields: names.map(str::to_owned).collect() }
 }
 
-/// Returns the sort of a value, for the text after "found".
+/// Returns a description of a value's sort, for the text after "found".
 pub(crate) fn sort_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -12,19 +12,19 @@ use crate::problem::NotViable;
 use crate::update::{Op, Update};
 
 impl Update {
-    /// Returns the composition: the update with the effect of `self` followed by `later`. It can squash a
-    /// stored history.
+    /// Returns the composition: an update with the same effect as `self` followed by `later`. Composition can
+    /// combine a stored history of updates into one update.
     ///
     /// Each operation of `later` is combined with the operations of `self` around its path:
     ///
-    /// - A replacement or removal makes everything at or below its path obsolete.
+    /// - A replacement or removal replaces all operations at or below its path.
     /// - An operation below a replacement is performed inside the new value.
     /// - A value written below a removal becomes the replacement of the removed value.
     /// - An append extends an append or a replaced list.
     ///
     /// # Errors
     /// When the two updates disagree on the sort of a path: one has a list or a leaf where the other has a
-    /// map. This can't happen for updates of one [`Shape`](crate::Shape), which defines the sort.
+    /// map. This can't happen if both updates have the same [`Shape`](crate::Shape), which defines the sort.
     pub fn then(self, later: &Update) -> Result<Update, NotViable> {
         let mut ops = self.into_ops();
         for (path, op) in later {
@@ -34,7 +34,7 @@ impl Update {
     }
 }
 
-/// Adds one operation that is applied after all operations in `ops`.
+/// Adds to `ops` an operation that is applied after all operations in `ops`.
 ///
 /// The operations of one update are independent, so the operations of the later update can be added in any
 /// order.
@@ -53,7 +53,8 @@ fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotV
     }
 }
 
-/// Performs `op` inside the value that the earlier update leaves at `above`.
+/// Combines `op` with the earlier operation at `above`, an ancestor of `path`: performs `op` inside the value
+/// that the earlier operation leaves there.
 fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Result<(), NotViable> {
     let depth = above.keys().len();
     let earlier = ops.entry(above).or_insert(Op::Unset);
@@ -73,7 +74,7 @@ fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Re
     Ok(())
 }
 
-/// Appends at a path that has no earlier operation above it.
+/// Adds an append at a path. `ops` has no operation above this path.
 fn append(ops: &mut BTreeMap<Path, Op>, path: &Path, entries: &[Value]) -> Result<(), NotViable> {
     let not_a_list =
         |found| NotViable { path: path.clone(), obstacle: path.clone(), expected: "a list", found };
@@ -89,7 +90,7 @@ fn append(ops: &mut BTreeMap<Path, Op>, path: &Path, entries: &[Value]) -> Resul
     Ok(())
 }
 
-/// Drops the operations at and below a path.
+/// Removes the operations at and below a path.
 fn forget(ops: &mut BTreeMap<Path, Op>, path: &Path) {
     let moot: Vec<_> = ops
         .range(path..)

@@ -1,4 +1,4 @@
-//! Computes updates from documents: the difference of two, and the inverse of an update.
+//! Computes updates from documents: the difference of two documents, and the inverse of an update.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use crate::update::{Op, Update};
 impl Update {
     /// Returns the update that changes one document into another.
     ///
-    /// It touches only the deepest paths that differ: a changed leaf, or an entry that exists in only one of
-    /// the documents. A list that has grown at its end is appended to; any other changed list is replaced.
-    /// Both documents are compared in their [canonical form](Shape::canonical). A document that is no map
-    /// counts as empty.
+    /// The update touches only the deepest paths that differ: a changed leaf, or an entry that exists in only
+    /// one of the documents. If a list has only grown at its end, the update appends to it. Any other changed
+    /// list is replaced. Both documents are compared in their [canonical form](Shape::canonical). A document
+    /// that is no map counts as empty.
     ///
     /// The update follows the sorts of the shape, but not its permissions: it may remove values that an
     /// author may not remove.
@@ -27,13 +27,13 @@ impl Update {
         Update::from_normal(difference.ops)
     }
 
-    /// Returns the update that undoes this one: applied to the result of `self` on `document`, it restores
-    /// `document`.
+    /// Returns the inverse of this update for a document. Suppose that `self` was applied to `document`. Then
+    /// the inverse, applied to the result, restores `document`.
     ///
     /// Paths that `self` does not change are omitted.
     ///
     /// # Errors
-    /// When the update appends, since no operation shortens a list.
+    /// When the update appends entries, because no operation shortens a list.
     pub fn inverse(&self, document: &Value) -> Result<Update, Irreversible> {
         let mut ops = BTreeMap::new();
         for (path, op) in self {

@@ -1,4 +1,4 @@
-//! The bridge to JSON Patch, RFC 6902.
+//! Conversion of updates from and to JSON Patch, RFC 6902.
 
 use std::mem;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::problem::{NotViable, Problem, UpdateError};
 use crate::shape::Shape;
 use crate::update::{Op, Update};
 
-/// Translates a JSON Patch (RFC 6902): `add`, `replace` and `remove` on fields, and `add` at the end of a
-/// list.
+/// Translates a JSON Patch (RFC 6902) to an update. The patch may contain `add`, `replace` and `remove` on
+/// fields, and `add` at the end of a list.
 ///
-/// The update has the same effect on each document that the patch can be applied to, modulo empty
-/// containers. Where the patch fails, for example because a parent is missing, the update may succeed.
+/// The update has the same effect as the patch on each document to which the patch can be applied, except for
+/// empty containers. If the patch fails, for example because a parent is missing, the update may succeed.
 /// Under an [untyped](Shape::untyped) shape, the last key `-` means the end of a list.
 ///
-/// As in [`Update::from_ops`], sorts are checked, and permissions are not.
+/// As in [`Update::from_ops`], sorts are checked, but permissions are not.
 ///
 /// ```
 /// use serde_json::json;
@@ -40,7 +40,7 @@ use crate::update::{Op, Update};
 /// ```
 ///
 /// # Errors
-/// All operations without an equal update, with the reasons.
+/// All operations that no update can express, each with the reason.
 pub fn from_json_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<PatchError>> {
     let Some(operations) = patch.as_array() else {
         return Err(vec![malformed(Place::default(), "a list of operations")]);
@@ -61,10 +61,11 @@ pub fn from_json_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<Patch
     if errors.is_empty() { Ok(update) } else { Err(errors) }
 }
 
-/// Returns the JSON Patch (RFC 6902) with the effect of an update on a document. It is empty if the
+/// Returns a JSON Patch (RFC 6902) with the effect of an update on a document. The patch is empty if the
 /// update changes nothing.
 ///
-/// A patch depends on the document: it must not remove a missing field, and must create missing maps.
+/// Unlike an update, a patch depends on the document: it must not remove a missing field, and must create
+/// missing maps.
 ///
 /// # Errors
 /// When the update can't be applied to the document.
@@ -80,7 +81,7 @@ fn malformed(place: Place, expected: &'static str) -> PatchError {
     PatchError::new(place, PatchProblem::Malformed { expected })
 }
 
-/// Translates one operation.
+/// Translates one operation of a patch to an update.
 fn read(operation: &Value, place: &Place, shape: &Shape) -> Result<Update, Vec<PatchError>> {
     let (path, op) = target(operation, place, shape).map_err(|error| vec![error])?;
     Update::from_ops([(path, op)], shape).map_err(|errors| {
@@ -154,7 +155,7 @@ fn text<'f>(
     value.ok_or_else(|| malformed(place.clone(), expected))
 }
 
-/// Splits a JSON Pointer (RFC 6901).
+/// Splits a JSON Pointer (RFC 6901) into its keys.
 fn tokens(pointer: &str, place: &Place) -> Result<Vec<String>, PatchError> {
     let wrong = |expected| malformed(place.clone(), expected);
     if pointer.is_empty() {
@@ -168,7 +169,7 @@ fn tokens(pointer: &str, place: &Place) -> Result<Vec<String>, PatchError> {
     Ok(rest.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect())
 }
 
-/// The kind of place that a pointer leads to.
+/// The target of a pointer.
 enum Location {
     Root,
     Field,
@@ -194,12 +195,13 @@ fn locate(tokens: &[String], shape: &Shape) -> Location {
     }
 }
 
-/// Tells whether the values of a node may be lists. The document itself is a map.
+/// Tells whether the value of a node may be a list. At depth 0, the value is the document itself, which is a
+/// map.
 fn lists(node: Option<&Node>, depth: usize) -> bool {
     depth > 0 && node.is_some_and(Node::takes_appends)
 }
 
-/// Tells whether a key addresses a list entry, below a node whose values may be lists.
+/// Tells whether a key addresses an entry of a list, if the value of the node may be a list.
 fn is_entry(node: Option<&Node>, token: &str) -> bool {
     let is_list = node.is_some_and(|node| matches!(node.sort, Sort::List));
     is_list || token == "-" || (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit()))
@@ -232,7 +234,7 @@ fn compare(pointer: &mut String, from: &Value, to: &Value, operations: &mut Vec<
     }
 }
 
-/// Calls a function with the pointer of a field.
+/// Calls `work` with the pointer extended by a key. The pointer is restored afterwards.
 fn enter(pointer: &mut String, key: &str, work: impl FnOnce(&mut String)) {
     let length = pointer.len();
     pointer.push('/');

@@ -21,13 +21,13 @@ impl Keys {
         Self(Rule::Any)
     }
 
-    /// Permits one of these names. An error about another name suggests the nearest one.
+    /// Permits only these names. An error about another name suggests the nearest permitted name.
     pub fn one_of<K: Into<String>>(names: impl IntoIterator<Item = K>) -> Self {
         Self(Rule::OneOf(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Permits keys that pass a test. `expected` completes the sentence "expected …": `a name of letters and
-    /// digits`.
+    /// Permits keys that pass a test. `expected` describes such a key, and completes the sentence "expected
+    /// …": `a name of letters and digits`.
     pub fn matching(expected: impl Into<Cow<'static, str>>, test: fn(&str) -> bool) -> Self {
         Self(Rule::Matching(expected.into(), test))
     }
@@ -40,13 +40,13 @@ impl Keys {
         }
     }
 
-    /// Returns the permitted names, if they can be listed.
+    /// Returns the permitted names; empty if the rule is no list of names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         let names = if let Rule::OneOf(names) = &self.0 { Some(names) } else { None };
         names.into_iter().flatten().map(String::as_str)
     }
 
-    /// Returns the description of a permitted key, if there is one.
+    /// Returns the description of a permitted key; none if the rule is no test.
     pub(crate) fn expected(&self) -> Option<&Cow<'static, str>> {
         if let Rule::Matching(expected, _) = &self.0 { Some(expected) } else { None }
     }

@@ -1,14 +1,15 @@
-//! The algebra of `$set`, `$unset`, `$pushAll` and plain replacement over JSON documents.
+//! Updates of JSON documents: validation, application and algebra of `$set`, `$unset`, `$pushAll` and plain
+//! replacement.
 //!
-//! A program that supervises something often reports *changes* rather than states: this flag is now true,
-//! that signal is gone, here are two lines for the log. Such a report is an *update*. This crate validates
-//! updates and reports errors with their places. It applies updates, composes two updates into one, tells
+//! A supervising program often reports *changes* instead of states. For example, a flag is now true, a signal
+//! no longer exists, or two lines were added to a log. Such a report is an *update*. This crate validates
+//! updates, and reports errors with their places. It applies updates, composes two updates into one, tells
 //! whether the order of two updates matters, and computes the inverse of an update.
 //!
 //! # A document and its shape
 //!
 //! Documents are [`serde_json::Value`]s. A [`Shape`] defines the paths of a document, the values at each
-//! path, and the operations that updates may perform there. An example is the record of a pump:
+//! path, and the operations that updates may perform at each path. An example is the record of a pump:
 //!
 //! ```
 //! # use windlass_update_ops::{Keys, Node, Operator, Shape};
@@ -25,8 +26,9 @@
 //!
 //! # An update
 //!
-//! In its wire form an update is a map. A plain field replaces the whole field of that name: it does not
-//! merge. The operators act on dotted paths. The order has no meaning, and no path may be touched twice:
+//! In its wire form an update is a map. A plain field replaces the whole field with the same name, and does
+//! not merge. The operators `$set`, `$unset` and `$pushAll` act on dotted paths. The order has no meaning,
+//! and no path may be touched twice:
 //!
 //! ```
 //! # use serde_json::json;
@@ -59,7 +61,8 @@
 //! # Ok::<(), windlass_update_ops::NotViable>(())
 //! ```
 //!
-//! All errors are reported at once, each with its place in the wire form, and with help if there is any:
+//! All errors are reported at once. Each has its place in the wire form, and a help text if the remedy is
+//! known:
 //!
 //! ```
 //! # use serde_json::json;
@@ -80,9 +83,9 @@
 //! # The algebra
 //!
 //! After parsing, an [`Update`] is in normal form: a map from paths to operations ([`Op`]) in which no path
-//! equals another or is below it. This makes the algebra possible. Updates can be [composed](Update::then),
-//! [compared](Update::commutes_with), [inverted](Update::inverse) and [computed from two
-//! documents](Update::diff), and the [laws](Update#laws) hold:
+//! equals another path or is below it. So its operations are independent of each other. Updates can be
+//! [composed](Update::then), [compared](Update::commutes_with), [inverted](Update::inverse) and [computed
+//! from two documents](Update::diff). The [laws](Update#laws) of the algebra always hold:
 //!
 //! ```
 //! # use serde_json::json;
@@ -108,10 +111,9 @@
 //!
 //! # Modules, in the order of the data flow
 //!
-//! `path`, `place` and `operator` are the vocabulary. `keys`, `node` and `shape` form the path table. `wire`
-//! parses an update, with `check` for its values and `problem` for its errors. `update` is the normal form,
-//! with `apply`, `compose` and `diff` on top.
-//! `schema` writes the JSON Schema of the wire form.
+//! `path`, `place` and `operator` define the basic types. `keys`, `node` and `shape` describe documents.
+//! `wire` parses an update, with `check` for its values and `problem` for its errors. `update` is the normal
+//! form, on which `apply`, `compose` and `diff` work. `schema` creates the JSON Schema of the wire form.
 //! `json_patch` and `merge_patch` translate from and to other notations, with the errors of `patch`.
 
 mod apply;

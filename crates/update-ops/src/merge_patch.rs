@@ -1,4 +1,4 @@
-//! The bridge to JSON Merge Patch, RFC 7396.
+//! Conversion of updates from and to JSON Merge Patch, RFC 7396.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::problem::{Problem, UpdateError};
 use crate::shape::Shape;
 use crate::update::{Op, Update};
 
-/// Translates a JSON Merge Patch (RFC 7396): a `null` removes a field, a map is merged, and any other
-/// value replaces.
+/// Translates a JSON Merge Patch (RFC 7396) to an update. In such a patch, a `null` removes a field, a map is
+/// merged, and any other value replaces a field.
 ///
-/// The update has the same effect on each document of the shape, modulo empty containers. Under an
-/// [untyped](Shape::untyped) shape the effects differ if the patch merges a map into another value of the
-/// document: the patch overwrites that value, and the update does not.
+/// The update has the same effect as the patch on each document of the shape, except for empty containers.
+/// Under an [untyped](Shape::untyped) shape, the effects differ if the document has another value where the
+/// patch has a map: the patch overwrites this value, and the update does not.
 ///
-/// As in [`Update::from_ops`], sorts are checked, and permissions are not.
+/// As in [`Update::from_ops`], sorts are checked, but permissions are not.
 ///
 /// ```
 /// use serde_json::json;
@@ -35,7 +35,7 @@ use crate::update::{Op, Update};
 /// ```
 ///
 /// # Errors
-/// All parts of the patch without an equal update, with the reasons.
+/// All parts of the patch that no update can express, each with the reason.
 pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<PatchError>> {
     let Some(fields) = patch.as_object() else {
         return Err(vec![PatchError::new(Place::default(), PatchProblem::WholeDocument)]);
@@ -54,14 +54,14 @@ pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<Patc
         .map_err(|errors: Vec<UpdateError>| errors.into_iter().map(refused).collect())
 }
 
-/// Returns the JSON Merge Patch (RFC 7396) with the effect of an update on a document. It is empty if
+/// Returns a JSON Merge Patch (RFC 7396) with the effect of an update on a document. The patch is empty if
 /// the update changes nothing.
 ///
-/// A patch depends on the document. A patch that replaces a map names each field to remove. A patch that
-/// changes a list contains all entries of the list.
+/// Unlike an update, a patch depends on the document. A patch that replaces a map names each field to remove.
+/// A patch that changes a list contains all entries of the list.
 ///
 /// # Errors
-/// When the update writes a `null`, or can't be applied to the document.
+/// When the update writes a `null`, or when it can't be applied to the document.
 pub fn to_merge_patch(update: &Update, document: &Value) -> Result<Value, NoMergePatch> {
     let mut after = document.clone();
     update.apply(&mut after)?;
@@ -113,8 +113,8 @@ impl Merge {
     }
 }
 
-/// Returns the patch that changes one value into another; `None` if they are equal. `from` is `None` if the
-/// value is new.
+/// Returns the patch that changes one value into another; `None` if the two are equal. `from` is `None` if
+/// the value is new.
 fn difference(
     keys: &mut Vec<String>,
     from: Option<&Value>,

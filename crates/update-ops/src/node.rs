@@ -13,12 +13,13 @@ use crate::operator::Operator;
 /// A node of a [`Shape`](crate::Shape): the sort of the value at a path, and the operations that updates may
 /// perform on it.
 ///
-/// There are two families. *Containers* (record, map, list) are structure: they are created when a value is
-/// written into them, and an empty container counts as absent. *Leaves* (boolean, text, number, opaque) are
-/// values: they are replaced as a whole, have no addressable parts, and are never pruned.
+/// There are two families of sorts. *Containers* are record, map and list. A container is created when a
+/// value is written into it, and an empty container counts as absent. *Leaves* are boolean, text, number and
+/// opaque. A leaf is replaced as a whole, and its parts can't be addressed. An empty leaf, such as an empty
+/// text, is kept.
 ///
-/// A new node permits every operator that suits its sort; [`deny`](Node::deny), [`required`](Node::required)
-/// and [`defaults_to`](Node::defaults_to) restrict that.
+/// A new node permits every operator that its sort allows. The methods [`deny`](Node::deny),
+/// [`required`](Node::required) and [`defaults_to`](Node::defaults_to) restrict the permitted operators.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Node {
@@ -28,7 +29,8 @@ pub struct Node {
     pub(crate) spellings: Vec<(String, Value)>,
     pub(crate) rule: Option<Rule>,
     denied: BTreeMap<Operator, Cow<'static, str>>,
-    /// Keeps the target of every [`Sort::Again`] below alive.
+    /// Keeps the target of every [`Sort::Again`] below this node alive, because `Again` contains only a weak
+    /// pointer.
     anchor: Option<Arc<Node>>,
 }
 
@@ -42,13 +44,13 @@ pub(crate) enum Sort {
     Text,
     Number,
     Opaque,
-    /// Any sort, determined by the present value: all paths of an untyped shape.
+    /// Any sort. The current value determines it. All paths of an untyped shape have this sort.
     Any,
-    /// The enclosing [`Node::recursive`].
+    /// The enclosing node that [`Node::recursive`] created.
     Again(Weak<Node>),
 }
 
-/// A predicate on values, with a description of valid ones.
+/// A test of values, with a description of valid values.
 #[derive(Clone)]
 pub(crate) struct Rule {
     pub(crate) expected: Cow<'static, str>,
@@ -70,13 +72,13 @@ impl Node {
         ))
     }
 
-    /// Creates a map with the keys that `keys` permits, whose values all match `entry`.
+    /// Creates a map with the keys that `keys` permits. All its values have the node `entry`.
     pub fn map(keys: Keys, entry: Node) -> Self {
         Self::of(Sort::Map(keys, Arc::new(entry)))
     }
 
-    /// Creates a list that grows at its end. Its entries are opaque: they are not addressable, and `null`s or
-    /// empty maps inside them are kept. [`matching`](Node::matching) tests each entry.
+    /// Creates a list that grows at its end. Its entries are opaque: they can't be addressed, and a `null` or
+    /// an empty map in them is kept. A test by [`matching`](Node::matching) is applied to each entry.
     pub fn list() -> Self {
         Self::of(Sort::List)
     }
@@ -96,13 +98,13 @@ impl Node {
         Self::of(Sort::Number)
     }
 
-    /// Creates a node for any value, including `null`, taken as a whole.
+    /// Creates a node for any value, including `null`, whose parts can't be addressed.
     pub fn opaque() -> Self {
         Self::of(Sort::Opaque)
     }
 
-    /// Creates a node that contains itself. `build` gets a placeholder for the node that it returns.
-    /// Restrictions are set on the returned node, and apply at every depth.
+    /// Creates a node that contains itself. `build` receives a placeholder for the node that it returns.
+    /// Restrictions of the returned node apply at every depth.
     ///
     /// ```
     /// use windlass_update_ops::{Keys, Node, Shape};
@@ -131,22 +133,22 @@ impl Node {
 
 /// Restrictions.
 impl Node {
-    /// Forbids an operator here. The hint tells the author the alternative: a lower-case fragment, such as
-    /// "use `$pushAll`".
+    /// Forbids an operator at this node. The hint tells authors the alternative, as a lower-case fragment
+    /// such as "use `$pushAll`".
     pub fn deny(mut self, operator: Operator, hint: impl Into<Cow<'static, str>>) -> Self {
         self.denied.insert(operator, hint.into());
         self
     }
 
-    /// Makes the field required: a value of the enclosing record must contain it, and it can't be removed on
-    /// its own.
+    /// Makes the field required. A value of the enclosing record must contain it, and an update can't remove
+    /// only this field.
     pub fn required(mut self) -> Self {
         self.required = true;
         self.deny(Operator::Unset, "it is required")
     }
 
-    /// Sets a default, which a new value of the enclosing record gets if it lacks this field. The field can't
-    /// be removed on its own.
+    /// Sets a default value of the field. A new value of the enclosing record without this field gets the
+    /// default. An update can't remove only this field.
     pub fn defaults_to(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
         self.deny(Operator::Unset, "it always has a value: `$set` it")
@@ -159,8 +161,8 @@ impl Node {
         self
     }
 
-    /// Permits only values that pass `test`; for a list, only such entries. `expected` completes the sentence
-    /// "expected …": `a port number`.
+    /// Permits only values that pass `test`; for a list, only entries that pass it. `expected` describes such
+    /// a value, and completes the sentence "expected …": `a port number`.
     pub fn matching(
         mut self,
         expected: impl Into<Cow<'static, str>>,
@@ -172,7 +174,7 @@ impl Node {
 }
 
 impl Node {
-    /// Returns the reason why an operator is forbidden here, if it is.
+    /// Returns the reason why an operator is forbidden at this node; none if it is permitted.
     pub(crate) fn denial(&self, operator: Operator) -> Option<Cow<'static, str>> {
         match (operator, &self.sort) {
             (Operator::PushAll, _) if !self.takes_appends() => Some("it is not a list: use `$set`".into()),
@@ -180,7 +182,7 @@ impl Node {
         }
     }
 
-    /// Returns the node directly below this one at `key`. The key rule of a map is not applied.
+    /// Returns the node directly below this node at `key`. The rule for the keys of a map is not applied.
     pub(crate) fn child(&self, key: &str) -> Option<Arc<Node>> {
         match &self.sort {
             Sort::Record(fields) => fields.get(key).map(Self::resolve),
@@ -190,18 +192,18 @@ impl Node {
         }
     }
 
-    /// Tells whether its values are maps whose entries can be addressed.
+    /// Tells whether the values of the node are maps whose entries can be addressed.
     pub(crate) fn is_structural(&self) -> bool {
         matches!(self.sort, Sort::Record(_) | Sort::Map(..) | Sort::Any)
     }
 
-    /// Tells whether its values are lists that can be appended to.
+    /// Tells whether the values of the node are lists to which entries can be appended.
     pub(crate) fn takes_appends(&self) -> bool {
         matches!(self.sort, Sort::List | Sort::Any)
     }
 
-    /// Resolves a placeholder to its node. A placeholder that was moved out of its `build` call stands for
-    /// any value.
+    /// Resolves a placeholder to its node. If this node no longer exists, because the placeholder was used
+    /// outside of it, the result permits any value.
     pub(crate) fn resolve(self: &Arc<Self>) -> Arc<Self> {
         match &self.sort {
             Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),
@@ -209,8 +211,8 @@ impl Node {
         }
     }
 
-    /// Returns the recursive node that this node is or stands for. `None` if it is neither recursive nor a
-    /// placeholder.
+    /// Returns the node that contains itself: this node, or the node for which this placeholder stands.
+    /// `None` for all other nodes.
     pub(crate) fn recursion(&self) -> Option<Arc<Self>> {
         match &self.sort {
             Sort::Again(target) => target.upgrade(),

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Operator {
     /// Replaces the value: `$set`, and a plain field.
     Set,
-    /// Removes the path with its value: `$unset`.
+    /// Removes the value: `$unset`.
     Unset,
     /// Appends entries to a list: `$pushAll`.
     PushAll,
@@ -26,7 +26,7 @@ impl Operator {
         }
     }
 
-    /// Returns the operator of this name.
+    /// Returns the operator with a name; none for other names.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| operator.name() == name)
     }

@@ -1,4 +1,4 @@
-//! Errors of the bridges to JSON Patch and JSON Merge Patch.
+//! Errors of the conversion from and to JSON Patch and JSON Merge Patch.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::path::Path;
 use crate::place::Place;
 use crate::problem::{NotViable, UpdateError};
 
-/// One reason why a patch has no equal update, with its place in the patch.
+/// A reason why no update can express a patch, with its place in the patch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatchError {
     /// Place in the patch that was read.
@@ -22,7 +22,7 @@ pub enum PatchProblem {
     /// The patch violates its specification.
     #[error("expected {expected}")]
     Malformed {
-        /// The expected value: "a list of operations".
+        /// A description of the expected value, such as "a list of operations".
         expected: &'static str,
     },
     /// The result of the operation depends on the document: `test`, `move`, `copy`.
@@ -31,7 +31,7 @@ pub enum PatchProblem {
         /// The operation.
         op: String,
     },
-    /// The pointer leads to an entry of a list, or its last step may be an index of a list.
+    /// The pointer leads to an entry of a list, or its last key may be an index of a list.
     #[error("`{pointer}` names an entry of a list, and an update appends to lists or replaces them")]
     Entry {
         /// The JSON Pointer.
@@ -40,13 +40,13 @@ pub enum PatchProblem {
     /// The patch replaces or removes the whole document.
     #[error("it replaces the whole document, and an update changes fields")]
     WholeDocument,
-    /// The patch merges a map into a value that updates replace as a whole.
+    /// The patch merges a map into a value that updates can only replace as a whole.
     #[error("`{path}` is a value without parts, and a map can't be merged into it")]
     MergesIntoValue {
         /// The path of the value.
         path: Path,
     },
-    /// The shape does not know the path, or requires another sort of value there.
+    /// The shape does not contain the path, or requires another sort of value at the path.
     #[error(transparent)]
     Refused(Box<UpdateError>),
     /// The operations of the patch disagree on the sort of a path.
@@ -81,7 +81,7 @@ impl fmt::Display for PatchError {
 
 impl std::error::Error for PatchError {}
 
-/// The reason why an update has no equal JSON Merge Patch.
+/// The reason why no JSON Merge Patch can express an update.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoMergePatch {

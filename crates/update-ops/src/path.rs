@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 /// The path of an operation: one or more keys, from the top of the document down.
 ///
-/// The text form joins the keys with dots. A dot in a key is written as `\.`, and a backslash as `\\`. This
-/// is an extension of MongoDB's syntax, which has no escape; paths without a backslash keep their meaning.
-/// Keys are never indexes: `log.0` is the key `0` of a map called `log`, because list entries are not
-/// addressable.
+/// The text form joins the keys with dots. A dot in a key is written as `\.`, and a backslash as `\\`. These
+/// escapes extend MongoDB's syntax, which has none. Paths without a backslash have the same meaning as in
+/// MongoDB, except that keys are never indexes: `log.0` is the key `0` of a map `log`, because entries of
+/// lists can't be addressed.
 ///
 /// Paths are ordered key by key, so an ancestor sorts directly before all its descendants.
 ///
@@ -50,11 +50,11 @@ pub enum PathError {
 impl Path {
     /// Maximum number of keys of a path.
     ///
-    /// An update creates the missing maps on its path. Without a limit, one line of text could build a
-    /// document that `serde_json` (128 levels) refuses to read back.
+    /// An update creates the missing maps on its path. Without this limit, one line of text could create a
+    /// document that `serde_json` can't read again, because it accepts only 128 levels.
     pub const MAX_KEYS: usize = 100;
 
-    /// Creates a path of these keys, taken literally: a dot in a key is part of it.
+    /// Creates a path of these keys. The keys are literal: a dot in a key does not separate keys.
     ///
     /// # Errors
     /// When there are no keys, an empty key, or more than [`Path::MAX_KEYS`].
@@ -69,23 +69,23 @@ impl Path {
         }
     }
 
-    /// Returns the keys, from the top down; at least one.
+    /// Returns the keys, from the top down. There is at least one key.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> + DoubleEndedIterator + Clone {
         self.0.iter().map(String::as_str)
     }
 
-    /// Tells whether `self` is `ancestor` or below it.
+    /// Tells whether `self` equals `ancestor` or is below it.
     pub fn starts_with(&self, ancestor: &Path) -> bool {
         self.0.starts_with(&ancestor.0)
     }
 
-    /// Tells whether the two paths are equal, or one is below the other. Only then can the order of two
-    /// operations matter.
+    /// Tells whether the two paths are equal, or one is below the other. The order of two operations can
+    /// matter only if their paths are comparable.
     pub fn is_comparable(&self, other: &Path) -> bool {
         self.starts_with(other) || other.starts_with(self)
     }
 
-    /// Returns the path of `key` directly below `self`.
+    /// Returns the path that consists of `self` and `key`.
     ///
     /// # Errors
     /// When the key is empty, or the path would have more than [`Path::MAX_KEYS`] keys.
@@ -98,7 +98,7 @@ impl Path {
         &self.0
     }
 
-    /// Creates a path without checks: errors may have to name a place that no valid path reaches.
+    /// Creates a path without checks. Errors need this, because they may have to name an invalid path.
     pub(crate) fn walked(keys: &[String]) -> Self {
         Self(keys.to_vec())
     }
@@ -119,7 +119,7 @@ impl FromStr for Path {
     }
 }
 
-/// Splits at the unescaped dots, and resolves the escapes.
+/// Splits a text at the dots that are not escaped, and resolves the escapes.
 fn split(text: &str) -> Result<Vec<String>, PathError> {
     let mut keys = vec![];
     let mut key = String::new();

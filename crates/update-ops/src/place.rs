@@ -1,26 +1,26 @@
-//! Places in the wire document.
+//! Places in the document that is read, such as the wire form of an update.
 
 use std::fmt;
 
 /// One step down into a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// Into a map, by its key in the original spelling.
+    /// Into a map, by a key in its original spelling.
     Key(String),
-    /// Into a list, by its index from zero.
+    /// Into a list, by an index from zero.
     Index(usize),
 }
 
 /// A place in the document that was read, in contrast to a [`Path`](crate::Path) in the updated document.
 ///
 /// For example, `{"$set": {"status.message": 1}}` has an error at the place `/$set/status.message`, about the
-/// path `status.message`. A caller with the text can follow the steps to the line. Displayed as a JSON
-/// Pointer (RFC 6901).
+/// path `status.message`. A caller that has the text can find the line by following the steps. A place is
+/// displayed as a JSON Pointer (RFC 6901).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(Vec<Step>);
 
 impl Place {
-    /// Returns the steps, from the top of the document that was read; none for the document itself.
+    /// Returns the steps, from the top of the document that was read; empty for the document itself.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }

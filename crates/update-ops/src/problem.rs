@@ -6,16 +6,16 @@ use crate::operator::Operator;
 use crate::path::{Path, PathError};
 use crate::place::{Place, Step};
 
-/// One error of an update or a document, with its place.
+/// An error in an update or a document, with its place.
 ///
-/// A reading reports all errors at once. The message names the path, or the text that is no valid path.
-/// [`help`](UpdateError::help) returns the remedy, if it is known. No message quotes a value, which may be a
-/// secret.
+/// Parsing reports all errors at once. The message names the path, or the text that is no valid path. The
+/// method [`help`](UpdateError::help) returns the remedy, if it is known. No message quotes a value, because
+/// it may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateError {
     /// Place in the document that was read.
     pub place: Place,
-    /// Path that the error is about; `None` if there is no valid path.
+    /// Path of the wrong operation or value; `None` if there is no valid path.
     pub path: Option<Path>,
     /// Kind of the error.
     pub problem: Problem,
@@ -33,7 +33,7 @@ pub enum Problem {
         /// Actual sort: "a string".
         found: &'static str,
     },
-    /// A field starts with `$` and is not an operator.
+    /// A field starts with `$`, but is no operator.
     #[error("unknown operator `{name}`")]
     UnknownOperator {
         /// The name as written.
@@ -41,15 +41,15 @@ pub enum Problem {
         /// The operator that is nearest in spelling.
         nearest: Option<Operator>,
     },
-    /// A text in place of a path is malformed.
+    /// A text is no valid path.
     #[error(transparent)]
     BadPath(#[from] PathError),
     /// The shape has no such path.
     #[error("no such path")]
     UnknownPath {
-        /// The valid path whose last key is nearest in spelling.
+        /// The valid path whose last key has the nearest spelling; none if no key is near enough.
         nearest: Option<Path>,
-        /// The permitted keys at that depth, if they can be listed.
+        /// The keys that are permitted instead of the unknown key; empty if they can't be listed.
         fields: Vec<String>,
     },
     /// A key violates the rule of its map.
@@ -58,12 +58,12 @@ pub enum Problem {
         /// Description of valid keys: "a name of letters and digits".
         expected: String,
     },
-    /// The path leads into a leaf or a list, which can only be written as a whole.
+    /// The path leads into a leaf or a list, whose parts can't be addressed.
     #[error("`{leaf}` is {sort}, and nothing inside it can be addressed")]
     Inside {
         /// Path of the leaf or list.
         leaf: Path,
-        /// Its sort: "a boolean".
+        /// The sort of the leaf or list, such as "a boolean".
         sort: String,
     },
     /// The operator is not permitted on this path.
@@ -80,12 +80,12 @@ pub enum Problem {
     /// Two operations of one update touch the same path, or a path and one of its ancestors.
     #[error("it conflicts with `{other}` at `{other_place}`: an update touches a path once")]
     Conflict {
-        /// The path of the other operation: equal, or an ancestor.
+        /// The path of the other operation, which is equal or an ancestor.
         other: Path,
         /// Place of the other operation.
         other_place: Place,
     },
-    /// The value is nested too deeply for the document to be read back.
+    /// The value is nested so deeply that the document could not be read again.
     #[error("the value is nested deeper than {max} levels below the top of the document", max = Path::MAX_KEYS)]
     TooDeep,
 }
@@ -116,7 +116,8 @@ impl UpdateError {
     }
 }
 
-/// Lists the names, up to a readable number.
+/// Lists the permitted names for a message: the first 12, and the number of the others. None if there are no
+/// names.
 fn listed(fields: &[String]) -> Option<String> {
     const READ: usize = 12;
     let names = fields.get(..READ).unwrap_or(fields).join("`, `");
@@ -154,7 +155,7 @@ impl std::error::Error for UpdateError {}
 pub struct Warning {
     /// Place in the document that was read.
     pub place: Place,
-    /// Path that the warning is about; `None` if there is no valid path.
+    /// Path of the input; `None` if there is no valid path.
     pub path: Option<Path>,
     /// Kind of the warning.
     pub notice: Notice,
@@ -164,10 +165,11 @@ pub struct Warning {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A map instead of a list under `$pushAll`: it was appended as one entry.
+    /// `$pushAll` has a map instead of a list. The map was appended as one entry.
     #[error("`$pushAll` takes a list; the map was appended as one entry")]
     LoneEntry,
-    /// A string that the shape reads as another value.
+    /// A string was read as another value, as the shape declares; see
+    /// [`Node::spelled`](crate::Node::spelled).
     #[error("`{spelling}` was read as `{value}`")]
     Spelling {
         /// The string as written.
@@ -175,7 +177,8 @@ pub enum Notice {
         /// The resulting value, as JSON.
         value: String,
     },
-    /// A lenient reading skipped something.
+    /// A part of the update has this problem. [`parse_lenient`](crate::Update::parse_lenient) skipped the
+    /// part.
     #[error("ignored: {0}")]
     Ignored(Problem),
 }
@@ -198,10 +201,10 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A value of the document or of an earlier update blocks an operation. It is at the operation's path or
-/// above it, and has the wrong sort.
+/// The error if a value of the document, or of an earlier update, blocks an operation. The value is at the
+/// operation's path or above it, and has the wrong sort.
 ///
-/// This can't happen for documents and updates of one [`Shape`](crate::Shape).
+/// This can't happen if all documents and updates have the same [`Shape`](crate::Shape).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` can't be written: `{obstacle}` is {found}, not {expected}")]
 pub struct NotViable {
@@ -215,7 +218,7 @@ pub struct NotViable {
     pub found: &'static str,
 }
 
-/// The update appends entries, which no operation can remove.
+/// The error if an update that appends entries should be inverted. No operation can remove appended entries.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` was appended to, and what was appended can't be taken back")]
 pub struct Irreversible {

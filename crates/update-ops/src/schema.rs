@@ -9,21 +9,21 @@ use crate::node::{Node, Sort};
 use crate::operator::Operator;
 use crate::shape::Shape;
 
-/// The form of one key of a path, with escaped dots and backslashes.
+/// The pattern of one key of a path, with escaped dots and backslashes.
 const KEY: &str = r"(?:[^.\\]|\\[.\\])+";
 
 /// The JSON Schema of updates of one shape, in draft 2020-12.
 ///
-/// It permits the paths, the operators and the sorts of values that [`Update::parse`](crate::Update::parse)
-/// permits. It checks neither conflicts between two paths nor tests of values, so parsing refuses some
-/// updates that the schema permits.
+/// The schema permits the paths, the operators and the sorts of values that
+/// [`Update::parse`](crate::Update::parse) permits. But it does not check conflicts between paths, and does
+/// not apply the tests of values. So parsing refuses some updates that the schema permits.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WireSchema {
     /// The schema of an update.
     pub update: Value,
-    /// The schemas of nodes that contain themselves, by their names. They belong to `$defs` of the document
-    /// that contains the schema.
+    /// The schemas of nodes that contain themselves, by their names. They must be added to `$defs` of the
+    /// document that contains the schema.
     pub definitions: Map<String, Value>,
 }
 
@@ -44,7 +44,7 @@ impl Shape {
     /// ```
     pub fn wire_schema(&self) -> WireSchema {
         let Sort::Record(fields) = &self.root.sort else {
-            // A document without fields of its own.
+            // The shape has no fixed fields, as an untyped shape.
             let update = json!({"type": ["object", "null"]});
             return WireSchema { update, definitions: Map::new() };
         };
@@ -92,8 +92,8 @@ impl Writer {
         schemas
     }
 
-    /// Returns the schema of the values of a node below a field. A node that contains itself gets a
-    /// definition.
+    /// Returns the schema of the values of a node below a field. For a node that contains itself, the schema
+    /// refers to a definition.
     fn value(&mut self, node: &Arc<Node>, field: &str) -> Value {
         let Some(target) = node.recursion() else { return self.value_of(node, field) };
         let known = self.names.iter().find(|(known, _)| *known == Arc::as_ptr(&target));
@@ -102,12 +102,12 @@ impl Writer {
         json!({ "$ref": format!("#/$defs/{name}") })
     }
 
-    /// Adds the definition of a node that contains itself, and returns its name: the name of its field, if
-    /// that is free.
+    /// Adds the definition of a node that contains itself, and returns the name of the definition. It is the
+    /// name of the node's field, if this name is free.
     fn define(&mut self, node: &Arc<Node>, field: &str) -> String {
         let is_taken = self.definitions.contains_key(field);
         let name = if is_taken { format!("{field}{}", self.names.len() + 1) } else { field.to_owned() };
-        // The name is known before the definition refers to itself.
+        // The name is recorded first, because the definition refers to itself by this name.
         self.names.push((Arc::as_ptr(node), name.clone()));
         let schema = self.value_of(node, field);
         self.definitions.insert(name.clone(), schema);
@@ -161,8 +161,9 @@ impl Writer {
         json!({"anyOf": [schema, {"enum": spellings}]})
     }
 
-    /// Adds the paths at and below a node to which an operator may be applied. They are patterns with the
-    /// schemas of their operands. `path` is the pattern of the node, and `field` the field that contains it.
+    /// Adds the paths at and below a node to which an operator may be applied. Each path is a pattern, with
+    /// the schema of its operand. `path` is the pattern of the node, and `field` is the field that contains
+    /// the node.
     fn paths(
         &mut self,
         operator: Operator,
@@ -192,16 +193,16 @@ impl Writer {
     }
 }
 
-/// A step from a node to one below it.
+/// A step from a node to a node directly below it.
 struct Step<'n> {
-    /// The pattern of its keys.
+    /// The pattern of the keys that lead to the lower node.
     pattern: String,
-    /// The name of its field in a record.
+    /// The name of the field; none if the upper node is no record.
     field: Option<&'n str>,
     node: &'n Arc<Node>,
 }
 
-/// Returns the steps from a node. Those that lead back to a node above are left out.
+/// Returns the steps from a node. Steps that lead back to a node above are left out.
 fn steps(node: &Node) -> Vec<Step<'_>> {
     let all: Vec<Step<'_>> = all_steps(node);
     all.into_iter().filter(|step| !matches!(step.node.sort, Sort::Again(_))).collect()
@@ -222,7 +223,7 @@ fn all_steps(node: &Node) -> Vec<Step<'_>> {
     }
 }
 
-/// Adds the patterns of all paths below a node that lead back to it.
+/// Adds the patterns of all paths that lead from below a node back to the node `target`.
 fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>) {
     for Step { pattern, node, .. } in all_steps(node) {
         let path = format!(r"{path}\.{pattern}");
@@ -234,7 +235,7 @@ fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>)
     }
 }
 
-/// Returns the pattern of one key, as it is written in a path.
+/// Returns the pattern of a fixed key, as it is written in a path.
 fn literal(key: &str) -> String {
     let mut pattern = String::new();
     for c in key.chars() {

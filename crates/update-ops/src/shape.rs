@@ -1,4 +1,4 @@
-//! The path table of a document.
+//! The shape of documents: their paths, values and permitted operations.
 
 use std::sync::Arc;
 
@@ -8,19 +8,20 @@ use crate::node::{Node, Sort};
 use crate::operator::Operator;
 use crate::path::Path;
 
-/// The path table of a document: its paths, the sorts of their values, and the permitted operations.
+/// The shape of documents: their paths, the sorts of their values, and the permitted operations.
 ///
 /// A shape has two separate tasks:
 ///
-/// - Its *sorts* make the algebra closed. Every path is known to be a map, a list or a leaf. So two updates
-///   can't disagree on the sort of a path, and any two updates compose.
-/// - Its *rules* (permitted operators, required fields, defaults, tests) restrict authors. They are applied
-///   only when an update is [parsed](crate::Update::parse).
+/// - Its *sorts* define whether each path is a map, a list or a leaf. So two updates can't disagree on the
+///   sort of a path, and any two updates can be composed.
+/// - Its *rules* (permitted operators, required fields, defaults, tests) restrict authors. The rules are
+///   applied only when an update is [parsed](crate::Update::parse).
 ///
-/// Updates computed by the algebra follow the sorts, but not the rules. An example is the inverse of a `$set`
-/// on a path that must not be removed. Such updates are parsed under the [trusting](Shape::trusting) shape.
+/// Computed updates follow the sorts, but not the rules. For example, the inverse of a `$set` may remove a
+/// path that authors must not remove. Such updates are parsed under the [trusting](Shape::trusting) shape.
 ///
-/// Building a shape allocates, so a constant one should be stored in a [`LazyLock`](std::sync::LazyLock).
+/// The creation of a shape allocates memory, so a constant shape should be stored in a
+/// [`LazyLock`](std::sync::LazyLock).
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub(crate) root: Arc<Node>,
@@ -28,31 +29,31 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Creates a shape of a document with exactly these fields at its top.
+    /// Creates a shape of documents with exactly these fields at the top.
     pub fn new<'a>(fields: impl IntoIterator<Item = (&'a str, Node)>) -> Self {
         Self { root: Arc::new(Node::record(fields)), trusting: false }
     }
 
-    /// Creates a shape of any document: every map is structure, lists can be appended to, and everything else
-    /// is a leaf.
+    /// Creates a shape of arbitrary documents. The entries of every map can be addressed, every list can be
+    /// appended to, and all other values are leaves.
     ///
-    /// Without sorts two updates can disagree on the sort of a path. So [applying](crate::Update::apply) and
-    /// [composing](crate::Update::then) can fail here.
+    /// Without defined sorts, two updates can disagree on the sort of a path. So
+    /// [applying](crate::Update::apply) and [composing](crate::Update::then) can fail under this shape.
     pub fn untyped() -> Self {
         Self { root: Arc::new(Node::any()), trusting: false }
     }
 
-    /// Returns the same sorts without the rules: every operator is permitted, and nothing is required, tested
-    /// or defaulted.
+    /// Returns a shape with the same sorts and without rules: every operator is permitted, and there are no
+    /// required fields, tests or defaults.
     ///
-    /// For updates that were checked before, or that a program created: [`parse`](crate::Update::parse) under
-    /// this shape is the inverse of [`to_value`](crate::Update::to_value).
+    /// It is used for updates that were checked before, or that a program created. Under this shape,
+    /// [`parse`](crate::Update::parse) is the inverse of [`to_value`](crate::Update::to_value).
     #[must_use]
     pub fn trusting(&self) -> Self {
         Self { root: self.root.clone(), trusting: true }
     }
 
-    /// Tells whether the path exists, with any sort.
+    /// Tells whether the shape contains the path.
     pub fn knows(&self, path: &Path) -> bool {
         self.node(path).is_some()
     }
@@ -80,7 +81,7 @@ impl Shape {
     }
 }
 
-/// Returns the canonical form of a value at a node; `None` if it is empty.
+/// Returns the canonical form of a value at a node; `None` if nothing of the value remains.
 pub(crate) fn prune(node: &Node, value: Value) -> Option<Value> {
     match (&node.sort, value) {
         (Sort::Opaque, value) => Some(value),

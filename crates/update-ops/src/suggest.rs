@@ -1,6 +1,7 @@
 //! Finds the nearest valid name.
 
-/// Returns the candidate that is nearest in spelling to `word`, if it is close enough to be a typing error.
+/// Returns the candidate with the spelling nearest to `word`; none if no candidate is near enough to be a
+/// typing error.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
     let word = word.to_lowercase();

@@ -14,22 +14,23 @@ use crate::path::Path;
 pub enum Op {
     /// Replaces the value, and creates the missing maps on the path.
     Replace(Value),
-    /// Removes the value, and the maps on the path that this leaves empty. A missing value is no error.
+    /// Removes the value, and the maps on its path that become empty. A missing value is no error.
     Unset,
-    /// Appends entries to the list, and creates it and the missing maps on the path.
+    /// Appends entries to the list. Creates the list and the maps on the path, if they are missing.
     Append(Vec<Value>),
 }
 
-/// An update in normal form: operations on paths. No path equals another path or is below it.
+/// An update in normal form: a map from paths to operations, in which no path equals another path or is below
+/// it.
 ///
-/// So no operation affects another, and their order has no meaning. An update is created from its [wire
-/// form](Update::parse), from [operations](Update::from_ops), from the [difference](Update::diff) of two
-/// documents, or from other updates. Two updates are equal if their operations are equal.
+/// So no operation affects another operation, and their order has no meaning. An update is created from its
+/// [wire form](Update::parse), from [operations](Update::from_ops), from the [difference](Update::diff) of
+/// two documents, or from other updates. Two updates are equal if their operations are equal.
 ///
 /// # Laws
 ///
-/// For updates and canonical, valid documents of one [`Shape`](crate::Shape), writing `U(D)` for "apply `U`
-/// to `D`":
+/// These laws hold for updates and canonical, valid documents of one [`Shape`](crate::Shape). `U(D)` means
+/// the result of applying `U` to `D`:
 ///
 /// | law | |
 /// |---|---|
@@ -64,7 +65,7 @@ impl Update {
         self.0.len()
     }
 
-    /// Returns the operation at exactly this path.
+    /// Returns the operation at a path. Operations above or below the path don't count.
     pub fn get(&self, path: &Path) -> Option<&Op> {
         self.0.get(path)
     }
@@ -79,28 +80,30 @@ impl Update {
         self.0.keys()
     }
 
-    /// Tells whether the update touches `path`: an operation is at `path`, above it or below it.
+    /// Tells whether an operation of the update is at `path`, above it or below it.
     pub fn touches(&self, path: &Path) -> bool {
         self.around(path).next().is_some()
     }
 
-    /// Tells whether the update appends. Such an update can be neither repeated nor inverted.
+    /// Tells whether the update appends entries. Such an update can't be inverted, and its repetition has a
+    /// further effect.
     pub fn has_appends(&self) -> bool {
         self.0.values().any(|op| matches!(op, Op::Append(_)))
     }
 
-    /// Tells whether both orders of the two updates have the same result: no path of one is comparable with a
-    /// path of the other.
+    /// Tells whether two updates touch different parts of documents, so that both orders have the same
+    /// result: no path of one update is comparable with a path of the other.
     ///
-    /// The condition is sufficient, but not necessary: two updates that set a path to the same value don't
-    /// satisfy it.
+    /// The condition is sufficient, but not necessary. For example, two updates that set a path to the same
+    /// value don't satisfy it.
     pub fn commutes_with(&self, other: &Update) -> bool {
         let (few, many) = if self.len() < other.len() { (self, other) } else { (other, self) };
         !few.paths().any(|path| many.touches(path))
     }
 
-    /// Returns the paths that keep two updates from [commuting](Update::commutes_with): each pair in which a
-    /// path of one is a path of the other, above it, or below it. Sorted by the paths of `self`.
+    /// Returns the pairs of paths that prevent two updates from [commuting](Update::commutes_with). In each
+    /// pair, the path of one update is equal to the path of the other, or above or below it. The pairs are
+    /// sorted by the paths of `self`.
     ///
     /// ```
     /// use serde_json::json;
@@ -117,7 +120,7 @@ impl Update {
         self.paths().flat_map(pairs)
     }
 
-    /// Splits the update by path: into the operations whose path `choose` selects, and the rest.
+    /// Splits the update into the operations whose path `choose` selects, and the rest.
     pub fn partition(self, mut choose: impl FnMut(&Path) -> bool) -> (Update, Update) {
         let (chosen, rest) = self.0.into_iter().partition(|(path, _)| choose(path));
         (Self(chosen), Self(rest))
@@ -126,8 +129,8 @@ impl Update {
     /// Splits the update into the operations that commute with `newer`, and the operations that `newer` has
     /// made outdated.
     ///
-    /// A slow health check reports values that were read before `newer` was applied; only the first part
-    /// should still be applied.
+    /// For example, a slow health check may report values that it has read before `newer` was applied. Then
+    /// only the first part of its update should be applied.
     pub fn without_stale(self, newer: &Update) -> (Update, Update) {
         self.partition(|path| !newer.touches(path))
     }
@@ -137,7 +140,8 @@ impl Update {
         self.partition(|candidate| candidate.starts_with(path)).0
     }
 
-    /// Returns the wire form: plain fields for values at the top, operators for everything else.
+    /// Returns the wire form: plain fields for replacements at the top of the document, operators for all
+    /// other operations.
     pub fn to_value(&self) -> Value {
         let mut plain = Map::new();
         let mut operators: BTreeMap<Operator, Map<String, Value>> = BTreeMap::new();
@@ -168,16 +172,16 @@ impl Update {
         above.chain(self.0.range(path..).take_while(move |(below, _)| below.starts_with(path)))
     }
 
-    /// Returns the operation strictly above `path`. There is at most one, since no path of an update is below
-    /// another.
+    /// Returns the operation above `path`, not at it. There is at most one such operation, because no path of
+    /// an update is below another path.
     ///
-    /// The path of this operation is the greatest one before `path`: any path between an ancestor and `path`
-    /// would be below that ancestor.
+    /// The path of this operation is the last one before `path` in sorted order: each path between an
+    /// ancestor and `path` would be below the ancestor.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }
 
-    /// Creates an update from operations that the caller guarantees to be a canonical antichain.
+    /// Creates an update from operations that are already in normal form. The caller must ensure this.
     pub(crate) fn from_normal(ops: BTreeMap<Path, Op>) -> Self {
         Self(ops)
     }

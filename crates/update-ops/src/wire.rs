@@ -25,8 +25,8 @@ pub struct Parsed {
 }
 
 impl Update {
-    /// Parses the wire form: a map. Its plain fields replace whole fields, and its operators act on dotted
-    /// paths.
+    /// Parses the wire form of an update, which is a map. Plain fields of the map replace whole fields of the
+    /// document, and operators act on dotted paths.
     ///
     /// ```yaml
     /// name: web one                        # replace the value of a field
@@ -35,18 +35,18 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// `null` and `{}` change nothing, whether they replace the whole update or the operand of an operator. A
-    /// single map under `$pushAll` is appended as one entry.
+    /// `null` and `{}` change nothing, as the whole update or as the operand of an operator. A single map
+    /// under `$pushAll` is appended as one entry.
     ///
     /// # Errors
-    /// All errors: not a map, unknown operators and paths, operators that the shape forbids, values of a
-    /// wrong sort, and operations at the path of another operation or below it.
+    /// All errors: a wire form that is no map, unknown operators and paths, operators that the shape forbids,
+    /// values of a wrong sort, and operations at the path of another operation or below it.
     pub fn parse(wire: &Value, shape: &Shape) -> Result<Parsed, Vec<UpdateError>> {
         Wire::new(shape).read(wire)
     }
 
-    /// Parses the wire form like [`parse`](Update::parse), but skips paths, fields and keys that are unknown
-    /// to the shape. They become [`Notice::Ignored`] warnings.
+    /// Parses the wire form like [`parse`](Update::parse), but skips paths, fields and keys that the shape
+    /// does not contain. Each of them causes a warning [`Notice::Ignored`].
     ///
     /// # Errors
     /// The errors of `parse`, except unknown paths.
@@ -56,11 +56,11 @@ impl Update {
         reader.read(wire)
     }
 
-    /// Creates an update of these operations in normal form: empty containers are unset, empty appends are
-    /// dropped.
+    /// Creates an update of these operations in normal form. The replacement of a value by an empty container
+    /// becomes a removal, and appends without entries are dropped.
     ///
-    /// For programs: sorts are checked, permissions are not. Errors contain the places that the operations
-    /// have in the wire form.
+    /// This function is for programs, not for input of authors: sorts are checked, but permissions are not.
+    /// Errors contain the places that the operations would have in the wire form.
     ///
     /// # Errors
     /// Unknown paths, values of a wrong sort, and conflicts.
@@ -83,7 +83,7 @@ impl Update {
     }
 }
 
-/// One operation with its place; `None` does nothing.
+/// An operation that was read, with its place. The operation is `None` if it changes nothing.
 struct Found {
     path: Path,
     place: Place,
@@ -197,7 +197,7 @@ impl<'s> Wire<'s> {
 
     /// Reports each operation at or below the path of another operation.
     ///
-    /// In the order of paths, all descendants of a path directly follow it. So one pass with a stack of the
+    /// In the order of paths, all descendants of a path directly follow the path. So one pass with a stack of
     /// ancestors finds all conflicts.
     fn conflicts(&mut self) {
         self.found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -221,7 +221,7 @@ fn at(place: Place) -> Cursor {
     Cursor { keys: vec![], place }
 }
 
-/// Tells whether a value has more than `levels` nested containers; it stops the search at that depth.
+/// Tells whether a value has more than `levels` levels of nested containers. Deeper levels are not visited.
 fn deeper_than(value: &Value, levels: usize) -> bool {
     let mut inside: Box<dyn Iterator<Item = &Value>> = match value {
         Value::Array(entries) => Box::new(entries.iter()),

@@ -1,8 +1,8 @@
 //! Measures how long it takes to read, check, compose and resolve generated assemblies.
 //!
 //! `cargo bench -p windlass-descriptor` runs the benchmarks of the small sizes. `scripts/bench-descriptors`
-//! runs this program with `--one`, which measures one shape and size, and compares the results with the
-//! goals.
+//! runs this program with `--one`, which measures one shape and size. The script compares the results with
+//! the goals.
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it measures")]
 
@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// Limit of a text's size in bytes. Generated texts are larger than those that people write.
+/// Limit of a text's size in bytes. It is higher than the default, because generated texts are large.
 const LIMIT: usize = 256 << 20;
 
 fn text_of(shape: &str, count: usize) -> String {
@@ -93,7 +93,7 @@ fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
 }
 
 /// Measures one shape and size once, as a command runs it. Prints the time of each step in nanoseconds, and
-/// the peak of memory in KiB before and after printing. `wall` is the elapsed time of all steps.
+/// the peaks of memory in KiB. `wall` is the elapsed time of all steps.
 fn one(shape: &str, count: usize) {
     let text = text_of(shape, count);
     let bytes = text.len();
@@ -108,7 +108,7 @@ fn one(shape: &str, count: usize) {
     println!(" wall={} peak={peak_before} printed={}", wall.as_nanos(), peak());
 }
 
-/// Measures how a text is refused that would exhaust the machine.
+/// Measures the refusal of a text that would exhaust the machine.
 fn bomb(name: &str) {
     let source = Source::new("bomb.yaml", shapes::bomb(name));
     let (found, time) = timed(|| read(&source));

@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-/// How the components of a generated assembly refer to each other.
+/// The pattern of references between the components of a generated assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// No references.
     Wide,
-    /// Each component refers to the one before.
+    /// Each component refers to the previous one.
     Chain,
-    /// Groups of three: the second and third refer to the first, and the first of the next group refers to
-    /// both.
+    /// Groups of three components. The second and the third refer to the first. The first of the next group
+    /// refers to the second and the third.
     Diamond,
-    /// Each refers to the one to the left and the one above, in a square.
+    /// A square grid. Each component refers to its left and its upper neighbour.
     Grid,
-    /// Clusters of 1000 nodes. Each refers to the cluster before, and is related to it. The first refers to a
-    /// small one.
+    /// Clusters of 1000 nodes. Each cluster refers to the previous one, and has a relationship with it. The
+    /// first refers to a small cluster.
     Clusters,
 }
 
@@ -34,7 +34,7 @@ impl Shape {
         }
     }
 
-    /// Returns the components that number `n` of `count` refers to.
+    /// Returns the numbers of the components to which component `n` of `count` refers.
     fn reads(self, n: usize, count: usize) -> Vec<usize> {
         let side = count.isqrt().max(1);
         let before = |by: usize| n.checked_sub(by);

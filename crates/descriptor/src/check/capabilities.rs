@@ -1,5 +1,5 @@
-//! Checks the names of capabilities and requirements. The names have no fixed meaning, so they are compared
-//! only with those that the descriptor of the component declares.
+//! Checks the names of capabilities and requirements. The names have no fixed meaning, so they are only
+//! compared with the names that the component's descriptor declares.
 
 use windlass_model::template::End;
 use windlass_source::{Severity, did_you_mean, listed};
@@ -9,7 +9,8 @@ use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
 
-/// Reports each end whose name its descriptor doesn't declare, if the descriptor declares other names.
+/// Reports each end with a capability or requirement that its descriptor doesn't declare. A descriptor that
+/// declares no names at all permits every name.
 pub(super) fn capabilities(check: &mut Check<'_, '_>, relationship: &RelationshipDecl) {
     for endpoint in &relationship.sources {
         declared(check, endpoint, End::Source);

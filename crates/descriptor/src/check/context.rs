@@ -18,7 +18,7 @@ use crate::template::Reference;
 pub enum Missing {
     /// Checks that need the descriptor are skipped.
     Tolerated,
-    /// It is an error, since the assembly can't be deployed without it.
+    /// The missing descriptor is an error, because the assembly can't be deployed without it.
     Refused,
 }
 
@@ -36,8 +36,8 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    /// Tells whether the limit for problems of this severity is reached, and if so counts one more. Callers
-    /// ask before they create a costly message.
+    /// Tells whether the limit for problems of this severity is reached. In that case, counts one more
+    /// problem without a message. Callers ask before they create a costly message.
     pub(super) fn leaves_out(&mut self, severity: Severity) -> bool {
         self.diagnostics.leaves_out(severity)
     }
@@ -67,8 +67,8 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The properties of an assembly that read a component, directly or through others, each with the reference
-/// by which it reads.
+/// The properties of an assembly that read a component, directly or through other properties. Each has the
+/// reference by which it reads.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A check of an assembly.
@@ -76,13 +76,13 @@ pub(super) struct Check<'a, 's> {
     pub(super) assembly: &'a Arc<AssemblyDescriptor>,
     pub(super) catalog: &'a dyn Catalog,
     pub(super) missing: Missing,
-    /// Available descriptors of the references.
+    /// The descriptors of the references, as far as they are available.
     pub(super) referenced: HashMap<&'a ComponentName, Descriptor>,
     /// Names of all descriptors, loaded on first use.
     pub(super) names: Option<Vec<DescriptorName>>,
     /// Properties that read a component, computed on first use.
     pub(super) late: Option<Late<'a>>,
-    /// Number of searches so far for suggestions for names that may be correct.
+    /// Number of searches so far for suggestions about added properties, whose names may also be correct.
     pub(super) searches: usize,
     pub(super) said: &'s mut Said<'a>,
 }
@@ -106,7 +106,7 @@ impl<'a> Check<'a, '_> {
             return part_has(part, self.catalog, property);
         }
         match self.referenced.get(name) {
-            // Every existing instance has a name, and its search returned an id.
+            // Every existing instance has these properties, even if its descriptor does not declare them.
             Some(_) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
             Some(descriptor) => {
                 let decl = self.assembly.references.get(name);

@@ -1,6 +1,6 @@
 //! Checks the lists of nodes that a descriptor itself contains: literal lists, and values of its properties.
 //!
-//! Composition makes the same checks for the lists that it uses.
+//! Composition makes the same checks for the lists that it evaluates, for example lists from parameters.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ fn entries(said: &mut Said<'_>, each: &EachDecl, items: &[Value]) {
     let mut first: HashMap<&str, Span> = HashMap::new();
     for item in items {
         let ValueKind::Map(fields) = &item.kind else {
-            // A reference may be a map.
+            // Only fixed items are checked: a reference may have a map as its value.
             if item.is_fixed() {
                 said.error(codes::BAD_EACH, item.span, "an entry of `each` is a map, with its key");
             }

@@ -1,8 +1,8 @@
-//! Checks that need several places of a descriptor, or other descriptors.
+//! Checks of a descriptor that compare several of its parts, or use other descriptors.
 //!
-//! A check visits everything once, in the order of the text. Anything that depends on a missing descriptor is
-//! skipped. Problems beyond the display limit are counted without a message, since the search for a
-//! suggestion is the most expensive part.
+//! A check visits each part of the descriptor once, in the order of the text. Checks that need a missing
+//! descriptor are skipped. Problems beyond the display limit are counted without a message, because the
+//! search for suggestions takes the most time.
 
 mod capabilities;
 mod context;
@@ -47,7 +47,8 @@ pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -
     said.finish()
 }
 
-/// Returns the descriptor that was probably meant: the nearest by name, then by kind and version.
+/// Returns the descriptor that was probably meant: the most similar name, and among equals the most similar
+/// kind and version.
 fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&'n DescriptorName> {
     let same = names.iter().any(|name| name.name == wanted.name);
     let near = if same {
@@ -142,7 +143,8 @@ impl<'a> Check<'a, '_> {
         values::types(&reference.properties, &self.assembly.data_types, self.said);
     }
 
-    /// Reports an unresolved placeholder. A build may replace it; until then the assembly can't be deployed.
+    /// Reports an unresolved placeholder. A build by `lmctl` may replace it, but the assembly can't be
+    /// deployed before.
     fn placeholder(&mut self, placeholder: Option<&Spanned<String>>) {
         let Some(placeholder) = placeholder else { return };
         let severity = match self.missing {

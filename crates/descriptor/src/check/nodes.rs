@@ -11,8 +11,8 @@ use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
 use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
-/// Returns the properties that read a component, directly or through other properties. Visits each edge of
-/// the read graph once.
+/// Returns the properties of an assembly that read a component, directly or through other properties. The
+/// time is linear in the number of references.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
     let scope = Scope::assembly(assembly);
     let mut late = Late::new();
@@ -89,7 +89,7 @@ impl<'a> Check<'a, '_> {
         });
     }
 
-    /// Checks the list of a component's nodes: its values are known before anything starts.
+    /// Checks the list of a component's nodes, whose values must be known before anything starts.
     pub(super) fn each(&mut self, component: &'a Component) {
         let Some(each) = component.each() else { return };
         if let Some(other) = self.assembly.composition.get_key_value(EACH).map(|(_, other)| other) {
@@ -167,7 +167,7 @@ impl Bounds {
         }
     }
 
-    /// Returns the problem of the bounds, as far as they are known.
+    /// Returns the problem of the known bounds; none if they fit together.
     pub(crate) fn problem(self) -> Option<String> {
         let above = |low: Option<u32>, high: Option<u32>| Some((low?, high?)).filter(|(l, h)| l > h);
         if let Some((minimum, maximum)) = above(self.minimum, self.maximum) {
@@ -182,7 +182,7 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns the number of nodes between the last whole scaling step and the maximum.
+    /// Returns the number of nodes by which whole scaling steps miss the maximum; none if they reach it.
     fn rest(self) -> Option<u32> {
         let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)

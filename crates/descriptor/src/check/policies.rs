@@ -208,7 +208,7 @@ fn is(policy: &PolicyDecl, kind: &PolicyKind) -> bool {
     policy.kind.as_ref().is_some_and(|found| found.value == *kind)
 }
 
-/// Warns of policy kinds that don't exist, or are not allowed here.
+/// Warns of a policy whose kind does not exist, or is not allowed in this kind of descriptor.
 fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Said<'_>) {
     let Some(kind) = policy.kind.as_ref().filter(|kind| kind.value != *here) else { return };
     match &kind.value {
@@ -243,7 +243,7 @@ fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: 
     }
 }
 
-/// Checks the names and, where they are known, the values of a policy's settings.
+/// Checks the names of a policy's settings, and the values that are known.
 fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     for (name, setting) in &policy.settings {
         if SETTINGS.contains(&name.as_str()) {

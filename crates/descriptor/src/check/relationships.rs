@@ -63,7 +63,8 @@ fn endpoint(check: &mut Check<'_, '_>, endpoint: &Spanned<EndpointDecl>, end: En
     }
 }
 
-/// Checks that the properties read by `${source.…}` and `${target.…}` are declared at that end.
+/// Checks that the properties that `${source.…}` and `${target.…}` read are declared by the components at the
+/// end.
 fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a PropertyDecl) {
     let scope = Scope::relationship(check.assembly);
     let Some(value) = decl.effective() else { return };
@@ -73,13 +74,14 @@ fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a 
             return;
         }
         for group in ends.of(end) {
-            // A property that the shared descriptor declares exists on all of the group.
+            // All components of the group have the same descriptor, and so the same properties. One is
+            // checked.
             let Some(first) = group.first() else { continue };
             let declares = |found: Descriptor| found.properties().contains_key(&property);
             if check.descriptor_of(first).is_none_or(declares) {
                 continue;
             }
-            // At the display limit, one component stands for its group.
+            // Beyond the display limit, only one problem is counted for the group.
             let is_full = check.said.diagnostics.is_full(Severity::Error);
             for component in group.iter().take(if is_full { 1 } else { group.len() }) {
                 check.property_of_part(reference, component, &property);
@@ -98,8 +100,8 @@ fn operation_call(check: &mut Check<'_, '_>, ends: &Ends<'_>, call: &Spanned<Ope
     }
 }
 
-/// The components at the ends of a relationship, grouped by descriptor. There may be thousands at each end,
-/// and as many operations and properties to check for them.
+/// The components at the ends of a relationship, grouped by descriptor. The groups save time: an end may have
+/// thousands of components, and each operation and property is checked for them.
 struct Ends<'a> {
     sources: Vec<Vec<&'a ComponentName>>,
     targets: Vec<Vec<&'a ComponentName>>,

@@ -1,4 +1,4 @@
-//! Checks resource descriptors, which need no other descriptors.
+//! Checks of resource descriptors, which need no other descriptors.
 
 use std::sync::Arc;
 

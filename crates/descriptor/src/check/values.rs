@@ -15,7 +15,7 @@ use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::scope::{Has, Meaning, Scope};
 use crate::template::{Reference, Value};
 
-/// Maximum number of added properties whose names are compared with the declared ones.
+/// Maximum number of added properties whose names are compared with the names of declared properties.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {
@@ -50,8 +50,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns if a single value is read from a component that is declared with several nodes. Composition
-    /// gives the same warning if the number of nodes is known only then.
+    /// Warns if a single value is read from a component that is declared with several nodes. If the number of
+    /// nodes is not known yet, composition gives this warning later.
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };
@@ -60,8 +60,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Tells whether a reference means a declared property, as nearly all do. [`Scope::meaning`] handles all
-    /// other cases.
+    /// Tells whether a reference means a declared property, as nearly all references do. This is a shortcut
+    /// before [`Scope::meaning`], which handles all cases.
     fn is_found(&self, reference: &Reference, scope: Scope<'_>) -> bool {
         let (part, property) = reference.split();
         let Some(property) = property else { return scope.own.contains_key(part) };
@@ -113,7 +113,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(did_you_mean(diagnostic, property.as_str(), names));
     }
 
-    /// Adds the place where a component or reference is declared.
+    /// Adds the place where a component or reference is declared to a diagnostic.
     fn with_part(&self, diagnostic: Diagnostic, component: &ComponentName) -> Diagnostic {
         let part = self.assembly.composition.get(component).map(|part| part.name_span);
         let reference = self.assembly.references.get(component).map(|reference| reference.name_span);
@@ -157,7 +157,8 @@ impl<'a> Check<'a, '_> {
     ) {
         let is_private = descriptor.private_properties().is_some_and(|private| private.contains_key(name));
         self.searches += 1;
-        // A property with more than a value is a declaration, and thousands of them are not mistakes.
+        // A property with other keys than `value` is a declaration on purpose. So are thousands of
+        // properties.
         if self.searches > SEARCHES {
             return;
         }
@@ -204,7 +205,7 @@ fn misfit_of(
         .help("the value is taken as it stands; types are advice")
 }
 
-/// Checks the types of a property section, and the values beside them.
+/// Checks the types in a property section, and the values that are declared with them.
 pub(super) fn types(properties: &Properties, data_types: &DataTypes, said: &mut Said<'_>) {
     for (name, decl) in properties {
         type_of(decl, data_types, said);
@@ -267,7 +268,8 @@ pub(super) fn data_types(data_types: &DataTypes, said: &mut Said<'_>) {
     }
 }
 
-/// Returns the types that are derived from themselves. Each has at most one base, so each is visited once.
+/// Returns the types that are derived from themselves, directly or through other types. A type has at most
+/// one base, so each type is visited once.
 fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
     let base = |name: &str| {
         let base = &data_types.get(name)?.derived_from.as_ref()?.value;
@@ -280,7 +282,7 @@ fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
             seen.insert(name, way);
             next = base(name);
         }
-        // The walk has returned to a type of the same walk.
+        // The walk has returned to a type that it visited itself, so it has found a cycle.
         let round = next.filter(|name| seen[name] == way);
         let circle = std::iter::successors(round, |name| base(name).filter(|name| Some(*name) != round));
         found.extend(circle);

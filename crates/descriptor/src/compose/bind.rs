@@ -18,14 +18,15 @@ use crate::reader::origin;
 use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
 
-/// The secrets, reads of groups and problems that are found while values are bound.
+/// The results of the binding of values, beside the templates: secrets, reads of groups, and problems.
 pub(super) struct Values<'a> {
-    /// Name of the assembly instance, from which the ids of secrets are made.
+    /// Name of the assembly instance. The ids of secrets contain it.
     name: &'a AssemblyName,
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Groups whose lowest node's value is read, with the place of the reference.
+    /// Groups that are read as a single value, which is that of the lowest node, with the places of the
+    /// references.
     pub(super) lowest: BTreeSet<(ElementName, Place)>,
-    /// Problems of the values of entries.
+    /// Problems with fields of list entries (`${each.…}`).
     pub(super) diagnostics: Diagnostics,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Values<'a> {
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
             // The check has already reported a reference without a meaning. References to fields of an entry
-            // were bound before.
+            // are bound above.
             Some(Meaning::Each(_)) | None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
@@ -136,7 +137,7 @@ impl<'a> Values<'a> {
         element.node(1)
     }
 
-    /// Converts a given value to a template. Text is taken literally.
+    /// Converts a given value to a template. Text is literal, even if it contains `${…}`.
     pub(super) fn given(&mut self, value: &Json, sensitive: bool) -> Template {
         match value {
             Json::Null => Template::Null,

@@ -71,7 +71,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Evaluates text from the elements created so far.
+    /// Evaluates a text from the values of the elements created so far.
     pub(super) fn known(&self, template: &Template) -> Result<Known, Unknown> {
         known(template, &self.elements, &self.values.secrets)
     }

@@ -23,23 +23,24 @@ use crate::template::{Value, ValueKind};
 /// The field of an inventory's host that contains its name up to the first dot.
 const SHORT_NAME: &str = "inventory_hostname_short";
 
-/// A list, as far as it is known, with the places of its entries.
+/// An evaluated list, with the places of its entries.
 struct List {
     entries: Vec<Template>,
     /// Place of the list.
     place: Place,
     /// Places of the entries, if they are known.
     places: Vec<Place>,
-    /// Places of the entries, found by a search in the text. It is searched only if a place is needed that
-    /// `places` does not contain.
+    /// Places of the entries that were found by a search in the text. The text is searched only when a place
+    /// is needed that `places` does not contain.
     found: OnceCell<Vec<Place>>,
     /// Name of the property that contains the list; `each` if the list is literal.
     name: String,
-    /// Fields of the entries that are left out.
+    /// Names of the inventory's fields that the entries do not contain; see
+    /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out).
     left_out: Arc<BTreeSet<String>>,
 }
 
-/// A problem of an entry, as the rest of a sentence, and what to do about it.
+/// A problem of an entry: the rest of a sentence about the entry, and perhaps a help text.
 struct EntryProblem {
     message: String,
     help: Option<String>,
@@ -52,13 +53,13 @@ impl From<String> for EntryProblem {
 }
 
 impl List {
-    /// Returns the place of an entry, for a message.
+    /// Returns the place of an entry for a message. If it is unknown, returns the place of the list.
     fn place(&self, at: usize) -> Place {
         self.known_place(at).unwrap_or_else(|| self.place.clone())
     }
 
-    /// Returns the place of an entry. If another assembly contains the list, the place is searched for in its
-    /// text.
+    /// Returns the place of an entry; none if it is unknown. If another assembly contains the list, the place
+    /// is found in the text of that assembly.
     fn known_place(&self, at: usize) -> Option<Place> {
         self.places.get(at).or_else(|| self.found.get_or_init(|| places_in(&self.place)).get(at)).cloned()
     }
@@ -189,7 +190,7 @@ impl Composer<'_> {
         let is_given = self.is_given(&element, &property);
         let place = self.place_of_value(&element, &property).unwrap_or(place);
         if self.is_secret(&element, &property) {
-            // Words of the list are masked in messages, such as the names of its fields.
+            // Keys become names of elements, which are not masked. So a secret list is refused.
             let message = format!("`{property}` is a secret, so its entries can't be nodes");
             let help = "declare it without `sensitive`, and give each secret as a property of its own";
             self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place).help(help));
@@ -228,7 +229,8 @@ impl Composer<'_> {
         found.is_some_and(|property| property.sensitive)
     }
 
-    /// Returns the place of a property's value: in a file of parameters, or of its declaration.
+    /// Returns the place of a property's value: its place in a file of parameters, or the place of its
+    /// declaration.
     pub(super) fn place_of_value(&self, element: &ElementName, property: &PropertyName) -> Option<Place> {
         if self.is_given(element, property) {
             return self.parameters.places.names.get(property.as_str()).cloned();
@@ -238,7 +240,7 @@ impl Composer<'_> {
     }
 
     /// Follows references as long as a value consists of a single reference. Returns the final value and the
-    /// last property read, or the property that has no value.
+    /// property that contains it, or else the property that has no value.
     #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
     pub(super) fn followed(
         &self,
@@ -296,7 +298,7 @@ impl Composer<'_> {
 }
 
 impl Entry {
-    /// Returns a field of the entry, or the problem of a missing one.
+    /// Returns a field of the entry, or the error if the field is missing.
     pub(super) fn field(
         &self,
         field: &str,
@@ -340,7 +342,8 @@ impl Whole<'_> {
     }
 }
 
-/// Returns a text without references. It may be longer than the limit for evaluated texts.
+/// Returns a text that contains no references; none for other values. The limit for evaluated texts does not
+/// apply.
 fn as_given(value: &Template) -> Option<Known> {
     match value {
         Template::Text(parts) => match &parts[..] {
@@ -351,7 +354,7 @@ fn as_given(value: &Template) -> Option<Known> {
     }
 }
 
-/// Returns the places of the items of the list at a place, by the text of its document.
+/// Returns the places of the items of the list at `place`. The document at this place is read again.
 fn places_in(place: &Place) -> Vec<Place> {
     let source = place.source();
     let mut open: Vec<Node> = load_one(source, &LoadOptions::default()).root.into_iter().collect();

@@ -10,7 +10,8 @@ use windlass_model::assembly::Element;
 pub(super) struct Elements {
     all: Vec<Element>,
     positions: HashMap<ElementName, usize>,
-    /// Groups whose nodes have keys, each with the node of its lowest key, if it has nodes.
+    /// Groups whose nodes have keys, each with the node that has the lowest key; none for a group without
+    /// nodes.
     keyed: HashMap<ElementName, Option<ElementName>>,
 }
 
@@ -26,18 +27,18 @@ impl Elements {
         self.all.push(element);
     }
 
-    /// Notes that the nodes of a group have keys.
+    /// Records that the nodes of a group have keys.
     pub(super) fn push_keys(&mut self, group: ElementName, lowest: Option<ElementName>) {
         self.keyed.insert(group, lowest);
     }
 
-    /// Returns the node of a group whose value is read if a single value is needed.
+    /// Returns the node of a group from which a single value is read.
     pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }
 
-    /// Returns, for each group whose nodes have keys, the name that stands for its first node, and the node
-    /// with the lowest key.
+    /// Returns a name and its replacement for each group whose nodes have keys. The name is that of a first
+    /// numbered node, which does not exist. The replacement is the node with the lowest key.
     pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
         self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
     }

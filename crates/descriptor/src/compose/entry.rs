@@ -7,13 +7,14 @@ use windlass_model::Template;
 use windlass_model::name::NodeKey;
 use windlass_source::Place;
 
-/// An entry of a list: the node that it declares.
+/// An entry of a list, which declares a node.
 pub(super) struct Entry {
     pub(super) key: NodeKey,
     pub(super) fields: BTreeMap<String, Template>,
-    /// The place of the entry, or of its list.
+    /// The place of the entry, or of its list if the entry's place is unknown.
     pub(super) place: Place,
-    /// The fields of an inventory that are left out.
+    /// Names of the inventory's fields that the entry does not contain; see
+    /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out).
     pub(super) left_out: Arc<BTreeSet<String>>,
 }
 

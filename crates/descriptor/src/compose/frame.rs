@@ -1,4 +1,4 @@
-//! Positions in the tree of elements, and the scopes in which values are bound there.
+//! Positions in the tree of elements, and the scopes in which values are bound at these positions.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::scope::Scope;
 pub(super) struct Binder<'s> {
     pub(super) scope: Scope<'s>,
     pub(super) source: &'s Arc<Source>,
-    /// Element whose properties `${x}` reads, and whose components `${c.x}` names.
+    /// Element to which names belong: its properties for `${x}`, and its components for `${c.x}`.
     pub(super) owner: &'s ElementName,
     /// Element that `${instance.…}` means.
     pub(super) instance: &'s ElementName,

@@ -11,7 +11,8 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::elements::Elements;
 
-/// Maximum bytes of such a text. It is evaluated again for each value that reads it.
+/// Maximum bytes of a text that must be known early. The limit is small, because the text is evaluated again
+/// for each value that reads it.
 const LONGEST: usize = 64 << 10;
 
 /// A text, and whether it is secret or contains a secret.
@@ -31,9 +32,9 @@ impl Known {
 /// The reason why a text is unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Unknown {
-    /// A property that it reads has no value, or none yet.
+    /// The text reads this property, which has no value, or no value yet.
     Property(ElementName, PropertyName),
-    /// It is no text, is too long, or depends on a property that only a running instance has.
+    /// The value is no text, is too long, or depends on a property that only a running instance has.
     Other,
 }
 
@@ -67,7 +68,7 @@ type Key = (usize, usize);
 struct Texts<'c> {
     elements: &'c Elements,
     secrets: &'c BTreeMap<SecretRef, Sensitive<String>>,
-    /// `None` while a property is evaluated.
+    /// The results by property; `None` while the property is being evaluated.
     found: HashMap<Key, Option<Result<Known, Unknown>>>,
 }
 
@@ -94,7 +95,7 @@ impl Texts<'_> {
                 Part::Property { element, property } => {
                     let unknown = || Unknown::Property(element.clone(), property.clone());
                     let found = self.found.get(&self.read(part).ok_or_else(unknown)?);
-                    // A property without an answer reads itself.
+                    // A property that is read but has no answer yet reads itself in a cycle.
                     let known = found.and_then(Option::as_ref).ok_or(Unknown::Other)?;
                     let known = known.as_ref().map_err(Clone::clone)?;
                     joined.push(&known.text, known.sensitive)?;
@@ -141,8 +142,8 @@ impl ValueGraph for Texts<'_> {
         self.found.insert(*key, Some(text));
     }
 
-    /// Ignores the cycle: `join` then finds no answer for the property that is read again, so its readers are
-    /// unknown.
+    /// Ignores the cycle. `join` finds no answer for the property that is read again, so the values that read
+    /// it are unknown.
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
     }

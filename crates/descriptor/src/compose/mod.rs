@@ -49,7 +49,7 @@ pub use request::{
 use room::Excess;
 use whole::Whole;
 
-/// Weight of a property in addition to its text, in bytes.
+/// Bytes that are counted for each property in addition to its text.
 const PROPERTY_WEIGHT: usize = 256;
 
 /// Maximum nesting depth of assemblies.
@@ -59,14 +59,14 @@ pub const MAX_NESTING: usize = 64;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Composed {
-    /// Topology; `None` when there are errors.
+    /// The topology; `None` when there are errors.
     pub topology: Option<Topology>,
-    /// Sensitive literals that the topology refers to.
+    /// Sensitive literals to which the topology refers.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// Descriptors of the resources in the topology.
     pub resources: BTreeSet<DescriptorName>,
-    /// Search criteria of the assembly's references, in the order of declaration, including those without a
-    /// match.
+    /// Search criteria of the assembly's references, in the order of declaration. References without a match
+    /// are included.
     pub references: Vec<ReferenceRequest>,
     /// All problems of reading, checking and composing.
     pub diagnostics: Diagnostics,
@@ -94,7 +94,7 @@ pub fn compose_given(
     composer.finish()
 }
 
-/// Returns the weight of the properties of an element with this descriptor, in bytes.
+/// Returns the approximate size of the properties of an element with this descriptor, in bytes.
 fn weight_of(descriptor: &Descriptor, decl: &Component) -> usize {
     let private = descriptor.private_properties().into_iter().flat_map(IndexMap::values);
     let all = descriptor.properties().values().chain(private).chain(decl.properties.values());
@@ -105,7 +105,7 @@ impl Composer<'_> {
     fn finish(mut self) -> Composed {
         self.warn_of_many_nodes();
         self.diagnostics.sort();
-        // A problem of a component occurs for each of its nodes, so duplicates are removed.
+        // The same problem of a component is found for each of its nodes, so duplicates are removed.
         let mut said = self.diagnostics.into_vec();
         said.dedup();
         let diagnostics = Diagnostics::from(said);
@@ -137,7 +137,7 @@ impl Composer<'_> {
             self.sources.insert(source.name().to_owned(), source.clone());
             let mut found = check(descriptor, self.request.catalog, Missing::Refused).into_vec();
             if !self.inside.is_empty() {
-                // `required` applies to the outermost assembly only.
+                // Only the outermost assembly can have required parameters.
                 found.retain(|said| said.code != codes::NEVER_SATISFIED);
             }
             self.diagnostics.extend(found);
@@ -276,7 +276,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Tells whether an assembly may be nested here. Reports one that contains itself or is nested too deeply.
+    /// Tells whether an assembly may be nested here. Reports an assembly that contains itself or is nested
+    /// too deeply.
     fn may_nest(&mut self, frame: Frame<'_>, kind: &Spanned<DescriptorName>) -> bool {
         let source = &frame.assembly.source;
         if self.inside.contains(&kind.value) {
@@ -357,7 +358,7 @@ impl Composer<'_> {
         (name, given): (&PropertyName, &PropertyDecl),
         binder: Binder<'_>,
     ) {
-        // The check has warned of values that are ignored here.
+        // Values that the component does not accept from outside are ignored. The check has warned of them.
         if descriptor.private_properties().is_some_and(|private| private.contains_key(name)) {
             return;
         }

@@ -16,7 +16,7 @@ pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, Value>,
     /// Element of the assembly that has the parameters.
     owner: ElementName,
-    /// Places of their names and entries, if they come from files.
+    /// Places of the parameters' names and entries, if the parameters come from files.
     pub(super) places: &'a GivenPlaces,
     /// Required parameters without a value.
     missing: BTreeSet<PropertyName>,
@@ -33,7 +33,7 @@ impl<'a> Parameters<'a> {
         *element == self.owner && self.missing.contains(property)
     }
 
-    /// Checks the given parameters, and that none is missing.
+    /// Checks the given parameters, and that no required parameter is missing.
     pub(super) fn check(&mut self, assembly: &AssemblyDescriptor, diagnostics: &mut Diagnostics) {
         for name in self.given.keys() {
             let is_right = assembly.properties.get(name.as_str()).is_some_and(|decl| !decl.decides_itself());
@@ -81,7 +81,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Returns the description of a value that is no scalar.
+/// Returns a description of a value that is a list or a map; none for a scalar.
 fn collection(value: &Value) -> Option<&'static str> {
     match value {
         Value::Array(_) => Some("a list"),
@@ -90,7 +90,8 @@ fn collection(value: &Value) -> Option<&'static str> {
     }
 }
 
-/// Returns how a value can be given. A secret must not be on the command line, which all users can read.
+/// Returns a text that explains how a value can be given. A secret must not be given on the command line,
+/// because other users of the machine can read it there.
 fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
     if decl.sensitive {
         format!("give it with `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`")
@@ -100,7 +101,7 @@ fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
 }
 
 /// Returns the error if a user can't give a value to a property. `place` is the place of the property's name
-/// in a file of parameters, if there is one.
+/// in a file of parameters, if the value comes from such a file.
 pub(crate) fn refused(
     assembly: &AssemblyDescriptor,
     name: &str,
@@ -117,8 +118,8 @@ pub(crate) fn refused(
 fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> Diagnostic {
     let settable = assembly.properties.iter().filter(|(_, decl)| !decl.read_only && decl.value.is_none());
     let names: Vec<&str> = settable.map(|(name, _)| PropertyName::as_str(name)).collect();
-    // An unknown name in a file may be a misplaced secret. So the message contains it only if it looks like a
-    // name.
+    // An unknown name in a file may be a misplaced secret. So the message contains the name only if it looks
+    // like the name of a property.
     let is_told = place.is_none() || is_word(name) || nearest(name, names.iter().copied()).is_some();
     let message = if is_told {
         format!("the assembly has no property `{name}`")
@@ -137,7 +138,7 @@ fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> 
     did_you_mean(diagnostic, name, names)
 }
 
-/// Tells whether a text contains only letters, `_` and `-`. Most names do, and most secrets don't.
+/// Tells whether a text contains only letters, `_` and `-`, as most names do, unlike most secrets.
 fn is_word(text: &str) -> bool {
     text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte))
 }

@@ -111,8 +111,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks the settings whose values are known now. In the check of the descriptor, they may have been
-    /// references.
+    /// Checks the settings whose values are known now. The check of the descriptor could not check settings
+    /// whose values are references.
     fn thresholds(&mut self, frame: Frame<'_>, decl: &PolicyDecl, kind: &PolicyKind) {
         if *kind != PolicyKind::Scale {
             return;

@@ -26,7 +26,7 @@ type Wanted = BTreeMap<PropertyName, Known>;
 
 impl<'r> Composer<'r> {
     pub(super) fn reference(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &ReferenceDecl) {
-        // The composition has failed already, and no more errors are shown.
+        // The composition has already failed, and the maximum number of errors is reported.
         if self.diagnostics.is_full(Severity::Error) {
             return;
         }
@@ -103,8 +103,8 @@ impl<'r> Composer<'r> {
         self.index.get_or_insert_with(|| Index::new(existing))
     }
 
-    /// Returns the matching instances: the earlier result if it still matches, else all matches of the newest
-    /// version that has any.
+    /// Returns the matching instances. If the earlier result still matches, returns only this instance.
+    /// Otherwise, returns all matches of the newest matching version.
     fn fitting(&mut self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<&'r Existing> {
         let index = self.index();
         let listed = match wanted.get("name") {
@@ -123,7 +123,7 @@ impl<'r> Composer<'r> {
         fitting
     }
 
-    /// Evaluates the required properties. Reports a property whose value is unknown, and then returns `None`.
+    /// Evaluates the required properties. If a value is unknown, reports the property and returns `None`.
     fn wanted(&mut self, frame: Frame<'_>, decl: &ReferenceDecl) -> Option<Wanted> {
         let mut wanted = Some(Wanted::new());
         for (name, property) in &decl.properties {
@@ -174,8 +174,8 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations of an instance, each with the element on which it finally runs. If this element
-    /// is the reference itself, the assembly needs the package of the instance.
+    /// Returns the operations of an instance, each with the element on which the operation finally runs. If
+    /// this is the reference itself, the assembly needs the package of the instance.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),
@@ -222,7 +222,8 @@ impl<'r> Composer<'r> {
     }
 }
 
-/// Tells whether an instance matches the criteria. It is called for every pair of instance and reference.
+/// Tells whether an instance matches the criteria. Unlike [`unfit`], it creates no texts, because it is
+/// called for every pair of instance and reference.
 fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
     let is = |name: &PropertyName, wanted: &str| match name.as_str() {
         "name" => thing.name == wanted,
@@ -239,8 +240,8 @@ fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
         && wanted.iter().all(|(name, wanted)| is(name, &wanted.text))
 }
 
-/// Returns the reasons why an instance does not match; none if it does. A required property that the instance
-/// lacks counts as a match.
+/// Returns the reasons why an instance does not match; empty if it matches. A required property that the
+/// instance does not have counts as a match.
 fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
     let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
     if !kind.versions.contains(&thing.descriptor.version) {
@@ -268,7 +269,7 @@ struct Nothing<'n> {
     name: &'n ComponentName,
     kind: &'n ReferenceType,
     wanted: &'n Wanted,
-    /// Resource whose drivers were asked, with the reason if the search failed.
+    /// Resource whose drivers have searched for instances, with the reason if the search failed.
     searched: Option<(DescriptorName, Option<String>)>,
 }
 
@@ -332,7 +333,7 @@ fn several(name: &ComponentName, wanted: &Wanted, fitting: &[&Existing]) -> Diag
     Diagnostic::error(codes::MANY_INSTANCES, message).help("give more of its properties, until one is left")
 }
 
-/// Returns the name of an instance, with the id from its driver if that differs.
+/// Returns the name of an instance, with the id from its driver if the id differs from the name.
 fn of_whom(thing: &Existing) -> String {
     match &thing.referent {
         Referent::Found(id) if *id != thing.name => format!("{} ({id})", thing.name),

@@ -16,7 +16,7 @@ use crate::document::ReferenceType;
 pub const MAX_ELEMENTS: usize = 200_000;
 
 /// Default maximum number of elements that result from `quantity`, `cluster` and repeatedly nested
-/// assemblies. It exists because a file of three lines can ask for any number.
+/// assemblies. Without this limit, a file of three lines could create any number of elements.
 pub const MAX_NODES: usize = 10_000;
 
 /// An existing instance that references may resolve to.
@@ -30,9 +30,9 @@ pub struct Existing {
     pub properties: BTreeMap<String, Json>,
     /// Names of the properties that are secret.
     pub sensitive: BTreeSet<String>,
-    /// Identity that a reference to it records.
+    /// Identity that is recorded in a reference to the instance.
     pub referent: Referent,
-    /// Operations that relationships may call on it.
+    /// Operations that relationships may call on the instance.
     pub operations: Offered,
     /// Reason why no reference may resolve to it, as a sentence fragment: `it is going down`.
     pub unfit: Option<String>,
@@ -61,7 +61,8 @@ pub enum Offered {
     Nothing,
     /// The operations that another assembly promotes, each with the resource on which it is called.
     Promoted(IndexMap<OperationName, Operation>),
-    /// The operations of its descriptor in the catalog: the package runs on the instance itself.
+    /// The operations that the instance's descriptor in the catalog declares. Its package runs on the
+    /// instance itself.
     OfDescriptor,
 }
 
@@ -72,7 +73,8 @@ pub struct GivenPlaces {
     pub names: BTreeMap<String, Place>,
     /// Places of the entries of lists.
     pub entries: BTreeMap<String, Vec<Place>>,
-    /// Fields of the entries that are left out, such as an inventory's values with Jinja expressions.
+    /// Names of fields that the entries of an inventory do not contain, because their values can't be used:
+    /// for example Jinja expressions.
     pub left_out: BTreeMap<String, BTreeSet<String>>,
     /// Names of the files whose whole texts are values.
     pub files: BTreeMap<String, String>,
@@ -85,13 +87,14 @@ pub struct ReferenceRequest {
     pub element: ElementName,
     /// Type, with the accepted versions.
     pub kind: ReferenceType,
-    /// Required properties of the instance: `name`, location, and all others given.
+    /// Required properties of the instance, such as `name` and the location.
     pub properties: BTreeMap<PropertyName, Sensitive<String>>,
-    /// Newest accepted resource of the catalog that has `queries`: its drivers can search for the instance.
+    /// The newest accepted resource of the catalog that declares `queries`. Its drivers can search for the
+    /// instance.
     pub queries: Option<DescriptorName>,
     /// The matching instance, if there is exactly one.
     pub found: Option<Existing>,
-    /// Whether nothing matches, and a [search](Search::Later) follows.
+    /// Whether no instance matches yet and a [search](Search::Later) follows.
     pub pending: bool,
     /// Place of the type.
     pub place: Place,
@@ -102,14 +105,14 @@ pub struct ReferenceRequest {
 pub struct Request<'a> {
     /// Name of the assembly instance.
     pub name: &'a AssemblyName,
-    /// Values of its properties. Text is literal: a `${…}` in it has no meaning.
+    /// Values of the assembly's properties. Text is literal: a `${…}` in it has no meaning.
     pub parameters: &'a BTreeMap<String, Json>,
     /// Source of descriptors.
     pub catalog: &'a dyn Catalog,
     /// Instances that references may resolve to.
     pub existing: &'a [Existing],
-    /// Earlier results of references. As long as an earlier result matches, it is kept, even if others match
-    /// too.
+    /// Earlier results of references. As long as an earlier result matches, it is kept, even if other
+    /// instances match too.
     pub bound: &'a BTreeMap<ElementName, Referent>,
     /// State of the search for references with `queries`.
     pub search: Search<'a>,
@@ -146,11 +149,11 @@ impl<'a> Request<'a> {
 /// The search by drivers for references that no known instance matches.
 #[derive(Debug, Clone, Copy)]
 pub enum Search<'a> {
-    /// No search: a reference without a match is an error.
+    /// There is no search, and a reference without a match is an error.
     Never,
-    /// A search follows, possibly in other assemblies: a reference without a match is
-    /// [pending](ReferenceRequest::pending).
+    /// A search follows. Until then, a reference without a match is [pending](ReferenceRequest::pending).
     Later,
-    /// The search is complete: the results for each reference, or the reason why the search failed.
+    /// The search is complete. For each reference, the value contains the results, or the reason why the
+    /// search failed.
     Done(&'a BTreeMap<ElementName, Result<Vec<Existing>, String>>),
 }

@@ -1,4 +1,4 @@
-//! The limits of a composition: a file of a few lines can ask for any number of elements.
+//! The limits of a composition. Without them, a file of a few lines could create any number of elements.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use windlass_model::DescriptorName;
 
 use super::request::MAX_ELEMENTS;
 
-/// Base allowance, in bytes, for copied properties of multiplied elements.
+/// Maximum bytes of copied properties, to which [`COPIED_EACH`] is added for each multiplied element.
 const COPIED: usize = 64 << 20;
 
-/// Further allowance, in bytes, for each multiplied element.
+/// Additional bytes of copied properties for each multiplied element.
 const COPIED_EACH: usize = 4096;
 
 /// An exceeded limit.
@@ -20,14 +20,14 @@ pub(super) struct Excess {
 
 /// The elements and copies that were counted against the limits.
 pub(super) struct Room {
-    /// Maximum number of elements that no text declares.
+    /// Maximum of `multiplied`.
     nodes: usize,
     /// Whether a limit is exceeded.
     full: bool,
-    /// Number of elements that no text declares: nodes after the first, and the content of a repeated
-    /// assembly.
+    /// Number of elements without a declaration of their own: nodes after the first, and the content of an
+    /// assembly that is nested again.
     multiplied: usize,
-    /// Bytes of properties from descriptors that were used before.
+    /// Bytes of properties that were copied, because their descriptor was used before.
     copied: usize,
     /// Descriptors that were used.
     used: HashSet<DescriptorName>,
@@ -54,12 +54,12 @@ impl Room {
         self.full
     }
 
-    /// Enters a node of a group; all nodes except the first are repetitions. Returns the argument of `leave`.
+    /// Enters a node of a group. All nodes except the first are repetitions. Returns the argument of `leave`.
     pub(super) fn enter_node(&mut self, index: u32) -> usize {
         self.enter(index > 1)
     }
 
-    /// Enters a nested assembly; all assemblies of a descriptor except the first are repetitions. Returns the
+    /// Enters a nested assembly. All assemblies of a descriptor except the first are repetitions. Returns the
     /// argument of `leave`.
     pub(super) fn enter_assembly(&mut self, descriptor: &DescriptorName) -> usize {
         let again = !self.nested.insert(descriptor.clone());
@@ -75,8 +75,8 @@ impl Room {
         self.repeated -= entered;
     }
 
-    /// Checks that `count` more elements fit in addition to the existing `elements`. Returns the first
-    /// excess.
+    /// Checks that `count` more elements are allowed in addition to the existing `elements`. Returns the
+    /// first limit that is exceeded.
     pub(super) fn fits(&mut self, elements: usize, count: u32) -> Option<Excess> {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
         let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };
@@ -96,8 +96,8 @@ impl Room {
         self.exceeded(excess)
     }
 
-    /// Counts the use of a descriptor with properties of `weight` bytes. From the second use on they are
-    /// copies. Returns the first excess.
+    /// Counts the use of a descriptor with properties of `weight` bytes. From the second use on, the
+    /// properties are copies. Returns the first limit that is exceeded.
     pub(super) fn copy(
         &mut self,
         elements: usize,

@@ -12,7 +12,7 @@ use crate::codes;
 use crate::document::{ClusterDecl, Component};
 use crate::template::Value;
 
-/// The error for a required number that is unknown. A diagnostic was already reported.
+/// The error for a number that is invalid or unknown. A diagnostic was already reported.
 struct Reported;
 
 /// Returns the number of nodes, and the bounds of a cluster; `None` when an error was reported.
@@ -42,7 +42,7 @@ pub(super) fn size(
 }
 
 fn bounds(composer: &mut Composer<'_>, frame: Frame<'_>, cluster: &ClusterDecl) -> Result<Bounds, Reported> {
-    // All four are evaluated, so that all errors are reported at once.
+    // All four numbers are evaluated before any error is returned, so that all errors are reported at once.
     let minimum = number(composer, frame, cluster.minimum.as_ref());
     let maximum = number(composer, frame, cluster.maximum.as_ref());
     let initial = number(composer, frame, cluster.initial.as_ref());
@@ -50,7 +50,7 @@ fn bounds(composer: &mut Composer<'_>, frame: Frame<'_>, cluster: &ClusterDecl) 
     Ok(Bounds { minimum: minimum?.or(Some(1)), maximum: maximum?, initial: initial?, increment: increment? })
 }
 
-/// Evaluates a number that must be known now, if one is given.
+/// Evaluates a number that must be known now; none if no number is given.
 fn number(
     composer: &mut Composer<'_>,
     frame: Frame<'_>,

@@ -1,5 +1,7 @@
-//! Checks that need the whole composition: cycles through the descriptors of components, properties that a
-//! resolved reference lacks, and nodes that don't exist.
+//! Checks that need the whole composition.
+//!
+//! They find cycles through the descriptors of components, and values that are too long. They also find
+//! properties that a resolved reference lacks, and reads of nodes that don't exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use crate::cycle::{self, Graph};
 /// Maximum total bytes of the texts that replace references, in all values together.
 const MAX_VALUES: u64 = 64 << 20;
 
-/// The value or values that are too long.
+/// The values that are too long.
 enum TooLong {
     /// The value of the property with this number.
     Value(usize),
@@ -26,7 +28,7 @@ enum TooLong {
     All,
 }
 
-/// A composed assembly without errors, as far as it was checked.
+/// A composed assembly in which no error was found so far.
 pub(super) struct Whole<'c> {
     pub(super) elements: &'c mut Elements,
     pub(super) relationships: &'c mut [Relationship],
@@ -95,8 +97,8 @@ impl Whole<'_> {
         });
     }
 
-    /// Returns the length of a part that reads no property of the topology. Values that only a driver knows
-    /// count as empty.
+    /// Returns the length of a template part that reads no property of the topology. A value that only a
+    /// driver knows counts as empty.
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
             Part::Literal(text) => text.len(),
@@ -112,7 +114,7 @@ impl Whole<'_> {
         place(self.sources, origin)
     }
 
-    /// Removes references to nodes of an empty group: they have no value.
+    /// Removes references to nodes of an empty group, because such references have no value.
     fn empty_absent_nodes(&mut self) {
         let (elements, places) = self.elements.all_mut();
         let is_absent =
@@ -209,7 +211,8 @@ impl Whole<'_> {
     }
 }
 
-/// The properties, numbered without gaps: their read graph, and the length of each value's own text.
+/// The read graph of all properties, which are numbered without gaps, with the length of each value's own
+/// text.
 struct Flow {
     graph: Graph<()>,
     own: Vec<u64>,
@@ -218,15 +221,16 @@ struct Flow {
 }
 
 impl Flow {
-    /// Returns the element of a numbered property, and its index there.
+    /// Returns the position of a numbered property: the index of its element, and its index in the element.
     fn property(&self, number: usize) -> (usize, usize) {
         let element = self.first.partition_point(|first| *first <= number) - 1;
         (element, number - self.first[element])
     }
 
-    /// Returns a property whose value, with all references replaced, is too long. The graph has no cycles.
+    /// Returns a property whose value is too long after all references are replaced, or tells that all values
+    /// together are too long. The graph must have no cycles.
     fn too_long(&self) -> Option<TooLong> {
-        // No length reaches this value.
+        // Marks a length that is not computed yet. No real length reaches this number.
         const NOT_YET: u64 = u64::MAX;
         let mut lengths = vec![NOT_YET; self.own.len()];
         let mut open = Vec::new();
@@ -259,7 +263,8 @@ impl Flow {
     }
 }
 
-/// Removes parts of a template; a text without remaining parts becomes null. Stores one of the removed parts.
+/// Removes parts of a template. A text without remaining parts becomes null. Stores one of the removed parts
+/// in `absent`.
 fn without(template: &mut Template, is_absent: &dyn Fn(&Part) -> bool, absent: &mut Option<Part>) {
     match template {
         Template::Null => {}

@@ -1,4 +1,5 @@
-//! The canonical order of sections and keys, and a single form where the language has several.
+//! The canonical form of descriptors: one order of sections and keys, and one notation if the language
+//! permits several.
 
 use windlass_source::{Entry, Mapping, Node};
 
@@ -22,12 +23,13 @@ pub(crate) enum Position<'a> {
     Relationship(&'a str),
 }
 
-/// The replacement of values in the output: the values themselves, or their known results.
+/// A source of values for the output. An implementation returns the values of the text, or their known
+/// results.
 pub(crate) trait Fill {
     /// Returns the replacement of a value.
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item;
 
-    /// Called for each entry of a property section before its values are filled.
+    /// Prepares for an entry of a property section. It is called before the values of the entry are replaced.
     fn enter(&mut self, name: &str, position: &Position<'_>) {
         let _ = (name, position);
     }
@@ -73,7 +75,7 @@ pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut
         "policies" => writer.section(node, |writer, _, node| writer.policy(node)),
         _ => Item::of(node),
     });
-    // The name may come from a project file.
+    // The name is written even if it comes from a project file and not from the text.
     if let (Body::Map(entries), Some(name)) = (&mut document.body, descriptor.name()) {
         match entries.iter_mut().find(|(key, _)| key == "name") {
             Some((_, item)) if item.body == Body::Null => *item = Item::text(name.to_string()),
@@ -89,8 +91,8 @@ struct Canonical<'f> {
 }
 
 impl Canonical<'_> {
-    /// Builds a mapping whose keys are words of the language: known keys first, in canonical order, then
-    /// unknown ones.
+    /// Builds a mapping whose keys are words of the language. Known keys come first, in canonical order.
+    /// Unknown keys follow.
     fn entries(
         &mut self,
         mapping: &Mapping,
@@ -109,7 +111,7 @@ impl Canonical<'_> {
         Item::new(Body::Map(items.collect()))
     }
 
-    /// As [`entries`](Self::entries), for a node that may be no mapping.
+    /// Builds a mapping as [`entries`](Self::entries) does. A node that is no mapping is copied.
     fn body(
         &mut self,
         node: &Node,
@@ -138,7 +140,7 @@ impl Canonical<'_> {
                     })
                 }
                 None if node.is_null() => Item::of(node),
-                // A body that is no mapping is the value.
+                // A body that is no mapping is the value of the property.
                 None => Item::new(Body::Map(vec![("value".into(), writer.values.fill(node, &position))])),
             };
             writer.values.property(name, body, &position)

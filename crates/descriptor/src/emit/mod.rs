@@ -1,11 +1,11 @@
 //! Writes descriptors as text in one canonical form.
 //!
-//! Equal descriptors in different layouts give equal output: sections and keys in one order, block style,
-//! known misspellings of keys corrected. Text is quoted only where a reader could misinterpret it. The order
-//! of declaration is kept where it has a meaning: of properties, components, operations. Comments, anchors,
-//! layout and custom tags are lost; to keep them, edit the file instead.
+//! Equal descriptors in different layouts give equal output. Sections and keys have a fixed order,
+//! collections have block style, and known misspellings of keys are corrected. Text is quoted only if a
+//! reader could misinterpret it. Properties, components and operations keep their order, because it has a
+//! meaning. Comments, anchors, layout and custom tags are lost.
 //!
-//! Reading the output gives an equal descriptor, and writing that gives the same bytes.
+//! Reading the output gives an equal descriptor, and writing that descriptor gives the same bytes.
 
 mod canonical;
 mod item;
@@ -17,7 +17,8 @@ pub(crate) use item::{Body, Item};
 
 use crate::document::Descriptor;
 
-/// Writes a descriptor in its canonical form. A descriptor with errors is written as far as it is valid YAML.
+/// Returns the text of a descriptor in its canonical form. Of a descriptor with errors, the text contains the
+/// parts that are valid YAML.
 ///
 /// ```
 /// use windlass_descriptor::{emit, read};
@@ -47,7 +48,7 @@ pub(crate) fn root(descriptor: &Descriptor) -> Option<Node> {
     load_one(descriptor.source(), &LoadOptions::default()).root
 }
 
-/// Values as they are in the file.
+/// A [`Fill`] that returns the values as they are in the text.
 struct AsWritten;
 
 impl Fill for AsWritten {

@@ -1,12 +1,12 @@
 //! Fills in all values of a descriptor that are known before anything is created.
 //!
-//! The result is a valid descriptor in canonical form. A `${…}` whose value is unknown stays, with the reason
-//! as a trailing comment. Examples of reasons: a driver will publish the value, the value differs from node
-//! to node, or no value was given. Secrets are never written: a reference to a secret stays, and a literal is
-//! masked.
+//! The result is a valid descriptor in canonical form. A `${…}` whose value is unknown stays, and a comment
+//! behind the value states the reason. Examples of reasons: a driver will publish the value, the value
+//! differs between nodes, or no value was given. Secrets are never written: a reference to a secret stays,
+//! and a literal is masked.
 //!
-//! Unlike [`compose`](mod@crate::compose) this tolerates gaps. A descriptor missing from the catalog, a
-//! reference without a match or a missing parameter only leave more values unknown.
+//! Unlike [`compose`](mod@crate::compose), this function tolerates gaps. If a descriptor, a match of a
+//! reference or a parameter is missing, more values stay unknown.
 
 mod values;
 
@@ -46,18 +46,18 @@ impl Resolved {
 /// A reference whose value was not filled in.
 #[derive(Debug, Clone)]
 pub struct Left {
-    /// Place of the value that contains it.
+    /// Place of the value that contains the reference.
     pub place: Place,
     /// Text between the braces.
     pub reference: String,
-    /// Reason why it remains.
+    /// Reason why the reference remains.
     pub reason: String,
 }
 
 /// Fills in the known values. The assembly must have been read without errors.
 ///
 /// # Errors
-/// All errors of the check and of the given parameters. The result would then not be valid.
+/// All errors of the check and of the given parameters.
 pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Result<Resolved, Diagnostics> {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut diagnostics = check(&descriptor, request.catalog, Missing::Tolerated);
@@ -66,7 +66,8 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
         return Err(diagnostics);
     }
     let resolved = filled(assembly, request);
-    // A given value may be invalid in its place, such as a word for a number of nodes.
+    // The result is checked again: an inserted value may be invalid in its place, such as a word for a number
+    // of nodes.
     let Resolved { text, left } = resolved;
     let limit = text.len().max(assembly.source.limit());
     let source = Source::with_limit(format!("{} (resolved)", assembly.source.name()), text, limit);
@@ -114,7 +115,8 @@ const MOST_LEFT: usize = 100_000;
 /// Maximum number of reasons in the comment of a value.
 const MOST_REASONS: usize = 8;
 
-/// Maximum bytes inserted for references, since a value is repeated for each of its readers.
+/// Maximum bytes that are inserted for references. The limit is needed because a value is repeated for each
+/// of its readers.
 const GROWTH: usize = 16 << 20;
 
 impl Known<'_> {
@@ -180,7 +182,7 @@ impl Known<'_> {
         Item { body: Body::Text(text.into()), comment }
     }
 
-    /// Replaces a property's own value by a given one.
+    /// Replaces a property's own value by a given value.
     fn given(&self, body: Item, given: &serde_json::Value) -> Item {
         let mut entries = match body.body {
             Body::Map(entries) => entries,
@@ -199,7 +201,7 @@ impl Known<'_> {
     }
 }
 
-/// Returns the output for a given value; `None` if a reader would read it differently.
+/// Returns the output for a given value; `None` if a reader would read the output as another value.
 fn value_of(given: &serde_json::Value) -> Option<Item> {
     use serde_json::Value as Json;
     Some(match given {
@@ -217,7 +219,7 @@ fn value_of(given: &serde_json::Value) -> Option<Item> {
 
 impl Fill for Known<'_> {
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item {
-        // Its errors were reported when the descriptor was read.
+        // Errors are dropped, because they were reported when the descriptor was read.
         let value = Value::read(&self.assembly.source, node, &mut Diagnostics::new());
         let spot = self.values.spot(position);
         self.value(&value, &spot, node)

@@ -1,7 +1,7 @@
 //! Evaluates property values, as far as they are known before anything is created.
 //!
-//! Components are inspected when a value reads them. Each property is evaluated once, by the evaluation of
-//! `windlass_model::resolve`. So long chains of references and values with many readers are no problem.
+//! A component is inspected when a value reads it. Each property is evaluated once and without recursion, by
+//! `windlass_model::resolve`. So chains of references may be long, and values may have many readers.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -25,10 +25,10 @@ use crate::template::{Reference, Segment, Value, ValueKind};
 /// Maximum bytes of all values that are cached while others are computed from them.
 const KEPT: usize = 32 << 20;
 
-/// Maximum depth of references whose own properties read one another.
+/// Maximum depth of references to existing instances whose search criteria read each other.
 const MAX_REFERENCES: usize = 32;
 
-/// A value, or the reason why there is none.
+/// A value, or the reason why the value is unknown.
 #[derive(Debug, Clone)]
 pub(super) enum Found {
     /// Text, and whether it is secret or contains a secret.
@@ -63,12 +63,12 @@ pub(super) struct Spot<'s> {
     ends: Option<&'s RelationshipDecl>,
 }
 
-/// A component or reference that a value reads. The first part is the assembly itself.
+/// A component or reference that a value reads. The list of parts begins with the assembly itself.
 struct Part<'a> {
     subject: Subject<'a>,
     /// Index of the enclosing assembly, and the name of this part in it.
     inside: Option<(usize, ComponentName)>,
-    /// Name of its instance; `None` unless there is exactly one.
+    /// Name of the part's instance; `None` unless the part has exactly one instance.
     instance: Option<String>,
     depth: usize,
 }
@@ -101,7 +101,8 @@ pub(super) struct Values<'a> {
     open: HashSet<Key>,
     /// Bytes of the values in `found`.
     kept: usize,
-    /// Number of nested searches for references: the properties of a reference may read another reference.
+    /// Number of nested searches for instances of references. They occur if the search criteria of a
+    /// reference read another reference.
     looking: usize,
 }
 
@@ -196,7 +197,7 @@ impl<'a> Values<'a> {
         self.answer(key)
     }
 
-    /// Returns the answer of an evaluated property. A property without an answer reads itself.
+    /// Returns the answer of an evaluated property. A property without an answer reads itself in a cycle.
     fn answer(&self, key: &Key) -> Found {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
     }
@@ -245,7 +246,7 @@ impl<'a> Values<'a> {
         act(self, origin, secret)
     }
 
-    /// Returns the origin of a property's value, and whether it is secret.
+    /// Returns the origin of a property's value, and whether the property is secret.
     fn origin<'v>(
         &self,
         at: usize,
@@ -277,8 +278,8 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Returns the name of a component in the outermost assembly: `inner__web` is `web` of its component
-    /// `inner`.
+    /// Returns the path of a component in the outermost assembly. For example, `inner__web` is the component
+    /// `web` of the component `inner`.
     fn path(&self, at: usize) -> String {
         let up = |part: &&(usize, ComponentName)| self.parts[part.0].inside.as_ref();
         let mut names: Vec<&str> = std::iter::successors(self.parts[at].inside.as_ref(), up)
@@ -310,7 +311,7 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Returns the value of a reference, or the property that it names.
+    /// Returns the value of a reference, or the property that must be evaluated to get the value.
     fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
         let subject = self.parts[spot.scope].subject.clone();
         let meaning = match &subject {
@@ -389,8 +390,8 @@ impl<'a> Values<'a> {
         at
     }
 
-    /// Returns the target of a component or reference, and whether it can have a number of nodes other than
-    /// one.
+    /// Returns the descriptor or instance of a component or reference, and whether it can have a number of
+    /// nodes other than one.
     fn described(
         &mut self,
         outer: usize,
@@ -407,7 +408,7 @@ impl<'a> Values<'a> {
         (Subject::Existing(thing), false)
     }
 
-    /// Returns the instance that matches a reference, if there is exactly one.
+    /// Returns the instance that matches a reference; none unless exactly one instance matches.
     fn existing(&mut self, outer: usize, decl: &ReferenceDecl) -> Option<&'a Existing> {
         if self.looking == MAX_REFERENCES {
             return None;
@@ -494,7 +495,7 @@ impl ValueGraph for Values<'_> {
         self.keep(key.clone(), found);
     }
 
-    /// Ignores the cycle: `join` then finds no answer for the property that is read again, and uses this as
+    /// Ignores the cycle. `join` finds no answer for the property that is read again, and states the cycle as
     /// the reason.
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())

@@ -1,4 +1,4 @@
-//! Hostile documents made by grammars: wide, deep, long, repeated, cross-referencing.
+//! Generated hostile documents: wide, deep, long, repetitive, or with many cross-references.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use windlass_descriptor::{
 use windlass_model::resolve::{NothingYet, Resolver};
 use windlass_source::{LoadOptions, Source, load};
 
-/// A document of a grammar, and the operation to run on it.
+/// A generated document, and the operation to run on it.
 pub(crate) struct Bomb {
     pub(crate) name: &'static str,
     /// Creates the document. The argument divides its size.
@@ -24,7 +24,7 @@ const fn bomb(name: &'static str, text: fn(usize) -> String, act: fn(&str)) -> B
     Bomb { name, text, act }
 }
 
-/// Descriptor that the lines of an assembly are appended to.
+/// First line of an assembly's descriptor, to which other lines are appended.
 const ASSEMBLY: &str = "name: assembly::a::1.0\n";
 const RESOURCE: &str = "name: resource::r::1.0\n";
 
@@ -475,7 +475,7 @@ pub(crate) const BOMBS: [Bomb; 60] = [
     ),
 ];
 
-/// Reads a text as a stream.
+/// Reads a text as a stream of YAML documents.
 fn load_all(text: &str) {
     let loaded = load(&Source::new("hostile.yaml", text), &LoadOptions::default());
     drop(loaded);
@@ -499,7 +499,7 @@ pub(crate) fn check_all(text: &str) {
     }
     said.sort();
     assert!(said.len() <= 202, "{} problems", said.len());
-    // The length of the messages is bounded as well.
+    // The messages must be short as well.
     assert!(said.to_string().len() < 1 << 20, "{} bytes of messages", said.to_string().len());
 }
 
@@ -524,7 +524,7 @@ fn composed(text: &str, existing: &[Existing], parameters: &BTreeMap<String, Jso
     let mut resolver = Resolver::of_all(&topology, &NothingYet);
     for (at, element) in topology.elements().iter().enumerate() {
         for property in 0..element.properties.len() {
-            // A value that can never be known is a result as well.
+            // An error is no failure of the test: some values can never be known.
             let _ = resolver.awaited_at(at, property, |_, _| {});
         }
     }

@@ -1,4 +1,4 @@
-//! Limits processor time and memory, and runs cases in processes of their own.
+//! Runs each case in a process of its own, with limits of processor time and memory.
 
 use std::process::Command;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const TIME: Duration = if cfg!(debug_assertions) { Duration::from_secs(10) } els
 /// Limit of memory for a case, in KiB.
 const MEMORY: u64 = 256_000_000 / 1024;
 
-/// Variable that names the case for a child process.
+/// Environment variable that contains the name of the case for a child process.
 const CASE: &str = "WINDLASS_HOSTILE_CASE";
 
 #[expect(clippy::disallowed_methods, reason = "the tests' own settings")]
@@ -34,7 +34,7 @@ pub(crate) fn seed() -> u64 {
     variable("WINDLASS_FUZZ_SEED").map_or(1, |text| text.parse().expect("a number to begin with"))
 }
 
-/// Resources that an operation has taken.
+/// Processor time and memory that an operation has used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     time: Duration,
@@ -65,7 +65,7 @@ fn status(field: &str) -> u64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// A limit that counts from its creation.
+/// A limit of time and memory. The use is measured from the creation of the limit.
 pub(crate) struct Limit {
     start: Duration,
     before: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Limit {
 
 impl Limit {
     pub(crate) fn of_case() -> Self {
-        // Resets the peak.
+        // Writing `5` resets the recorded peak of memory.
         std::fs::write("/proc/self/clear_refs", "5").unwrap();
         Self { start: processor_time(), before: status("VmRSS:") }
     }
@@ -90,7 +90,7 @@ impl Limit {
     }
 }
 
-/// Returns the resources that an operation takes.
+/// Returns the processor time and memory that an operation uses.
 pub(crate) fn measured(act: impl FnOnce()) -> Cost {
     let limit = Limit::of_case();
     act();

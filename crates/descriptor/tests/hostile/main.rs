@@ -1,11 +1,12 @@
-//! Tests hostile documents: nothing that is wrong or grows takes much time or memory before it is refused.
+//! Tests hostile documents. No document takes much time or memory before it is accepted or refused.
 //!
-//! Grammars (wide, deep, long, repeated, cross-referencing) and mutations of the repository's examples make
-//! the documents. Each document is read, checked, composed and resolved under a limit of processor time and
-//! memory. In a release build the limit is 1 s and 256 MB, for documents up to 16 MB. A debug build has
-//! documents of a twentieth of the size, and 10 s.
+//! Some documents are generated from rules, others are mutations of the repository's examples. Each document
+//! is read, checked, composed and resolved under a limit of processor time and memory. In a release build the
+//! limit is 1 s and 256 MB, for documents up to 16 MB. In a debug build the documents have a twentieth of the
+//! size, and the limit is 10 s.
 //!
-//! `WINDLASS_HOSTILE_CASES` is the number of mutations, `WINDLASS_FUZZ_SEED` the first seed.
+//! The environment variable `WINDLASS_HOSTILE_CASES` sets the number of mutations, and `WINDLASS_FUZZ_SEED`
+//! sets the first seed.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(clippy::format_collect, reason = "texts of tests are put together once")]

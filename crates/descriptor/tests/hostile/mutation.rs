@@ -1,6 +1,6 @@
-//! Random changes of the repository's examples, as made by mistake, by a program or by an attacker.
+//! Random changes of the repository's examples. They imitate mistakes, faulty programs and attacks.
 
-/// A pseudo-random generator: the same seed gives the same cases everywhere.
+/// A pseudo-random generator. The same seed gives the same cases on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// Fragments that have a meaning to some reader.
+/// Fragments with a meaning in YAML or in the language.
 const PIECES: [&str; 40] = [
     "${",
     "}",
@@ -86,7 +86,7 @@ pub(crate) fn mutated(fixtures: &[String], random: &mut Random) -> String {
         let end = floor(&text, at + block.len()).max(at);
         match random.below(10) {
             0 => text.replace_range(at..end, ""),
-            // Repeats the block, up to a thousand times, or with another name each time.
+            // Repeats the block up to a thousand times.
             1 => text.insert_str(at, &block.repeat(1 + random.below(1000))),
             2 => {
                 let many: String = (0..=random.below(2000)).map(|n| renamed(&block, n)).collect();

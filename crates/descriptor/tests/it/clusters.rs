@@ -1,4 +1,4 @@
-//! Tests quantities and clusters: the number of nodes, and everything that can be wrong with it.
+//! Tests quantities and clusters: the number of nodes, and errors in it.
 
 use insta::assert_snapshot;
 use rstest::rstest;
@@ -139,7 +139,7 @@ fn the_number_of_elements_is_limited() {
     ");
 }
 
-/// Returns the number of elements of an assembly. At most `nodes` elements may be copies.
+/// Returns the number of elements of an assembly, or the error. At most `nodes` elements may be copies.
 fn elements(world: &World, text: &str, nodes: usize) -> Result<usize, String> {
     let Some(Descriptor::Assembly(assembly)) = read_text(text).descriptor else { panic!("an assembly") };
     let (name, parameters) = ("test".parse().unwrap(), std::collections::BTreeMap::new());
@@ -230,7 +230,7 @@ composition:
     ");
 }
 
-/// Scaling starts at the initial quantity, which is not always the minimum.
+/// Scaling steps are counted from the initial quantity, not from the minimum.
 #[test]
 fn a_maximum_that_no_whole_step_reaches() {
     let cluster = |size: &str| messages(&format!("cluster: {{{size}, scaling-increment: 10}}"));
@@ -243,6 +243,6 @@ fn a_maximum_that_no_whole_step_reaches() {
     a.yaml:10:94: note[WL0127]: the last 5 up to maximum-nodes can't be reached in whole steps
         help: steps that would go beyond are not made
     ");
-    // The initial quantity is unknown.
+    // Without a known initial quantity, there is no warning.
     assert_snapshot!(cluster("initial-quantity: '${n}', minimum-nodes: 1, maximum-nodes: 40"), @"");
 }

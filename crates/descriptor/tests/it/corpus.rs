@@ -1,5 +1,5 @@
-//! Tests descriptors that others wrote: public packages with their history, and examples of published
-//! documentation.
+//! Tests a corpus of descriptors that exist outside of this project: public packages with their history, and
+//! examples in published documentation.
 //!
 //! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace.
 
@@ -12,13 +12,14 @@ use serde::Deserialize as _;
 use windlass_descriptor::{MemoryCatalog, Missing, check, codes, read};
 use windlass_source::{Diagnostic, Diagnostics, Source};
 
-/// Prints a line, also from a test that passes.
+/// Prints a line that is visible even if the test passes.
 #[expect(clippy::explicit_write, reason = "the harness captures `eprintln!` of tests that pass")]
 fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").unwrap();
 }
 
-/// Returns a folder of the corpus. Prints that the test was skipped and returns `None` where it is missing.
+/// Returns a folder of the corpus. If the folder is missing, prints that the test was skipped, and returns
+/// `None`.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -52,7 +53,7 @@ pub(crate) fn checked(name: &str, text: &str) -> Diagnostics {
     diagnostics
 }
 
-/// Returns whether another reader accepts the text as one YAML document.
+/// Tells whether another YAML reader accepts the text as one document.
 fn is_yaml(text: &str) -> bool {
     serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)).is_ok()
 }
@@ -71,7 +72,7 @@ fn keys<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
     keys.map(|key| key.trim().trim_matches(['\'', '"'])).collect()
 }
 
-/// Returns whether an error is right, as far as a simple search of the text shows.
+/// Tells whether an error is right, as far as a simple search of the text shows.
 fn is_right(diagnostic: &Diagnostic, text: &str) -> bool {
     // The first name in the message: for `${a.b}` that is `a`.
     let named = diagnostic.message.split(['`', '$', '{', '}', '.']).find(|word| !word.trim().is_empty());

@@ -1,4 +1,4 @@
-//! Tests clusters whose nodes a list declares: keys, fields, the sources of the list, and all that can be wrong.
+//! Tests clusters whose nodes a list declares: keys, fields, sources of the list, and errors.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -113,7 +113,8 @@ fn the_order_of_the_list_changes_no_node_and_no_reader() {
     );
 }
 
-/// Other values that must be known before anything is made are short; a list of hosts may be long.
+/// The length limit of values that must be known early does not apply to lists, because a list of hosts may
+/// be long.
 #[test]
 fn a_list_may_be_a_long_text() {
     use std::fmt::Write as _;
@@ -420,7 +421,7 @@ fn lists(text: &str) -> String {
     }
 }
 
-/// The check of a descriptor finds mistakes in lists that it has, literally or as a default.
+/// The check of a descriptor finds mistakes in its literal lists and in lists that are default values.
 #[test]
 fn a_check_finds_mistakes_in_lists() {
     let literal = "{each: [{name: a}, {nmae: b}, {name: a}, {name: 7}, 3, '${hosts}', {name: [x]}, {name: '${hosts}'}]}";

@@ -1,5 +1,5 @@
-//! Tests that the examples of this repository compose. The printed one is refused at the places of its
-//! mistakes.
+//! Tests that the examples of this repository compose. One example is a printed text with known mistakes. It
+//! is refused at the places of these mistakes.
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Composed, Descriptor, Missing, check};

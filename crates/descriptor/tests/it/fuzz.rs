@@ -1,5 +1,5 @@
-//! Arbitrary input of descriptors, of references in their values, and of versions: no panic, and parsing is
-//! stable after a round trip.
+//! Tests arbitrary input for descriptors, references in values, and versions. No input causes a panic, and a
+//! round trip of parsing and writing is stable.
 
 use proptest::prelude::*;
 use windlass_descriptor::template::{Segment, Value, ValueKind};
@@ -10,7 +10,7 @@ use windlass_source::{Diagnostics, LoadOptions, Source, apply_fixes, load_one};
 use crate::campaign::fuzz;
 use crate::support::{World, fixtures};
 
-/// Reads, checks, repairs and composes any bytes.
+/// Reads, checks, repairs and composes arbitrary bytes.
 fn go_through(bytes: &[u8]) {
     let Ok(source) = Source::from_bytes("any.yaml", bytes.to_vec()) else { return };
     let found = read(&source);
@@ -98,7 +98,7 @@ fn reference_templates() {
     let pieces = proptest::collection::vec(prop::sample::select(&REFERENCES[..]), 0..16);
     fuzz("descriptor reference_templates", &pieces, |pieces| {
         let text = pieces.concat();
-        // Every text, written as JSON, is one scalar of YAML.
+        // A text that is written as JSON is a single scalar of YAML.
         let source = Source::new("t.yaml", serde_json::to_string(&text).expect("text is JSON"));
         let root = load_one(&source, &LoadOptions::default()).root.expect("a scalar");
         let mut diagnostics = Diagnostics::new();

@@ -5,7 +5,7 @@ use windlass_descriptor::Missing;
 
 use crate::support::{World, messages};
 
-/// Returns an assembly with a relationship between `a` and `b`, and the reference `net`. `body` is added to
+/// Returns an assembly with the reference `net`, and a relationship between `a` and `b`. `body` is added to
 /// the relationship.
 fn related(body: &str) -> String {
     format!(
@@ -162,7 +162,8 @@ relationships: {}
     ");
 }
 
-/// A misspelt key is an error, as its intended value is missing. Another unknown key may belong to a tool.
+/// A misspelt key is an error, because the intended value is missing. Another unknown key is only a warning,
+/// because it may belong to another tool.
 #[test]
 fn misspelt_keys_are_errors_and_other_words_are_not() {
     assert_snapshot!(messages(
@@ -234,7 +235,7 @@ policies:
     a.yaml:13:28: error[WL0103]: the lifecycle of a relationship has no `Undo`
         help: it has `Create` and `Cease`
     ");
-    // A short word may have fewer edits.
+    // In a short word, fewer edits count as a misspelling.
     assert_snapshot!(messages("name: resource::web::1.0\nproperties:\n  a: {kind: string, tape: b}\n"), @"
     a.yaml:3:7: warning[WL0103]: a property has no `kind`; it is ignored
     a.yaml:3:21: error[WL0103]: a property has no `tape`
@@ -722,7 +723,7 @@ operations:
     ");
 }
 
-/// Keys that extend the language are checked as the others are.
+/// Keys that extend the language are checked like all other keys.
 #[test]
 fn extensions_are_checked() {
     let resource = |lifecycle: &str, change: &str| {

@@ -1,4 +1,5 @@
-//! Tests the page of every code. Its example gets exactly that code, and a fixed example is free of it.
+//! Tests the page of every code. The example of a page causes exactly the page's code, and the fixed example
+//! does not cause it.
 
 use rstest::rstest;
 use windlass_descriptor::{Composed, Descriptor, Missing, Surroundings, check, codes, read_in};
@@ -33,14 +34,14 @@ metrics: {load: {type: 'metric::load'}}
         .existing("assembly::twin::1.0", "right", &[])
 }
 
-/// Returns the project that `WL0109` is about.
+/// Returns the project that the example of a code needs. Only `WL0109` needs one.
 fn around(code: &str) -> Surroundings {
     let name = (code == codes::OTHER_NAME.as_str()).then(|| "assembly::shop::1.0".parse().expect("valid"));
     Surroundings { name, ..Surroundings::default() }
 }
 
-/// Returns the diagnostics of an example: from reading and checking, and from composing where these found no
-/// error.
+/// Returns the diagnostics of reading and checking an example. If there is no error, also composes the
+/// example, and adds these diagnostics.
 fn said(code: &str, text: &str) -> Diagnostics {
     let mut world = world();
     let read = read_in(&Source::new("example.yaml", text), &around(code));
@@ -84,7 +85,7 @@ fn every_fix_of_an_example_repairs_it() {
     );
 }
 
-/// Each certain repair, before and after. The rest of the text stays byte for byte.
+/// Each certain repair, with the text before and after. The rest of the text stays unchanged.
 #[rstest]
 #[case::descripion(
     "name: resource::web::1.0\ndescripion: a   # kept\n",

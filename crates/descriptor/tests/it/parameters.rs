@@ -42,7 +42,8 @@ fn missing_parameters() {
     ");
 }
 
-/// The help for a secret proposes no argument, as every user can list the arguments of processes.
+/// The help for a missing secret proposes no argument, because every user of the machine can list the
+/// arguments of processes.
 #[test]
 fn a_missing_secret() {
     let shop = "name: assembly::shop::1.0\nproperties:\n  password: {sensitive: true, required: true}\n";

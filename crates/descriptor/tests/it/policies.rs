@@ -1,4 +1,4 @@
-//! Tests metrics, policies, private properties and requests of references in composed topologies.
+//! Tests metrics, policies, private properties and search criteria of references in composed topologies.
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Composed, Missing};

@@ -1,8 +1,8 @@
-//! Recall: known defects in descriptors of others are found.
+//! Tests that known defects in the descriptors of the corpus are found.
 //!
-//! [`DEFECTS`] was confirmed by hand, line by line. The notes of the manifest are made by a program. The test
-//! demands each note that this check should find, for every file that has it, also for files outside this
-//! list.
+//! The list [`DEFECTS`] was confirmed by hand, line by line. The manifest of the corpus contains notes about
+//! further defects, which a program has found. The test demands a diagnostic for each note that windlass
+//! should find.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use windlass_source::{Diagnostic, Diagnostics};
 
 use crate::corpus::{checked, folder, report};
 
-/// Files, the lines of their defects, and the codes that must be found there.
+/// Files, the lines of their defects, and the codes that must be reported on these lines.
 const DEFECTS: &[(&str, &[usize], &str)] = &[
     // References to undeclared properties.
     (
@@ -29,7 +29,7 @@ const DEFECTS: &[(&str, &[usize], &str)] = &[
         &[20],
         "WL0111",
     ),
-    // References to a component that the composition lacks: it is the assembly's own name.
+    // References to the assembly's own name, which is no component of the composition.
     (
         "manojn97__sol006-vnfd-handler__vnf1__Descriptor__assembly.yaml",
         &[57, 69, 72, 75, 78, 81, 84, 116, 128, 131, 134, 137, 140, 143],
@@ -54,7 +54,7 @@ const DEFECTS: &[(&str, &[usize], &str)] = &[
     ),
 ];
 
-/// Published examples that are not YAML: the cause and its line.
+/// Published examples that are not valid YAML, each with the lines and the causes of the errors.
 const CAUSES: &[(&str, &[(usize, &str)])] = &[
     ("tosca-nfv-types.md__block5.yaml", &[(20, "WL0001")]),
     ("assembly-descriptor.md__block5.yaml", &[(3, "WL0005"), (6, "WL0016")]),

@@ -1,4 +1,4 @@
-//! Tests that a document with mistakes yields all readable parts and all its errors.
+//! Tests that reading a document with mistakes returns all readable parts and all errors.
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Descriptor, read};
@@ -41,7 +41,7 @@ relationships:
     ");
     let Some(Descriptor::Assembly(assembly)) = read.descriptor else { panic!("it is an assembly") };
     let names = |keys: Vec<String>| keys.join(" ");
-    // Only the line that can't be read is lost.
+    // Only the property on the line with the syntax error is lost.
     assert_eq!(names(assembly.properties.keys().map(ToString::to_string).collect()), "region");
     assert_eq!(names(assembly.composition.keys().map(ToString::to_string).collect()), "web db");
     assert_eq!(assembly.relationships.len(), 1);

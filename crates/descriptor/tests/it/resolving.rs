@@ -262,7 +262,8 @@ composition:
     ");
 }
 
-/// The language can't escape such a text. It must not become a reference.
+/// A given text may contain `${…}`, for which the language has no escape. The text must not become a
+/// reference.
 #[test]
 fn a_given_reference_stays_text() {
     let resolved = world()
@@ -279,7 +280,7 @@ fn a_given_reference_stays_text() {
     "#);
 }
 
-/// Descriptors of components can form circles that no single descriptor has.
+/// Descriptors of components can form cycles that no single descriptor contains.
 #[test]
 fn circles_and_endless_nesting_end() {
     let world = World::of(&[
@@ -336,7 +337,7 @@ fn values_that_double_are_left() {
     assert!(resolved.text.len() < (16 << 20) + 2 * text.len(), "{}", resolved.text.len());
 }
 
-/// `resolve` and a run have the same limit of a value.
+/// `resolve` and the execution of an intent have the same limit for the length of a value.
 #[test]
 fn a_value_that_a_run_accepts_is_filled_in() {
     let text = "name: assembly::long::1.0
@@ -366,7 +367,7 @@ fn a_long_chain_is_filled_in() {
     assert_eq!(resolved.document()["properties"]["last"]["value"], json!("2"));
 }
 
-/// A resolved descriptor has nothing more to insert, and the same input gives the same bytes.
+/// If a resolved descriptor is resolved again, it stays the same. The same input gives the same bytes.
 #[test]
 fn corpus_assemblies_are_resolved_to_valid_ones() {
     let Some(folder) = folder("assemblies") else { return };

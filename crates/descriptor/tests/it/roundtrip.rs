@@ -165,7 +165,7 @@ properties:
     "#);
 }
 
-/// Any document of texts, lists and mappings stays the same.
+/// Generates documents of texts, lists and mappings.
 fn document() -> impl Strategy<Value = serde_json::Value> {
     let text = prop_oneof![
         any::<String>(),
@@ -206,7 +206,7 @@ fn tree(text: &str) -> Node {
 proptest! {
     #[test]
     fn any_values_survive_being_written(values in document()) {
-        // Read under a key of its own, so that the order of the language's keys doesn't matter.
+        // The document is read below a key without a meaning, because keys of the language would be sorted.
         let text = serde_json::json!({"name": "resource::web::1.0", "designerLayout": values}).to_string();
         let Some(descriptor) = descriptor("a.yaml", &text) else { return Ok(()) };
         let written = emit(&descriptor);

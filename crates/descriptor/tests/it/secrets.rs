@@ -91,6 +91,6 @@ relationships:
         assert!(!stored.contains(secret.trim()), "`{secret}` is in the topology");
     }
     assert!(stored.contains("open-text"));
-    // The debug form of secrets doesn't reveal them either.
+    // The output of `Debug` doesn't reveal the secrets either.
     assert!(!format!("{:?}", composed.secrets).contains("given-by-hand"));
 }

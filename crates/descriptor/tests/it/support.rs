@@ -1,4 +1,4 @@
-//! Reads descriptors from text, composes them, and shows both as readable text.
+//! Reads and composes descriptors, and shows the results as readable text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -40,7 +40,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates a world with the descriptors `0.yaml`, `1.yaml` and so on. All must be free of errors.
+    /// Creates a world with the descriptors `0.yaml`, `1.yaml` and so on. The descriptors must have no
+    /// errors.
     pub(crate) fn of(descriptors: &[&str]) -> Self {
         let mut world = Self::default();
         for (number, text) in descriptors.iter().enumerate() {
@@ -77,7 +78,7 @@ impl World {
         compose(assembly, request)
     }
 
-    /// Inserts known values into the assembly of a text. Returns the diagnostics where this fails.
+    /// Inserts known values into the assembly of a text. Returns the diagnostics if this fails.
     pub(crate) fn resolve(&self, text: &str) -> Result<Resolved, String> {
         let Read { descriptor, diagnostics } = read_text(text);
         let Some(Descriptor::Assembly(assembly)) = descriptor else { panic!("no assembly: {diagnostics}") };
@@ -86,7 +87,7 @@ impl World {
         resolve(&assembly, request).map_err(|diagnostics| show(&diagnostics))
     }
 
-    /// Composes the assembly of a text. The diagnostics include those of reading.
+    /// Composes the assembly of a text. The diagnostics of reading are included.
     pub(crate) fn compose_text(&self, text: &str) -> Composed {
         let Read { descriptor, mut diagnostics } = read_text(text);
         let Some(Descriptor::Assembly(assembly)) = descriptor else { panic!("no assembly: {diagnostics}") };
@@ -179,7 +180,7 @@ fn show_property(indent: &str, name: &str, property: &Property) -> String {
     format!("{indent}  {name}{flags}:{value}\n")
 }
 
-/// Shows a template as a person would write it. Text is quoted where its end can't be seen.
+/// Shows a template in the syntax of a descriptor. Empty text is quoted, and text with blanks at its ends.
 pub(crate) fn template(value: &Template) -> String {
     match value {
         Template::Null => "null".to_owned(),

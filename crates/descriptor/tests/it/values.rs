@@ -124,7 +124,7 @@ composition:
     assert_snapshot!(world.messages(&text("quantity: 3")), @"a.yaml:4:17: warning[WL0170]: `web` has several nodes; the value of the lowest one, `web__1`, is taken");
     assert_snapshot!(world.messages(&text("quantity: ${nodes}")), @"");
     assert_snapshot!(world.messages(&text("cluster: {initial-quantity: 1}")), @"");
-    // A single node that can't become more needs no warning.
+    // A component that always has one node needs no warning.
     assert_eq!(world.messages(&text("quantity: '1'")), "");
     assert_eq!(world.messages(&text("cluster: {maximum-nodes: 1}")), "");
     assert!(world.tree(&text("quantity: 3")).contains("url: ${test__web__1.url}"));

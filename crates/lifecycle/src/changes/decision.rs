@@ -1,4 +1,4 @@
-//! The change of each resource, as far as it depends on the resource alone.
+//! Decides how each resource changes, as far as no other resource is involved.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::part::{ChangeKind, PackageChange, Part};
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The rules for the change of a part, with the options that apply regardless of its values.
+/// The rules for the kind of change of a part. They don't depend on its values.
 pub(crate) struct ChangeRules<'a> {
     options: &'a Options,
     replace: HashSet<&'a ElementName>,
@@ -22,13 +22,13 @@ impl<'a> ChangeRules<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the last rank of a part, unless a relationship requires a higher one.
+    /// Returns the rank in which parts end, except parts for which a relationship requires a higher one.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
         goal.rank().unwrap_or(rank::ABSENT)
     }
 
-    /// Decides the last rank and the kind of change of a part, without regard to its values.
+    /// Decides the last rank and the kind of change of a part. Its values are not considered yet.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());
@@ -44,7 +44,7 @@ impl<'a> ChangeRules<'a> {
         match part.now.state {
             State::Failed if part.now.has_remains() => return ChangeKind::Repair,
             State::Absent | State::Failed if self.options.adopt => return ChangeKind::Adopt,
-            // Its relationships are ceased at their other ends.
+            // A repair, unlike an addition, also ceases the relationships of the part.
             State::Failed if part.now.gone => return ChangeKind::Repair,
             State::Absent | State::Failed => return ChangeKind::Add,
             _ if part.now.is_partly_removed() => return ChangeKind::Reinstall,
@@ -81,8 +81,8 @@ impl<'a> ChangeRules<'a> {
     }
 }
 
-/// Updates the change of a part whose values change: it is reconfigured if possible, and re-installed
-/// otherwise.
+/// Updates the kind of change of a part whose values change. The part is reconfigured if only volatile values
+/// change and it stays Active. Otherwise, it is re-installed.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty()
         || !matches!(
@@ -142,7 +142,7 @@ fn settle(part: &mut Part<'_>) {
         | ChangeKind::Repair
         | ChangeKind::Reinstall
         | ChangeKind::Remove => rank::ABSENT,
-        // No transition leads from Inactive back to Installed: the part is installed again.
+        // No transition leads from Inactive down to Installed: the part is uninstalled and installed again.
         ChangeKind::Heal | ChangeKind::Lower if part.end <= rank::INSTALLED => {
             let below = if part.declared.has_created() { rank::CREATED } else { rank::ABSENT };
             below.min(part.end)

@@ -6,7 +6,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::parts::Parts;
 
-/// A lookup for the desired topology that hides the outputs of parts that publish again.
+/// A lookup for the desired topology. It hides the current outputs of parts that will publish new ones.
 pub(crate) struct Later<'a, 'p> {
     pub(crate) lookup: &'a dyn Lookup,
     pub(crate) parts: &'p Parts<'a>,
@@ -24,7 +24,7 @@ impl Lookup for Later<'_, '_> {
         match self.parts.at(place) {
             Some(part) if part.publishes_anew() => Output::NotYet,
             Some(_) => self.lookup.output_at(place, element, property),
-            // An element that is not a resource now may have been one.
+            // The element is no resource of the desired version, but may be one of the installed version.
             None => self.output(element, property),
         }
     }

@@ -1,4 +1,5 @@
-//! The change of each resource: its kind, its path, and the resources that a limited plan may touch.
+//! The changes of resources: kinds, paths through the states, and the resources that a limited plan may
+//! touch.
 
 mod decision;
 mod later;

@@ -1,4 +1,5 @@
-//! The path of an endpoint of a relationship: of a resource, or of all resources in an assembly.
+//! The path of an endpoint of a relationship: the path of a resource, or the common path of all resources in
+//! an assembly.
 
 use windlass_model::State;
 
@@ -6,20 +7,20 @@ use super::part::{ChangeKind, Part};
 use super::rolls::Rolls;
 use crate::rank;
 
-/// The path of an endpoint of a relationship.
+/// The path of an endpoint of a relationship: how the plan lowers and raises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NodePath {
-    /// The lowest rank of its path down; [`rank::ABOVE_ALL`] if it doesn't go down.
+    /// The lowest rank of the path down; [`rank::ABOVE_ALL`] if the endpoint is not lowered.
     pub(crate) falls_to: u8,
     /// The last rank on its path.
     pub(crate) end: u8,
-    /// Whether neither it nor any part of it existed before.
+    /// Whether the endpoint was Absent before, with all its parts.
     pub(crate) absent: bool,
-    /// Whether it, or a part of it, is raised to a higher state.
+    /// Whether the endpoint, or a part of it, is raised to a higher state.
     pub(crate) climbs: bool,
-    /// Whether it is kept, changed or removed.
+    /// Whether the endpoint is kept, changed or removed.
     pub(crate) disposition: Disposition,
-    /// Its turn and its group in rolling changes.
+    /// The turn and the group of the endpoint in rolling changes.
     pub(crate) rolls: Rolls,
 }
 
@@ -29,9 +30,9 @@ pub(crate) enum Disposition {
     /// It is kept.
     #[default]
     Kept,
-    /// It, or a part of it, is lowered or re-created.
+    /// The element, or a part of it, is lowered or re-installed.
     Changed,
-    /// It, or a part of it, is removed.
+    /// The element, or a part of it, is removed.
     Removed,
 }
 
@@ -46,7 +47,7 @@ impl NodePath {
         rolls: Rolls { turn: 0, group: 0, tied: false, swaps: false },
     };
 
-    /// Tells whether its path leads down first.
+    /// Tells whether the path leads down first.
     pub(crate) fn falls(self) -> bool {
         self.falls_to < rank::ABOVE_ALL
     }

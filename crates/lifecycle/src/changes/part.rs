@@ -9,7 +9,7 @@ use crate::differences::PropertyChange;
 use crate::rank;
 use crate::situation::{ElementNow, Shown};
 
-/// The position of an element that is not a resource, or that the topology does not contain.
+/// Stands for the position of an element that is not a resource, or that the topology does not contain.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// The kind of a resource's change, which determines its path.
@@ -19,11 +19,11 @@ pub(crate) enum ChangeKind {
     Keep,
     /// It is added.
     Add,
-    /// It exists already and is adopted.
+    /// Its instance exists already and is adopted.
     Adopt,
     /// It has failed and is re-created.
     Repair,
-    /// It is Broken or to be healed: it is stopped and started again.
+    /// It is Broken, or its heal was requested. It is stopped and started again.
     Heal,
     /// It is lowered to a lower state.
     Lower,
@@ -38,19 +38,20 @@ pub(crate) enum ChangeKind {
 /// The change of the package of a resource whose type stays the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PackageChange {
-    /// There is none, or it is unknown.
+    /// The package stays the same, or its installed digest is unknown.
     #[default]
     None,
-    /// The driver keeps the instance, which uses the new package from then on.
+    /// The driver keeps the instance and manages it with the new package from then on.
     Kept,
     /// The instance needs its old package until it is re-created.
     Outdated,
 }
 
-/// A resource and its path: from its state down to `low`, and from there up to `end`.
+/// A resource and its path: from its current state down to the rank `low`, and from there up to the rank
+/// `end`.
 ///
-/// The names and the transitions are copies. The planner reads them often, and copies avoid a cache miss on
-/// the element.
+/// The planner often reads the name, the descriptor and the transitions. They are copies, because an access
+/// to the element would be a cache miss.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) name: ElementName,
@@ -58,9 +59,9 @@ pub(crate) struct Part<'a> {
     pub(crate) descriptor: Option<DescriptorName>,
     /// The desired transitions.
     pub(crate) declared: Transitions,
-    /// The element that it was installed from.
+    /// The element in the version from which the part was installed.
     pub(crate) before: Option<&'a Element>,
-    /// The desired element.
+    /// The element in the desired version.
     pub(crate) after: Option<&'a Element>,
     /// The positions of the two elements in their topologies.
     pub(crate) before_at: u32,
@@ -74,10 +75,10 @@ pub(crate) struct Part<'a> {
     pub(crate) low: u8,
     /// The last rank on its path.
     pub(crate) end: u8,
-    /// The properties whose values change, if the part exists.
+    /// The properties of an existing part whose values change.
     pub(crate) changes: Vec<PropertyChange>,
     pub(crate) steps: Steps,
-    /// Its turn and its group in rolling changes.
+    /// The turn and the group of the part in rolling changes.
     pub(crate) rolls: Rolls,
 }
 
@@ -111,7 +112,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Tells whether the resource, or leftovers of it, may exist.
+    /// Tells whether an instance of the resource, or leftovers of a failed one, may exist.
     pub(crate) fn is_there(&self) -> bool {
         self.now.state != State::Absent && (self.now.state != State::Failed || self.now.has_remains())
     }
@@ -121,7 +122,7 @@ impl<'a> Part<'a> {
         matches!(self.now.state, State::Failed | State::Broken)
     }
 
-    /// Returns the lowest rank of the part's path if that path leads down first.
+    /// Returns the lowest rank of the part's path; none if the path does not lead down first.
     pub(crate) fn falls_to(&self) -> Option<u8> {
         let falls = match self.change_kind {
             ChangeKind::Keep | ChangeKind::Add | ChangeKind::Adopt | ChangeKind::Reconfigure => false,
@@ -145,8 +146,8 @@ impl<'a> Part<'a> {
         producers.flatten()
     }
 
-    /// Tells whether the part gets its new package in a step without calls, because no other step uses that
-    /// package.
+    /// Tells whether the part gets its new package in a step without calls. Such a step is needed if no other
+    /// step uses the new package.
     pub(crate) fn only_changes_package(&self) -> bool {
         let stays = matches!(self.change_kind, ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower);
         stays && self.package == PackageChange::Kept && !self.untouched && self.low >= self.end
@@ -169,7 +170,8 @@ impl<'a> Part<'a> {
     /// Returns the step in which the part leaves a rank. If its path does not leave that rank, returns the
     /// step in which it leaves the next lower rank on its path.
     ///
-    /// Returns `None` for Absent, and for Created if the part does not have that state.
+    /// Returns `None` for the rank of Absent. Also returns `None` for Created if the resource declares
+    /// neither Create nor Delete.
     pub(crate) fn leaving(&self, rank: u8) -> Option<Draft> {
         let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
         if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {
@@ -178,16 +180,16 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the step after which the part is at a rank.
+    /// Returns the step after which the part is at a rank, or above it on its path up.
     ///
     /// Returns `None` if the part is at the rank already or never reaches it.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {
         if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
-            // The part is Absent as soon as the old one is removed.
+            // The rank is reached when the old instance is removed.
             return self.steps.lowest().filter(|_| self.low == rank::ABSENT);
         }
         if self.low >= rank {
-            // A Broken part may still run: a step that needs it Inactive waits for its Stop.
+            // A Broken part may still run. So a step that needs the part Inactive waits for the Stop.
             return self
                 .steps
                 .lowest()

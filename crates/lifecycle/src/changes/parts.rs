@@ -11,12 +11,12 @@ use super::part::{NOWHERE, Part};
 use crate::rank;
 use crate::situation::{Situation, Version};
 
-/// All resources, those of the desired assembly first.
+/// All resources of the desired and the installed version. Resources of the desired version come first.
 pub(crate) struct Parts<'a> {
     pub(crate) list: Vec<Part<'a>>,
-    /// Whether any part existed before, so that it can change or be removed.
+    /// Whether any part exists before the plan. If not, nothing can be changed or removed.
     pub(crate) any_before: bool,
-    /// The positions of the resources of both topologies in the list.
+    /// The positions of resources in the list, for each of the two topologies.
     desired: Places<'a>,
     installed: Places<'a>,
 }
@@ -66,7 +66,7 @@ impl<'a> Places<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Creates a part for each resource, and decides everything that depends on the part alone.
+    /// Creates a part for each resource, and decides its change as far as no other part is involved.
     pub(crate) fn new(situation: &Situation<'a>, rules: &ChangeRules<'_>) -> Self {
         let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
         let (desired, installed) = (places(situation.desired), places(situation.installed));
@@ -103,12 +103,12 @@ impl<'a> Parts<'a> {
         self.desired.get(name).or_else(|| self.installed.get(name))
     }
 
-    /// Returns a resource by its position in the desired topology.
+    /// Returns the part of a resource by the resource's position in the desired topology.
     pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
         self.place_at(place).map(|at| &self.list[at])
     }
 
-    /// Returns the position in the list of a resource at a position of the desired topology.
+    /// Converts the position of a resource in the desired topology to the position of its part in the list.
     pub(crate) fn place_at(&self, place: usize) -> Option<usize> {
         let place = *self.desired.list.get(place)?;
         (place != NOWHERE).then_some(place as usize)
@@ -120,10 +120,11 @@ impl<'a> Parts<'a> {
 
     /// Raises the last rank of parts if a relationship requires more than the goal.
     ///
-    /// A relationship names a state of its source and a state of its target. If the target reaches its state,
-    /// and the relationship is created before that (`pre`), the source must reach its own state. A
-    /// relationship is examined again after one of its targets was raised. A dependency only orders the
-    /// steps, so it raises no source above the goal.
+    /// A relationship names a state of its source and a state of its target. Suppose that the target reaches
+    /// its state, and that the modifier `pre` demands the creation of the relationship before that. Then the
+    /// source must reach its own state too. After a part was raised, the relationships with this part as
+    /// target are examined again. A relationship of `depends-on` only orders the steps, so it raises no
+    /// source above the goal.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;
@@ -156,7 +157,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the highest of the last ranks of an endpoint's nodes.
+    /// Returns the highest rank in which a node of an endpoint ends.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)

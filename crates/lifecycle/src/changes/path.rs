@@ -1,7 +1,7 @@
 //! The steps of a part's path, by the rank that they leave or reach.
 //!
-//! The layer `steps` records these steps. They are stored with the part, so that a query of a part and its
-//! steps reads adjacent memory.
+//! The module `steps` records these steps. They are stored in the part itself, so that a query of a part and
+//! its steps reads adjacent memory.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,8 @@ use windlass_plan::Draft;
 
 /// The steps of a part.
 ///
-/// They are consecutive, so a byte identifies each: its number from 1 relative to `first`, or 0 for none.
+/// The steps of a part have consecutive numbers. So one byte identifies a step: 1 means `first`, 2 the next
+/// step, and 0 means no step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Steps {
     first: Option<Draft>,
@@ -39,12 +40,12 @@ impl Steps {
         self.at(self.leave.iter().copied().max().unwrap_or(0))
     }
 
-    /// Returns the first step up to a rank or above it.
+    /// Returns the first step of the path up that reaches a rank or a higher one.
     pub(crate) fn up_to(&self, rank: u8) -> Option<Draft> {
         (rank..5).find_map(|rank| self.enter(rank))
     }
 
-    /// Records the step that leaves some ranks.
+    /// Records the step in which the part leaves these ranks.
     pub(crate) fn set_leave(&mut self, ranks: RangeInclusive<u8>, step: Draft) {
         let number = self.number(step);
         for rank in ranks {
@@ -52,7 +53,7 @@ impl Steps {
         }
     }
 
-    /// Records the step that reaches some ranks.
+    /// Records the step in which the part reaches these ranks.
     pub(crate) fn set_enter(&mut self, ranks: RangeInclusive<u8>, step: Draft) {
         let number = self.number(step);
         for rank in ranks {

@@ -1,5 +1,4 @@
-//! The changes of resources that follow from values: from their own values, and from the outputs that they
-//! read.
+//! The changes of resources because of values: their own values, and the outputs that they read.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use super::parts::Parts;
 use crate::differences::{Comparison, PropertyChange, property_change};
 use crate::situation::{Shown, Situation, Version};
 
-/// Updates the changes of parts whose values change, and of the readers of those parts.
+/// Updates the changes of parts whose values change, and of parts that read the outputs of those parts.
 pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
     if !parts.any_before {
@@ -31,7 +30,8 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
         if part.untouched || !part.is_there() && !part.now.gone {
             continue;
         }
-        // A part that no longer exists gets its new values in any case. Nevertheless, they are listed.
+        // A part whose instance no longer exists is re-created with its new values anyway. The changed values
+        // are listed nevertheless.
         part.changes = comparison.changes(before, after, &part.now.outdated);
         judge(part);
     }
@@ -39,7 +39,7 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
 
 /// Gives new values to the readers of parts that publish their outputs again.
 ///
-/// It also gives new values to readers that were configured before their producer was installed.
+/// Also gives new values to readers that were last configured before their producer was last installed.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
     let mut before = Resolver::new(before.topology, before.lookup);
@@ -73,7 +73,7 @@ struct Read {
     property: PropertyName,
 }
 
-/// Records that a property of a reader changes because of its producer.
+/// Records that a property of a reader changes because its producer publishes a new output.
 fn note(
     parts: &mut Parts<'_>,
     producer: usize,
@@ -106,7 +106,7 @@ fn note(
     }
 }
 
-/// Returns the existing parts that read an output, by the position of the producer.
+/// Returns the existing parts that read outputs, by the position of the producer.
 fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
     let mut resolver = Resolver::of_all(desired, &NothingYet);

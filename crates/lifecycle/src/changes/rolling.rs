@@ -1,19 +1,20 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
-//! A *batch* contains as many nodes as may be down at once, and each batch has a number, its *turn*. All
-//! parts that don't roll have turn 0. Nodes that are down already have turn 0, too: they are in the first
-//! batch of their group, but their repair waits for no batch. The turns of all groups form one order, so a
-//! pair with two rolling ends is re-created in the turn of each end.
+//! A *batch* contains as many nodes as may be down at once. Each batch has a number, its *turn*. The turns of
+//! all groups form one order. So a pair between two nodes in batches is re-created twice: in the turn of each
+//! node. All parts that are in no batch have turn 0. Nodes that are down already have turn 0, too. They count
+//! as nodes of the first batch of their group, but their repair waits for no batch.
 //!
-//! If new nodes replace removed nodes, the pairs of both have turns: the pairs of a removed node are ceased
-//! in the turn in which the pairs of its replacement are created.
+//! New nodes may replace removed nodes. Then the pairs of a removed node are ceased in the turn in which the
+//! pairs of its replacement are created.
 //!
-//! A part that reads an output of a re-created part goes down with it. So a group whose nodes must go down
-//! with other parts does not roll. A part that must go down with a rolling node is *tied* to all turns: its
-//! pairs are ceased before the first batch and created after the last one.
+//! A part that reads an output of a re-created part goes down together with that part. So a group does not
+//! change in batches if its nodes read outputs of re-created parts. Conversely, a part that reads an output
+//! of a node in a batch is *tied* to all turns: its pairs are ceased before the first batch and created after
+//! the last one.
 //!
 //! It may be impossible to re-create a pair twice, because one end can't be started again before a later
-//! batch. In this case the planner *suspends* its relationship during all batches.
+//! batch. In this case the planner *suspends* the pair's relationship during all batches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -30,14 +31,14 @@ use crate::differences::Together;
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The groups that change in batches.
+/// The groups that change in batches, and the consequences for other parts of the plan.
 #[derive(Debug, Default)]
 pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
-    /// The groups that would change in batches, but whose nodes must go down with other parts.
+    /// The groups that can't change in batches, because their nodes must go down together with other parts.
     pub(crate) together: Vec<Together>,
-    /// The numbers of additional nodes that groups should have while they change, unless the options name
-    /// additional nodes.
+    /// The numbers of additional nodes that groups should have while they change. Empty if the options
+    /// already name additional nodes.
     pub(crate) surge: BTreeMap<ElementName, u32>,
     /// The relationships that are suspended during all batches.
     pub(crate) suspended: Suspended,
@@ -45,7 +46,7 @@ pub(crate) struct Rolling {
     pub(crate) twice: Suspended,
 }
 
-/// The relationships that are suspended during all batches: each with the assembly that declares it.
+/// Names of relationships, each with the assembly that declares the relationship.
 pub(crate) type Suspended = BTreeSet<(ElementName, RelationshipName)>;
 
 /// A group that changes in batches.
@@ -56,9 +57,9 @@ pub(crate) struct RollingGroup {
     pub(crate) first_turn: u32,
     /// The time between two batches.
     pub(crate) pause: Option<Pause>,
-    /// Whether a pause comes before the first batch too: the last change was interrupted in a pause.
+    /// Whether a pause comes before the first batch too, because the last change was interrupted in a pause.
     pub(crate) paused: bool,
-    /// The places of the parts in its unchanged nodes. Pairs of these parts may be missing.
+    /// The places of the parts in nodes that don't change. Pairs of these parts may be missing.
     pub(crate) others: Vec<usize>,
     /// The additional nodes, which the first batch waits for.
     pub(crate) surge: Vec<RollingNode>,
@@ -71,20 +72,20 @@ pub(crate) struct RollingGroup {
 pub(crate) struct RollingNode {
     pub(crate) name: ElementName,
     pub(crate) role: Role,
-    /// The places of its parts. Most nodes have one.
+    /// The places of the node's parts. Most nodes have one part.
     parts: SmallVec<[usize; 2]>,
 }
 
 /// The role of a node in its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It works and changes.
+    /// It is Active and changes.
     Works,
     /// It is a new additional node.
     Surges,
     /// It is down already, and is repaired. Such nodes are in the first batch.
     Down,
-    /// It is removed, or it is new and replaces a removed one. Only the pairs of such a node wait for the
+    /// It is removed, or it is new and replaces a removed node. Only the pairs of such a node wait for the
     /// batch.
     Swaps,
 }
@@ -95,7 +96,8 @@ impl RollingGroup {
         batch.iter().flat_map(|node| node.parts.iter().copied())
     }
 
-    /// Returns the places of those parts in a batch that wait for the previous batch.
+    /// Returns the places of the parts in a batch that wait for the previous batch. Parts of nodes that are
+    /// down don't wait.
     pub(crate) fn waiting_parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         let waiting = batch.iter().filter(|node| node.role != Role::Down);
         waiting.flat_map(|node| node.parts.iter().copied())
@@ -105,7 +107,7 @@ impl RollingGroup {
 impl Rolling {
     /// Chooses the groups that change in batches, and gives each of their parts its turn.
     ///
-    /// `suspended` contains the relationships that could not be ordered otherwise.
+    /// `suspended` contains the relationships that must be suspended, because a plan without it has no order.
     pub(crate) fn of(
         parts: &mut Parts<'_>,
         situation: &Situation<'_>,
@@ -156,7 +158,7 @@ impl Rolling {
 
     /// Tells whether a relationship is suspended.
     pub(crate) fn suspends(&self, relationship: &Relationship) -> bool {
-        // Building a key copies names, and most plans suspend nothing.
+        // The creation of a key copies names. It is avoided here, because most plans suspend nothing.
         !self.suspended.is_empty() && self.suspended.contains(&key(relationship))
     }
 
@@ -172,7 +174,7 @@ impl Rolling {
 
     /// Numbers the batches of all groups, and notes in each part its turn and its group.
     ///
-    /// The producers of outputs precede their readers.
+    /// Groups whose nodes read new outputs come last, after the groups of the producers.
     fn give_turns(&mut self, parts: &mut Parts<'_>) {
         let reads = |group: &RollingGroup| {
             let mut parts_of = group.batches.iter().flat_map(RollingGroup::parts);
@@ -205,7 +207,7 @@ fn key(relationship: &Relationship) -> (ElementName, RelationshipName) {
     (relationship.assembly.clone(), relationship.name.clone())
 }
 
-/// Tells whether a working part changes.
+/// Tells whether a part that is Active is re-installed or reconfigured.
 fn moves(part: &Part<'_>) -> bool {
     let changes = matches!(part.change_kind, ChangeKind::Reinstall | ChangeKind::Reconfigure);
     changes && is_up(part) && part.end == rank::ACTIVE && !part.untouched
@@ -220,7 +222,7 @@ fn is_removed(part: &Part<'_>) -> bool {
     part.change_kind == ChangeKind::Remove && part.now.state != State::Absent && !part.untouched
 }
 
-/// The groups of the desired assembly, with the facts that determine the roles of their nodes.
+/// The data that determines the roles of nodes in the groups of the desired assembly.
 struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
@@ -237,24 +239,24 @@ struct Nodes {
     works: Vec<RollingNode>,
     down: Vec<RollingNode>,
     removed: Vec<RollingNode>,
-    /// New nodes that replace removed ones.
+    /// New nodes that replace removed nodes.
     added: Vec<RollingNode>,
     /// New additional nodes.
     surge: Vec<RollingNode>,
-    /// Whether the group has additional nodes.
+    /// Whether the group contains additional nodes, new or existing.
     surges: bool,
     /// The places of the parts in all other nodes.
     others: Vec<usize>,
     /// The number of desired nodes that exist or replace a removed node.
     count: usize,
-    /// The producers with which working nodes must go down.
+    /// The producers together with which nodes of `works` must go down.
     follows: BTreeSet<ElementName>,
 }
 
 /// The way in which a group changes.
 enum Rolled {
     InBatches(RollingGroup),
-    /// More nodes than may be down go down together.
+    /// All its changing nodes go down together, although fewer may be down at once.
     Together(Together),
     AtOnce,
 }
@@ -308,7 +310,7 @@ impl Groups<'_, '_> {
         nodes
     }
 
-    /// Tells whether a pair of a group's node with an element outside is missing.
+    /// Tells whether a pair between a node of a group and an element outside of the group is missing.
     fn lacks_pairs(&self, group: &Element) -> bool {
         let is_node = |node: &Element| node.parent.as_ref() == Some(&group.name);
         let relationships = self.desired.relationships().iter().filter(|tie| !tie.is_order_only());
@@ -341,8 +343,8 @@ impl Groups<'_, '_> {
 }
 
 impl Nodes {
-    /// Returns the number of additional nodes that the group should have. It is `more` if working nodes
-    /// change. Otherwise it is `open`: the number of existing additional nodes that must stay.
+    /// Returns the number of additional nodes that the group should have. It is `more` if Active nodes
+    /// change. Otherwise it is `open`, the number of existing additional nodes that must stay.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));
@@ -351,8 +353,8 @@ impl Nodes {
 
     /// Divides the nodes into batches.
     ///
-    /// The group does not roll if one batch contains all its changes, or if its nodes must go down with other
-    /// parts.
+    /// The group does not change in batches if one batch would contain all changes, or if its nodes must go
+    /// down together with other parts.
     fn rolled(mut self, group: &Element, limit: MaxUnavailable) -> Rolled {
         let size = limit.of(self.count);
         let swaps = if self.added.is_empty() || self.removed.len() <= size {
@@ -366,7 +368,7 @@ impl Nodes {
             let producers = self.follows.into_iter().collect();
             return Rolled::Together(Together { group: group.name.clone(), nodes, producers });
         }
-        // Even a single batch waits for the other nodes: pairs of them may be missing.
+        // With other nodes, even a single batch is planned: it waits for their missing pairs.
         let fits = self.others.is_empty() && !self.surges && self.works.len() + self.down.len() <= size;
         if !self.follows.is_empty() || swaps.nodes() == 0 && (self.works.is_empty() || fits) {
             return Rolled::AtOnce;
@@ -394,13 +396,13 @@ impl Nodes {
     }
 }
 
-/// Tells whether a group may have additional nodes: only groups with numbered nodes may.
+/// Tells whether a group may have additional nodes. A group whose nodes have keys may not.
 fn may_surge(desired: &Topology, group: &Element) -> bool {
     desired.children(&group.name).all(|node| node.key.is_none())
 }
 
-/// Divides removed nodes, and the new ones that replace them, into batches. The last batch contains the
-/// removed nodes without a replacement.
+/// Divides removed nodes, and the new nodes that replace them, into batches. The last batch contains the
+/// nodes that are left over if the two numbers differ.
 fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Links<RollingNode> {
     let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
     let mut batches = Links::default();
@@ -411,8 +413,8 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the parts of other nodes with which a part goes down, because it reads their outputs. A producer
-/// that does not exist is not removed, so its readers stay up until the producer has published.
+/// Returns the parts outside of `node` with which a part goes down, because it reads their outputs. A
+/// producer without an instance does not go down, so its readers stay up until it has published.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -430,7 +432,8 @@ fn followed<'p>(
     part.awaited_producers().filter(move |_| is_reinstalled).filter(is_other)
 }
 
-/// Marks the parts that go down with rolling nodes, directly or through other parts.
+/// Marks as tied the parts that go down together with nodes in batches, because they read outputs of these
+/// nodes directly or through other parts.
 fn tie_readers(parts: &mut Parts<'_>) {
     let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut open = Vec::new();
@@ -453,11 +456,11 @@ fn tie_readers(parts: &mut Parts<'_>) {
     }
 }
 
-/// The maximum number of nodes of each group that may be down at once.
+/// The rules for groups: how many nodes may be down at once, and how many additional nodes they get.
 struct Limits<'a> {
     given: Option<MaxUnavailable>,
     given_surge: Option<MaxSurge>,
-    /// The groups that have a relationship with an element outside.
+    /// The groups that have a relationship with an element outside of the group.
     related: HashSet<&'a ElementName>,
 }
 
@@ -486,7 +489,7 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// Adds each group that contains an end of a relationship, but not all of its ends.
+/// Adds each group that contains some but not all ends of a relationship.
 fn add_related<'a>(
     topology: &'a Topology,
     relationship: &Relationship,
@@ -503,7 +506,7 @@ fn add_related<'a>(
     related.extend(inside.into_iter().filter(|(_, found)| *found < count).map(|(group, _)| group));
 }
 
-/// Returns an element and the elements around it.
+/// Returns an element and all elements that contain it.
 fn ancestors<'a>(topology: &'a Topology, element: &'a Element) -> impl Iterator<Item = &'a Element> {
     std::iter::successors(Some(element), |element| topology.get(element.parent.as_ref()?))
 }

@@ -3,13 +3,16 @@
 /// The turn and the group of a part, or of an endpoint, in rolling changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rolls {
-    /// The turn of its batch; 0 if it belongs to none.
+    /// The turn of the batch; 0 if the part or endpoint belongs to no batch.
     pub(crate) turn: u32,
-    /// The number of its rolling group, from 1; 0 if it belongs to none.
+    /// The number of the group that changes in batches, from 1; 0 if the part or endpoint belongs to no such
+    /// group.
     pub(crate) group: u32,
-    /// Whether it follows several turns: it reads outputs of rolling nodes, or contains several of them.
+    /// Whether several turns concern the part or endpoint: it reads outputs of nodes in batches, or contains
+    /// several of these nodes.
     pub(crate) tied: bool,
-    /// Whether only its pairs have a turn: it is a removed node of a group, or a new one that replaces it.
+    /// Whether only pairs have a turn, not transitions. This is so for a removed node of a group, and for a
+    /// new node that replaces it.
     pub(crate) swaps: bool,
 }
 
@@ -25,7 +28,7 @@ impl Rolls {
         }
     }
 
-    /// Tells whether its transitions belong to its turn.
+    /// Tells whether the transitions of the part or endpoint take place in its turn.
     pub(crate) fn moves_in_turn(self) -> bool {
         self.turn > 0 && !self.swaps
     }

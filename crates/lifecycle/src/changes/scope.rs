@@ -1,12 +1,12 @@
-//! The parts that a limited plan may touch: the named parts, and those that they need to run.
+//! The parts that a limited plan may touch: the named parts, and the parts that these need to run.
 //!
-//! A part is needed in two cases. Either a named part reads its output, or the named part has a relationship
-//! with it that must be created before the named part reaches its state. A needed part stays as it is if its
-//! state is sufficient. Otherwise all its steps are planned, and the parts that it needs are needed too. All
-//! other parts have no steps.
+//! A named part needs another part in two cases: it reads an output of that part, or a relationship with that
+//! part must be created before the named part reaches its state. A needed part stays as it is if its state is
+//! sufficient. Otherwise all its steps are planned, and the parts that it needs are needed too. All other
+//! parts have no steps.
 //!
-//! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. It is also
-//! created if a part cannot run without it.
+//! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. A missing pair
+//! is also created if a part cannot run without it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::situation::{Options, Reads, Situation};
 pub(crate) struct Scope {
     /// The resources whose complete paths the plan contains.
     acting: HashSet<ElementName>,
-    /// The resources that stay as they are, and that acting ones need.
+    /// The resources that stay as they are, and that resources of `acting` need.
     needed: HashSet<ElementName>,
     /// The resources whose missing relationships are created.
     healed: HashSet<ElementName>,
@@ -33,9 +33,9 @@ pub(crate) struct Scope {
 pub(crate) enum ScopeError {
     /// A value can't be resolved.
     Value(ResolveError),
-    /// The part `part`, which changes, needs a part that the options except.
+    /// The part `part` changes, and needs the part `needs`, which the options except from changes.
     NeedsExcepted { part: ElementName, needs: ElementName },
-    /// The part `part` stays, and depends on a part that the plan would remove.
+    /// The part `part` stays, and depends on the part `needs`, which the plan would remove.
     NeedsRemoved { part: ElementName, needs: ElementName },
 }
 
@@ -73,7 +73,8 @@ impl Scope {
         };
         acting.retain(|name| !excepted.contains(name));
         let healed = leaves(situation, options.heal.iter().chain(&options.restore));
-        // If only exceptions are named, parts that stay as they are need nothing.
+        // If the options name only exceptions, all parts are targets. Then only the needs of changing parts
+        // count.
         let needs = |name: &&ElementName| !options.target.is_empty() || changing.contains(*name);
         let open: Vec<ElementName> = acting.iter().filter(needs).cloned().collect();
         let mut scope = Self { acting, needed: HashSet::new(), healed };
@@ -86,7 +87,7 @@ impl Scope {
         Ok(scope)
     }
 
-    /// Marks all other parts as untouched.
+    /// Marks all parts as untouched whose paths the plan does not contain.
     pub(crate) fn freeze(&self, parts: &mut Parts<'_>) {
         for part in parts.list.iter_mut().filter(|part| !self.acting.contains(&part.name)) {
             let now = reached_by(part.now.state);
@@ -94,8 +95,9 @@ impl Scope {
         }
     }
 
-    /// Checks that no staying part depends on removed parts alone. Only relationships without operations are
-    /// dependencies in this sense: relationships with operations are ceased.
+    /// Checks that no part stays while all parts are removed that one of its dependencies demands. A
+    /// dependency is a relationship without operations. A relationship with operations can be ceased, so it
+    /// needs no check.
     pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
         let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {
@@ -183,7 +185,7 @@ impl Search<'_, '_> {
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
         producers.extend(reads.element(part.after_at, after)?.iter().map(|read| read.producer));
-        // An unknown output must be published, in every state of its producer.
+        // An output that is not known yet makes the producer necessary, whatever the producer's state is.
         let lookup = self.situation.desired.map_or(&NothingYet as _, |version| version.lookup);
         let mut unknown = Reads::few(self.topology, lookup);
         for read in unknown.element(part.after_at, after)? {
@@ -198,7 +200,8 @@ impl Search<'_, '_> {
 
     /// Finds the ends of the relationships that must be created before a part reaches its last state.
     fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
-        // An adopted part has no transition that a relationship could precede.
+        // An adopted part becomes Active in one step, so no relationship can be created before it reaches a
+        // state.
         if self.options.adopt {
             return Ok(());
         }
@@ -237,7 +240,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the producers of the values of a relationship that `by` needs.
+    /// Finds the producers of the values of a relationship. `by` is the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,
@@ -263,7 +266,7 @@ impl Search<'_, '_> {
         leaves.try_for_each(|leaf| self.need(&leaf.name, rank, by, open))
     }
 
-    /// Records that `by` needs a part at a rank.
+    /// Records that the part `by` needs another part at a rank.
     fn need(
         &mut self,
         name: &ElementName,
@@ -279,7 +282,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Records that the plan contains the complete path of a part, which `by` needs.
+    /// Records that the plan contains the complete path of a part. `by` is the part that needs it.
     fn act(
         &mut self,
         name: &ElementName,

@@ -1,4 +1,4 @@
-//! The waits of elements before they reach or leave a state: of resources, groups and assemblies.
+//! The waits of resources, groups and assemblies before they reach or leave a state.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -15,30 +15,30 @@ use crate::changes::{Part, Parts, Rolling};
 use crate::rank;
 use crate::situation::{Situation, Version};
 
-/// The constraints between the steps of a plan: its parts, their steps, and the waits.
+/// A plan under construction: its parts, their steps, and the waits between the steps.
 pub(crate) struct Constraints<'a> {
     pub(crate) situation: Situation<'a>,
     /// The parts, with their steps.
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
     pub(crate) rolling: Rolling,
-    /// The steps by which the pairs of rolling nodes are ceased, by turn.
+    /// The steps that cease pairs of nodes in batches, each with its turn.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps by which pairs of rolling nodes are created, by group and turn. A step that creates several
-    /// of these pairs may occur several times.
+    /// The steps that create pairs of nodes in batches, each with its group and its turn. A step that creates
+    /// several of these pairs may occur several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
-    /// For a group or assembly, the barrier behind its parts that reach a rank. The key is its position in
-    /// the desired topology and the rank.
+    /// For a group or assembly and a rank: the barrier that waits until all its parts reach the rank. The key
+    /// contains the element's position in the desired topology.
     reached: HashMap<(usize, u8), Option<Draft>>,
-    /// For a group or assembly, the barrier behind its parts that leave a rank. The key is its position in
-    /// the installed topology and the rank.
+    /// For a group or assembly and a rank: the barrier that waits until all its parts have left the rank. The
+    /// key contains the element's position in the installed topology.
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    /// Whether some parts have steps up, and another part has none. The steps may be ordered through the part
-    /// without steps.
+    /// Whether some parts have steps up, and another part has none. Relationships of the part without steps
+    /// may order the steps of the others.
     lacks_up: bool,
-    /// Whether some parts have steps down, and another part has none.
+    /// Whether some parts have steps down, and another part has none, as in `lacks_up`.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
@@ -58,11 +58,12 @@ pub(crate) struct Arrival {
     pub(crate) why: Why,
 }
 
-/// The waits of elements before they reach or leave a rank. The key is the element's position in its topology
-/// and the rank.
+/// The waits of elements before they reach or leave a rank. The key contains the element's position in its
+/// topology, and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
-/// A wait of an element (*hold*) with its priority and reason. It becomes a wait of each step concerned.
+/// A wait of an element (*hold*) with its priority and reason. Later it becomes a wait of steps of the
+/// element's parts.
 #[derive(Clone, Copy)]
 struct Hold {
     until: Draft,
@@ -71,7 +72,7 @@ struct Hold {
 }
 
 impl<'a> Constraints<'a> {
-    /// Creates the constraints of parts whose steps `graph` already contains.
+    /// Creates constraints for `parts`. The graph already contains the steps of the parts.
     pub(crate) fn new(situation: &Situation<'a>, parts: Parts<'a>, graph: Graph, rolling: Rolling) -> Self {
         let list = || parts.list.iter();
         let rises = |part: &Part<'_>| part.steps.up_to(rank::ABSENT).is_some();
@@ -104,7 +105,7 @@ impl<'a> Constraints<'a> {
         self.situation.desired.map(|version| version.topology)
     }
 
-    /// Returns the topology that the existing parts were installed from.
+    /// Returns the topology of the version from which the existing parts were installed.
     pub(crate) fn installed(&self) -> Option<&'a Topology> {
         self.situation.installed.or(self.situation.desired).map(|version| version.topology)
     }
@@ -154,17 +155,17 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Tells whether a part lacks steps that other parts have. Those steps may be ordered through the part
-    /// that lacks them.
+    /// Tells whether a part without steps may pass on waits between the steps of other parts; see
+    /// [`passed`](Self::passed).
     pub(crate) fn passes_on(&self) -> bool {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps that parts of an element would wait for before they reach a rank. Considers only
-    /// parts without a step to that rank: they are at the rank already.
+    /// Returns the steps for which parts of an element would wait before they reach a rank, if they had a
+    /// step to that rank. Only parts without such a step are considered.
     ///
-    /// A step that waits for the element also waits for these steps. So two parts keep their order if the
-    /// part between them does not change. All holds of the element must be known before the call.
+    /// A step that waits for the element also waits for the returned steps. So two parts keep their order if
+    /// the part between them does not change. All holds of the element must be known before the call.
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -178,14 +179,15 @@ impl<'a> Constraints<'a> {
             part.is_some_and(|part| step_up(part, rank).is_none())
         };
         let mut found = open_holds(topology, &self.holds, name, rank::CREATED..=rank, lacks);
-        // Most nodes of a rolling group are Active at any time.
+        // Steps in batches don't count: most nodes of a group that changes in batches are Active at any time.
         found.retain(|step| !self.graph.rolls(*step));
         self.passed.insert((place, rank), found.clone());
         found
     }
 
-    /// Returns the steps that parts of an element would wait for before they leave a rank. Considers only
-    /// parts that stay.
+    /// Returns the steps for which parts of an element would wait before they leave a rank, if they had a
+    /// step that leaves it. Only parts without such a step are considered. This is [`passed`](Self::passed)
+    /// for the path down.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -202,7 +204,8 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns a barrier behind the steps of an element's parts, or the only step.
+    /// Returns a barrier that waits for some steps of an element's parts. For a single step, returns the step
+    /// itself.
     fn gather(&mut self, element: &Element, steps: Vec<Draft>, what: &str) -> Option<Draft> {
         if steps.len() < 2 {
             return steps.into_iter().next();
@@ -228,8 +231,8 @@ impl<'a> Constraints<'a> {
 
     /// Makes an element wait before it reaches a rank.
     ///
-    /// An assembly or a group reaches a rank when its last part does. So its parts get soft constraints: a
-    /// part need not wait if other parts of the element need it earlier.
+    /// An assembly or a group reaches a rank when its last part reaches it. So it is sufficient that one part
+    /// waits. The parts get soft constraints: a part need not wait if other parts need it earlier.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -249,7 +252,7 @@ impl<'a> Constraints<'a> {
         add(&mut self.releases, installed, name, rank, Hold { until, priority, why });
     }
 
-    /// Turns holds into waits. Also turns soft constraints into waits, except those that would close a cycle.
+    /// Turns holds and soft constraints into waits, except soft constraints that would close a cycle.
     pub(crate) fn settle(&mut self) {
         let (holds, releases) = (std::mem::take(&mut self.holds), std::mem::take(&mut self.releases));
         self.add_holds(holds, true);
@@ -259,8 +262,9 @@ impl<'a> Constraints<'a> {
 
     /// Adds the waits of holds to the steps that reach (`up`) or leave a rank.
     ///
-    /// If an element with several parts has several hard constraints, they share a gate. Soft constraints
-    /// apply to each part separately, because one part may drop a constraint that others keep.
+    /// If an element with several parts has several hard constraints, all parts wait for one common barrier.
+    /// Soft constraints apply to each part separately, because one part may drop a constraint that others
+    /// keep.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -285,7 +289,8 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Adds a gate behind all steps that an element waits for.
+    /// Adds a barrier that waits for all steps for which an element waits. Returns the hold that waits for
+    /// the barrier instead.
     fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
         let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
@@ -309,14 +314,16 @@ impl<'a> Constraints<'a> {
     }
 }
 
-/// Returns the step of a part that a hold before a rank concerns.
+/// Returns the step of a part that must wait if the part must wait before it reaches a rank.
 fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
-    // A hold before Created concerns the first step up, whichever that is: a dependency demands this.
+    // A hold before Created concerns the first step up, as `depends-on` demands, even if it reaches a higher
+    // rank.
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps that the holds of an element wait for, including the holds of elements around it and in
-/// it. A hold counts if a part that it shares with the element lacks the step which the hold concerns.
+/// Returns the steps for which holds wait: the holds of an element, of the elements that contain it, and of
+/// the elements in it. A hold counts only if a part of the element is concerned and `lacks` a step that could
+/// wait.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

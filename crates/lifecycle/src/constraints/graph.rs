@@ -12,7 +12,7 @@ use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 use super::phase::{self, Phase};
 use super::soft::{self, Priority, SoftConstraint};
 
-/// A builder that collects steps and waits. The barriers between phases are added to it last.
+/// A builder that collects steps and waits. The barriers between phases are added after all steps.
 ///
 /// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries about all steps or waits
 /// run in list order.
@@ -23,7 +23,7 @@ pub(crate) struct Graph {
     roles: Vec<PhaseRole>,
     /// Waits that may be dropped.
     strong: Vec<SoftConstraint>,
-    /// Waits that are dropped before any of `strong` is.
+    /// Waits that may be dropped, and are dropped before any wait of `strong`.
     weak: Vec<SoftConstraint>,
     /// The number of wholes with soft constraints; see [`super::soft`].
     wholes: u32,
@@ -35,7 +35,7 @@ pub(crate) enum PhaseRole {
     /// A step that waits for the phases before its own.
     Waiting(Phase),
     /// A step that belongs to a phase and does not wait for earlier phases. The creation of a relationship is
-    /// such a step, because it already waits for its ends.
+    /// such a step, because it already waits for the states of its ends.
     Exempt(Phase),
     /// A barrier, which belongs to no phase.
     Barrier,
@@ -69,8 +69,8 @@ impl Graph {
         self.builder.step(work)
     }
 
-    /// Adds a step that needs the element's previous step `before`. After `before`, the element is in
-    /// `state`.
+    /// Adds a step of an element that needs the element's previous step `before`. After `before`, the element
+    /// is in the state `state`.
     pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: Draft) -> Draft {
         let why = self.note(Reason::Order { element: work.element().clone(), state });
         let step = self.step(phase, work);
@@ -99,7 +99,7 @@ impl Graph {
         self.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
     }
 
-    /// Makes `step` need `on`.
+    /// Makes `step` need the success of `on`.
     pub(crate) fn need(&mut self, step: Draft, on: Draft, why: Why) {
         self.wait(step, on, WaitKind::Needs, why);
     }
@@ -109,7 +109,8 @@ impl Graph {
         self.builder.wait_because(step, on, kind, why);
     }
 
-    /// Makes `step` wait for `on`. A soft constraint that would close a cycle is dropped later.
+    /// Makes `step` wait for `on`. If `priority` permits it, the wait is dropped later when it would close a
+    /// cycle.
     pub(crate) fn constrain(&mut self, step: Draft, on: Draft, kind: WaitKind, priority: Priority, why: Why) {
         match priority {
             Priority::Required => self.wait(step, on, kind, why),
@@ -136,12 +137,12 @@ impl Graph {
     /// Turns soft constraints into waits, except those that would close a cycle.
     pub(crate) fn settle_soft_constraints(&mut self) {
         let (strong, weak) = (std::mem::take(&mut self.strong), std::mem::take(&mut self.weak));
-        // Most plans have no cycle, and this finds out faster than the components do.
+        // Most plans have no cycle. This check is faster than the search for strongly connected components.
         if soft::are_acyclic(&self.builder, &strong, &weak) {
             self.keep(strong.into_iter().chain(weak));
             return;
         }
-        // If the waits themselves have a cycle, that one is reported.
+        // If the hard constraints alone have a cycle, planning fails and reports it.
         if !soft::are_acyclic(&self.builder, &[], &[]) {
             return;
         }
@@ -151,9 +152,9 @@ impl Graph {
 
     /// Turns soft constraints of one priority into waits.
     ///
-    /// A constraint outside all cycles is always kept. Other constraints are dropped where they would prevent
-    /// an order. If a whole could keep none of its constraints, it keeps all of them, and planning reports
-    /// the cycle.
+    /// A constraint outside all cycles is always kept. Other constraints are dropped if they would prevent an
+    /// order. If there is no order in which each whole keeps a constraint, all constraints are kept. Then
+    /// planning reports the cycle.
     fn settle(&mut self, soft: Vec<SoftConstraint>) {
         if soft.is_empty() {
             return;
@@ -192,7 +193,8 @@ impl Graph {
             graph.add_node(());
         }
         let mut components = vec![0; self.roles.len()];
-        // petgraph's Tarjan algorithm is recursive, and a chain may be as long as the assembly is large.
+        // Not petgraph's Tarjan algorithm: it is recursive, and a chain of waits can be as long as the
+        // assembly is large.
         for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
             for member in members {
                 components[member.index()] = number;

@@ -9,7 +9,7 @@ use crate::changes::{Later, Part};
 use crate::rank;
 use crate::situation::Reads;
 
-/// Makes readers wait until their producers have published.
+/// Makes readers of outputs wait until the producers have published these outputs.
 pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
     let Constraints { situation, parts, graph, .. } = constraints;
     let Some(desired) = situation.desired else { return Ok(()) };
@@ -29,7 +29,8 @@ pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), Resolv
     Ok(())
 }
 
-/// Makes producers wait until their readers are uninstalled or have other values.
+/// Makes producers of outputs wait, before they are uninstalled, until their readers are uninstalled or have
+/// other values.
 pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
     let Some(installed) = constraints.installed() else { return Ok(()) };
     let Constraints { parts, graph, .. } = constraints;
@@ -52,10 +53,10 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
     Ok(())
 }
 
-/// Returns the step of a producer that waits, the step of its reader that it waits for, and the kind of the
-/// wait.
+/// Returns the wait of a producer for its reader: the step of the producer that waits, the step of the reader
+/// for which it waits, and the kind and priority of the wait.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
-    // A producer that no longer exists is not removed.
+    // The removal of a producer without an instance needs no wait.
     let leaving = producer.leaving(rank::INSTALLED).filter(|_| producer.is_there())?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {

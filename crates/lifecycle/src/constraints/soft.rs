@@ -1,15 +1,16 @@
 //! The choice of soft constraints to keep if all of them together would form a cycle.
 //!
-//! The waits of a plan form an acyclic graph, or there is no plan. *Soft constraints* are additional edges
-//! that may be dropped. Dropping as few as possible is the feedback arc set problem. A good answer in one pass
-//! is enough, with one requirement. Soft constraints may belong to a *whole*: an assembly or a group whose
-//! parts should all wait for the same step. A whole must keep one of its constraints.
+//! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be
+//! dropped. Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the
+//! algorithm drops few edges in one pass, perhaps not the fewest. Soft constraints may belong to a *whole*:
+//! an assembly or a group whose parts should all wait for the same step. A whole must keep at least one of
+//! its constraints.
 //!
 //! 1. [`order`] finds an order of the steps in which each whole can keep a constraint. It is Kahn's
 //!    algorithm, backwards.
 //! 2. [`Sort`] takes the steps by Kahn's algorithm, with soft constraints treated as waits. If no step is
-//!    free, it picks a step that only soft constraints hold back: the earliest in that order. That step's
-//!    open constraints are dropped, and it is taken.
+//!    free, it considers the steps that only soft constraints hold back, and takes the first of them in the
+//!    order of [`order`]. The open constraints of this step are dropped.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -24,7 +25,7 @@ pub(crate) enum Priority {
     Required,
     /// A soft constraint, which is dropped if it would close a cycle.
     Strong,
-    /// A soft constraint that is dropped before any strong one is.
+    /// A soft constraint that is dropped before any strong constraint.
     Weak,
 }
 
@@ -35,7 +36,8 @@ pub(crate) struct SoftConstraint {
     pub(crate) on: Draft,
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
-    /// The whole that it belongs to. At least one of the constraints with the same number must be kept.
+    /// The number of the whole to which the constraint belongs. At least one of the constraints of a whole
+    /// must be kept.
     pub(crate) whole: Option<u32>,
 }
 
@@ -66,7 +68,8 @@ pub(crate) fn are_acyclic(
     taken == count
 }
 
-/// Returns for each soft constraint whether it is kept. Each wait and each constraint is examined twice.
+/// Returns for each soft constraint whether it is kept. The time is linear: each wait and each constraint is
+/// examined twice.
 pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Vec<bool> {
     if soft.is_empty() {
         return Vec::new();
@@ -80,9 +83,9 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
 /// In this order, some step of each whole follows the step that the whole should wait for. All other soft
 /// constraints are ignored. Returns `None` if no such order exists.
 ///
-/// The order is built from its end. A step may be the last of the remaining ones on two conditions. No
+/// The order is built from its end. A remaining step may be taken as the last one on two conditions. No
 /// remaining step waits for it, and each whole that should wait for it already has a step behind it.
-/// Taking a step never prevents another, so this completes if such an order exists.
+/// A step that can be taken can also be taken later. So the algorithm finds an order if there is one.
 fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
@@ -120,11 +123,11 @@ fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option
 /// A topological sort that drops some edges.
 struct Sort<'s> {
     soft: &'s [SoftConstraint],
-    /// The position of each step in the order in which soft constraints are dropped.
+    /// The position of each step in the order of [`order`].
     places: Vec<u32>,
     /// The soft constraints of each step, by their positions.
     soft_of: Links<u32>,
-    /// The steps that wait for each step, and whether that wait is soft.
+    /// For each step, the steps that wait for it, and whether the wait is a soft constraint.
     dependents: Links<(Draft, bool)>,
     /// The numbers of open waits and open soft constraints of each step.
     waits: Vec<u32>,
@@ -155,8 +158,8 @@ impl<'s> Sort<'s> {
         new
     }
 
-    /// Takes all steps in order, and drops soft constraints if no step is free. Returns for each of them
-    /// whether it was kept.
+    /// Takes all steps in order, and drops soft constraints if no step is free. Returns for each soft
+    /// constraint whether it was kept.
     fn kept(mut self) -> Vec<bool> {
         let mut kept = vec![true; self.soft.len()];
         let is_free = |at: &Draft| self.waits[at.place()] + self.soft_waits[at.place()] == 0;
@@ -198,7 +201,7 @@ impl<'s> Sort<'s> {
     }
 }
 
-/// Returns the number of a step in lists.
+/// Returns the position of a step in lists, as a number of 32 bits.
 fn number(at: Draft) -> u32 {
     u32::try_from(at.place()).expect("places of steps are as small")
 }

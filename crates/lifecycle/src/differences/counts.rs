@@ -1,4 +1,4 @@
-//! The number of changes by effect.
+//! The numbers of changes of a plan, by their effect.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::diff::{Diff, Effect};
 
-/// Number of changed parts, by effect.
+/// The numbers of changed parts of a plan, by the effect of the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Parts that are created.
@@ -19,12 +19,12 @@ pub struct Counts {
     pub replaced: usize,
     /// Parts that are removed.
     pub removed: usize,
-    /// Relationships that change on their own.
+    /// Relationships that change themselves, not only because an end is removed or re-created.
     pub relationships: usize,
 }
 
 impl Counts {
-    /// Counts changes.
+    /// Counts the changes of a plan.
     pub fn of(changes: &Diff) -> Self {
         let mut counts = Self { relationships: changes.relationships.len(), ..Self::default() };
         for change in &changes.elements {
@@ -39,7 +39,7 @@ impl Counts {
         counts
     }
 
-    /// Tells whether nothing changes.
+    /// Tells whether all numbers are zero.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -14,24 +14,24 @@ use super::packages::PackageDiff;
 use crate::rank;
 use crate::situation::{Shown, ValueChange, listed};
 
-/// The changes of a plan in order of declaration; removed elements come last.
+/// The changes of a plan, in the order of declaration. Removed elements come last.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Diff {
     /// The resources that change.
     pub elements: Vec<ElementChange>,
-    /// The relationships that change independently of their ends.
+    /// The relationships that change themselves, not only because an end is removed or re-created.
     pub relationships: Vec<RelationshipChange>,
-    /// The resources that keep a package which differs from the desired one, because their driver can manage
-    /// them only with the package that they were installed from. They don't count as changes.
+    /// The resources that keep their old package although the desired one differs. Their driver can manage
+    /// them only with the package that they were installed from. These resources don't count as changes.
     pub outdated: Vec<ElementName>,
-    /// The differences between the packages of these resources. The planner knows no files, and leaves the
-    /// list empty.
+    /// The differences between the installed and the desired packages. The planner leaves the list empty,
+    /// because it does not read the files of packages.
     #[serde(skip)]
     pub packages: Vec<PackageDiff>,
     /// The groups whose nodes change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batches>,
-    /// The groups whose changing nodes go down together, although they are more than may be down at once.
+    /// The groups whose changing nodes go down together, although fewer nodes may be down at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
     /// The relationships whose existing pairs are ceased before the first batch and created after the last one.
@@ -46,7 +46,7 @@ pub struct Together {
     pub group: ElementName,
     /// The nodes that go down.
     pub nodes: Vec<ElementName>,
-    /// The parts whose outputs they read.
+    /// The parts whose outputs these nodes read.
     pub producers: Vec<ElementName>,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Together {
     }
 }
 
-/// The batches of a group. Each begins when the nodes of the previous batch are Active and their
+/// The batches of a group. A batch begins when the nodes of the previous batch are Active and their
 /// relationships are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batches {
@@ -96,14 +96,14 @@ impl fmt::Display for Batches {
 }
 
 impl Diff {
-    /// Tells whether nothing changes.
+    /// Tells whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty() && self.relationships.is_empty()
     }
 
-    /// Returns a line for each group that changes in batches or goes down together, for each relationship
-    /// that is suspended during the batches, and for each resource that keeps an outdated package, with the
-    /// command that replaces it.
+    /// Returns a line for each of these: a group that changes in batches or goes down together, a
+    /// relationship that is suspended during the batches, and a resource that keeps an outdated package. The
+    /// line of such a resource contains the command that replaces it.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let outdated = self.outdated.iter().map(ElementName::local).map(|name| {
             format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")
@@ -127,14 +127,15 @@ pub struct ElementChange {
     pub from: State,
     /// Its state after.
     pub to: State,
-    /// Its previous descriptor, if it existed with a different one.
+    /// The previous descriptor of the resource; none if the descriptor stays the same.
     pub replaces: Option<Box<DescriptorName>>,
-    /// Its desired descriptor; `None` if it is removed.
+    /// The desired descriptor of the resource; none if the resource is removed.
     pub descriptor: Option<DescriptorName>,
-    /// Whether the content of its package has changed, and the resource uses the new content afterwards.
+    /// Whether the content of the resource's package has changed and the resource uses the new content
+    /// afterwards.
     pub repackaged: bool,
-    /// Whether its last Reconfigure failed, so that the values in effect are unknown. The values are applied
-    /// again.
+    /// Whether the last Reconfigure of the resource did not succeed, so that its current values are unknown.
+    /// The change applies the desired values.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
     /// The properties that change.
@@ -154,15 +155,15 @@ pub enum ElementChangeKind {
     Removed,
     /// It gets new values while it is Active.
     Reconfigured,
-    /// It uses the new content of its package after the plan. Nothing is called.
+    /// It uses the new content of its package after the plan. No driver is called.
     Repackaged,
     /// It is uninstalled and installed again.
     Reinstalled,
-    /// It is Broken or to be healed, and is stopped and started.
+    /// It is Broken, or its heal was requested. It is stopped and started.
     Healed,
-    /// It has failed, or its removal was not completed. Its leftovers are removed, and it is installed again.
+    /// It has failed, or its removal was not completed. Its leftovers are removed, and it is re-created.
     Repaired,
-    /// A health check has found that it no longer exists, and it is installed again.
+    /// A health check has found that it no longer exists, and it is created again.
     Recreated,
     /// It is raised to a higher state.
     Raised,
@@ -188,7 +189,7 @@ pub struct PropertyChange {
 /// The change of a relationship.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelationshipChange {
-    /// The assembly element that declares it.
+    /// The assembly element that declares the relationship.
     pub assembly: ElementName,
     /// The relationship.
     pub relationship: RelationshipName,
@@ -198,8 +199,8 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// Its ends after.
     pub after: Option<Ends>,
-    /// The outdated values of pairs that are re-created only because of those values. Equal changes of
-    /// several pairs are listed once.
+    /// The outdated values because of which pairs are re-created. Equal changes of several pairs are listed
+    /// once.
     pub values: Vec<ValueChange>,
 }
 
@@ -216,7 +217,7 @@ pub enum RelationshipChangeKind {
     Moved,
     /// It has the same ends, with other operations or values.
     Changed,
-    /// Its definition is unchanged, but some pairs were created with values that have changed since.
+    /// Its declaration is unchanged, but some pairs were created with values that have changed since.
     Renewed,
 }
 
@@ -285,7 +286,7 @@ impl Effect {
         }
     }
 
-    /// Tells whether the effect destroys something that exists.
+    /// Tells whether the effect removes an existing element or relationship, perhaps to re-create it.
     pub fn is_destructive(self) -> bool {
         matches!(self, Self::Replaced | Self::Removed)
     }
@@ -300,7 +301,8 @@ impl ElementChange {
             }
             ElementChangeKind::Removed => Effect::Removed,
             ElementChangeKind::Reinstalled | ElementChangeKind::Repaired => Effect::Replaced,
-            // No transition leads back there: the part is uninstalled and installed again.
+            // No transition leads from Inactive down to Installed: the part is uninstalled and installed
+            // again.
             ElementChangeKind::Lowered if self.to.rank() <= Some(rank::INSTALLED) => Effect::Replaced,
             ElementChangeKind::Reconfigured
             | ElementChangeKind::Repackaged
@@ -310,8 +312,8 @@ impl ElementChange {
         }
     }
 
-    /// Tells whether the change removes or replaces a resource that is recorded as healthy: it exists, is
-    /// neither Failed nor Broken, and its removal has not begun.
+    /// Tells whether the change removes or replaces a resource that is recorded as healthy: its recorded
+    /// state is not Absent, Failed or Broken. The repair of an incomplete removal does not count.
     pub fn destroys(&self) -> bool {
         let is_well = !matches!(self.from, State::Absent | State::Failed | State::Broken);
         is_well && self.kind != ElementChangeKind::Repaired && self.effect().is_destructive()
@@ -354,7 +356,8 @@ impl fmt::Display for ElementChange {
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
             if before == after && matches!(after, Shown::KnownAfter(_)) {
-                // The record of an old version has no published outputs, so both values are unknown.
+                // Both values are unknown: an older version of an assembly is recorded without published
+                // outputs.
                 write!(f, "\n    {property}: {after}")?;
             } else {
                 write!(f, "\n    {property}: {before} → {after}")?;

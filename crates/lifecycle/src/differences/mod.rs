@@ -1,4 +1,4 @@
-//! The differences between the installed and the desired version, and the data that describes them.
+//! The differences between the installed and the desired version of an assembly, and data for their display.
 
 mod counts;
 mod diff;

@@ -10,9 +10,9 @@ use windlass_model::{Action, DescriptorName, ElementName};
 pub struct PackageDiff {
     /// The descriptor of the package.
     pub descriptor: DescriptorName,
-    /// The resources with the installed package, in the order of their names.
+    /// The resources that were installed from the installed package, in the order of their names.
     pub parts: Vec<ElementName>,
-    /// Whether the drivers of its actions, or their properties, differ.
+    /// Whether the packages differ in the drivers of actions, or in the properties of these drivers.
     pub drivers: bool,
     /// The files that differ, sorted by path.
     pub files: Vec<FileChange>,
@@ -46,7 +46,7 @@ pub enum FileChangeKind {
 pub enum Affected {
     /// Any action may use it.
     All,
-    /// Only these actions use it; possibly none.
+    /// Only these actions use it. The list may be empty.
     Only(Vec<Action>),
 }
 

@@ -49,12 +49,12 @@ pub(crate) fn differ(
     })
 }
 
-/// Returns the value of a property, if it has one.
+/// Returns the value of a property; none if the property has no value.
 fn template<'r>(relationship: &'r Relationship, name: &PropertyName) -> Option<&'r Template> {
     relationship.properties.get(name)?.value.as_ref()
 }
 
-/// Tells whether a value contains outputs that are not published yet.
+/// Tells whether a value awaits outputs that are not published yet.
 fn waits_for_output(answer: &Result<Answer, ResolveError>) -> bool {
     let Ok(Answer::Waiting(missing)) = answer else { return false };
     missing.iter().any(|missing| matches!(missing, Missing::Output { .. }))

@@ -79,7 +79,7 @@ pub(crate) fn property_change(
     }
 }
 
-/// Tells whether the descriptor, and not a driver, gives a property its value.
+/// Tells whether the value of a property comes from the descriptor, not from a driver.
 fn given(element: &Element, name: &PropertyName) -> bool {
     let value = element.properties.get(name).and_then(|property| property.value.as_ref());
     value.is_some_and(|value| *value != Template::Null)
@@ -87,8 +87,8 @@ fn given(element: &Element, name: &PropertyName) -> bool {
 
 /// Tells whether a value stays the same.
 ///
-/// Two outputs that are not known yet are the same if they belong to the same part and property, regardless
-/// of the part's position.
+/// Values that await outputs are the same if they await the same outputs of the same parts. The positions of
+/// the parts may differ.
 fn is_same(old: Option<&Result<Answer, ResolveError>>, new: Option<&Result<Answer, ResolveError>>) -> bool {
     match (old, new) {
         (Some(Ok(Answer::Waiting(old))), Some(Ok(Answer::Waiting(new)))) => {

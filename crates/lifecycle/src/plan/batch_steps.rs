@@ -1,4 +1,4 @@
-//! The batches of a plan's rolling groups, and their steps.
+//! The steps of batches, found in a finished plan.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,16 @@ use windlass_plan::StepNumber;
 
 use super::planned::Plan;
 
-/// The batches of a plan, and their steps: which batch a step belongs to, and which batches are in progress.
+/// The batches of a plan with their steps. They tell to which batch a step belongs, and which batches are in
+/// progress.
 ///
-/// Both follow from the plan: a barrier behind each batch waits for the steps that complete the batch.
+/// The batches are found in the plan itself, where a barrier waits for the last steps of each batch.
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,
-    /// The batch of each part, and of each element around it in its group.
+    /// The batch of each part, and of each element in the group that contains the part.
     parts: HashMap<ElementName, usize>,
-    /// For each step that completes a batch, that batch.
+    /// For each step that completes a batch, the position of the batch.
     last: HashMap<StepNumber, usize>,
 }
 
@@ -43,7 +44,8 @@ impl BatchSteps {
         found
     }
 
-    /// Records the batch of a part, and of the elements around it: they are the ends of relationships.
+    /// Records the batch of a part, and of the elements in the group that contain the part. Relationships may
+    /// have these elements as ends.
     fn add(&mut self, part: &ElementName, number: usize) {
         let group = self.batches[number].group.as_str().len();
         let inner = part.as_str()[group..].match_indices("__").map(|(at, _)| group + at).skip(1);
@@ -53,9 +55,10 @@ impl BatchSteps {
         }
     }
 
-    /// Returns the batch that a step belongs to; `None` if it belongs to none.
+    /// Returns the batch of a step; `None` if the step belongs to no batch.
     ///
-    /// A step of a relationship between two rolling groups belongs to the batch of its first rolling end.
+    /// A step of a relationship belongs to the batch of its first end that is in a batch. Sources come before
+    /// the target.
     pub fn batch_of(&self, work: &Work) -> Option<&Batch> {
         Some(&self.batches[self.number_of(work)?])
     }
@@ -71,7 +74,7 @@ impl BatchSteps {
         }
     }
 
-    /// Returns the incomplete batches of which a step has begun, in the order of the plan.
+    /// Returns the incomplete batches with at least one begun step, in the order of the plan.
     ///
     /// `steps` contains the steps of `plan` that have begun, and tells for each whether it has succeeded.
     pub fn in_progress(&self, plan: &Plan, steps: impl Iterator<Item = (StepNumber, bool)>) -> Vec<Batch> {

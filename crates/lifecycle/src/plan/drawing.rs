@@ -8,8 +8,8 @@ use super::planned::Plan;
 
 /// Draws a plan.
 ///
-/// An edge has the name of the relationship or the property that causes it. The details of a step name its
-/// element and its calls. The details of a wait name its origin in the descriptor.
+/// Each edge is a wait, labelled with the relationship or the property that causes it. The details of a step
+/// name its element and its calls. The details of a wait name its origin in the descriptor.
 pub fn draw_plan(title: impl Into<String>, plan: &Plan) -> Drawing {
     let mut drawing = Drawing::of_plan(title, plan);
     // The edges of the drawing are in the order of the waits of the plan.

@@ -16,21 +16,21 @@ use crate::situation::listed;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LifecycleError {
-    /// The rules require an order that does not exist.
+    /// The waits form a cycle, so the steps have no order.
     #[error(transparent)]
     Order(#[from] OrderError),
     /// A value cannot be resolved.
     #[error(transparent)]
     Value(#[from] ResolveError),
-    /// The topologies don't contain a named element.
+    /// An element that the options name is in neither version.
     #[error("there is no element `{name}`; there are {}", listed(known))]
     Unknown {
         /// The element.
         name: ElementName,
-        /// The elements that exist, sorted.
+        /// The elements of the versions, sorted.
         known: Vec<ElementName>,
     },
-    /// A part can't run without a part that the options except.
+    /// A part that changes needs a part that the options except from changes.
     #[error(
         "`{}` needs `{}`, which stays as it is; leave `{}` as it is too, or plan both",
         part.local(), needs.local(), part.local()
@@ -38,7 +38,7 @@ pub enum LifecycleError {
     NeedsExcepted {
         /// The part that changes.
         part: ElementName,
-        /// The part that it needs.
+        /// The needed part.
         needs: ElementName,
     },
     /// A part that stays depends on a part that the limited plan would remove.
@@ -49,7 +49,7 @@ pub enum LifecycleError {
     NeedsRemoved {
         /// The part that stays.
         part: ElementName,
-        /// The part that it depends on.
+        /// The part that would be removed.
         needs: ElementName,
     },
 }
@@ -66,7 +66,8 @@ impl From<ScopeError> for LifecycleError {
 
 /// The error if the rules demand an impossible order of steps.
 ///
-/// It displays a shortest cycle with the origin of each wait, and the changes that would break the cycle.
+/// The message contains a shortest cycle with the origin of each wait, and the changes that would break the
+/// cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
@@ -78,7 +79,8 @@ impl OrderError {
             Task::Work(Work::Relate(relate)) => Some(relate),
             _ => None,
         });
-        // A pair of the desired version is ceased only before it is created a second time.
+        // If the plan ceases a pair of the desired version, it has created this pair before and creates it
+        // again.
         let again =
             again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
         again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))

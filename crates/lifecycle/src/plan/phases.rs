@@ -20,13 +20,13 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
     if let Some(demanded) = demanded(&mut builder, &roles) {
         add_phases(&mut builder, &roles, &demanded);
     }
-    // Lists of steps omit those that call nothing.
+    // Lists of steps omit steps without driver calls.
     builder.build_listed(Work::has_calls)
 }
 
-/// Adds a barrier behind each phase but the last.
+/// Adds a barrier behind each phase except the last.
 ///
-/// A step waits for the last barrier before the phase that demands it.
+/// A step waits for the barrier directly before the phase that `demanded` contains for it.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();
@@ -48,11 +48,11 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     }
 }
 
-/// Returns for each step the earliest phase that demands it: the phase of the step itself, or of a step that
-/// depends on it.
+/// Returns for each step the earliest phase among those of the step itself and of all steps that depend on
+/// it.
 ///
-/// A step that an earlier phase demands waits for the barrier before that phase, instead of the barrier
-/// before its own phase. Returns `None` if there is a cycle.
+/// If this is an earlier phase than the step's own, the step must end in time for it. So it waits only for
+/// the barrier before the earlier phase. Returns `None` if there is a cycle.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

@@ -21,8 +21,8 @@ pub struct Planned {
     /// The changes that a limited plan skips.
     pub undone: Diff,
     /// The numbers of additional nodes that groups should have while their nodes change (*surge*). The caller
-    /// adds them to the desired version by [`surged`](crate::surged), plans again with their names in
-    /// [`Options::surge`](crate::Options::surge), and removes them after the change. Empty if the options
-    /// already name additional nodes.
+    /// adds the nodes to the desired version by [`surged`](crate::surged), and plans again with the names of
+    /// the nodes in [`Options::surge`](crate::Options::surge). After the change, the caller removes them.
+    /// Empty if the options already name additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
 }

@@ -19,8 +19,8 @@ use crate::steps::transitions;
 
 /// Plans the creation or repair of `desired`, so that all its parts become Active.
 ///
-/// Assumes that existing parts were installed from `desired`, and compares no values. `lookup` returns the
-/// outputs that drivers have published so far.
+/// The function assumes that existing parts were installed from `desired`, and compares no values. `lookup`
+/// returns the outputs that drivers have published so far.
 ///
 /// # Errors
 ///
@@ -64,7 +64,8 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
 
 /// Plans with some relationships suspended during all batches.
 ///
-/// If there is no order, sets `more` to further relationships to suspend, or to none if that would not help.
+/// If the waits form a cycle, sets `more` to the relationships that should be suspended too. If their
+/// suspension would not help, `more` is empty.
 fn attempt(
     situation: &Situation<'_>,
     options: &Options,
@@ -85,8 +86,8 @@ fn attempt(
     }
     follow_values(&mut parts, situation);
     let rolling = Rolling::of(&mut parts, situation, options, suspended.clone());
-    // Most parts have three steps and read one output. A node that changes in a batch of its own has nine steps with
-    // its pair and its barrier. Unused capacity costs nothing.
+    // Capacity for a typical plan. Most parts have three steps and read one output. A node that changes in a
+    // batch of its own has nine steps, with its pair and its barrier. Unused capacity costs nothing.
     let (steps, waits) = if rolling.groups.is_empty() { (4, 2) } else { (9, 12) };
     let mut graph = Graph::with_capacity(steps * parts.list.len(), waits * parts.list.len());
     for part in &mut parts.list {
@@ -121,7 +122,7 @@ fn attempt(
     Ok(Planned { plan, diff, undone, surge: rolling.surge })
 }
 
-/// Creates the parts, and decides everything that does not depend on their values.
+/// Creates the parts, and decides their changes as far as these don't depend on values.
 fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
     let rules = ChangeRules::new(situation, options);
     let mut parts = Parts::new(situation, &rules);

@@ -10,7 +10,7 @@ use crate::rank;
 pub(crate) fn diff(parts: Parts<'_>, relationships: Vec<RelationshipChange>) -> Diff {
     let outdated = parts.list.iter().filter(|part| part.is_outdated() && !part.untouched);
     let outdated = outdated.map(|part| part.name.clone()).collect();
-    // Collecting in place reuses the memory of the parts.
+    // `into_iter` with `collect` reuses the memory of the list of parts.
     let elements = parts.list.into_iter().filter_map(change).collect();
     Diff { elements, relationships, outdated, ..Diff::default() }
 }

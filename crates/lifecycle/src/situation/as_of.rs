@@ -1,5 +1,4 @@
-//! The properties of a resource of an older version, resolved against that version's assemblies and
-//! references.
+//! The properties of a resource of an older version, with values of that version's assemblies and references.
 
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
@@ -7,17 +6,17 @@ use windlass_model::{Element, Template, Topology};
 
 /// The maximum number of template parts in the written-out values of one element.
 ///
-/// Beyond it, references are not written out. Otherwise, values that each read the previous one twice would
-/// grow exponentially.
+/// Beyond this number, `${…}` references are left as they are. Without a limit, a chain of values that each
+/// read the previous value twice would grow exponentially.
 const MOST: usize = 10_000;
 
-/// The maximum depth of assembly properties that read each other; deeper references are not written out.
+/// The maximum depth of assembly properties that read each other. Deeper references are left as they are.
 const DEEPEST: usize = 100;
 
-/// Returns an element of a version with the values of that version's assemblies and references written out.
+/// Returns an element of a version, with values instead of its reads of assemblies and references.
 ///
-/// Assemblies and references have no versions of their own: a merged topology contains them as in the newest
-/// version. If the values were not written out, a part with older values would seem to have the new ones.
+/// A merged topology contains assemblies and references as in the newest version. So a part of an older
+/// version that still read them would seem to have the new values already.
 pub(crate) fn element(version: &Topology, element: &Element) -> Element {
     let mut writer = Writer { version, left: MOST, depth: 0 };
     let written = element.properties.iter().map(|(name, property)| {
@@ -72,7 +71,7 @@ impl<'a> Writer<'a> {
                     *sensitive |= tainted;
                     return whole;
                 }
-                // The resolver reports a list within text.
+                // A list or map can't be a part of a text. The resolver reports the error.
                 _ => written.push(part.clone()),
             }
             *sensitive |= tainted;
@@ -87,7 +86,7 @@ impl<'a> Writer<'a> {
         (name != *element).then(|| Part::Literal(name.to_string()))
     }
 
-    /// Returns the value that a template part reads from an assembly or a reference, and whether it is
+    /// Returns the value that a template part reads from an assembly or a reference, and whether the value is
     /// sensitive.
     fn read(&self, part: &Part) -> Option<(&'a Template, bool)> {
         let Part::Property { element, property } = part else { return None };

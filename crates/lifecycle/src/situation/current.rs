@@ -9,16 +9,16 @@ use windlass_model::{ElementName, PropertyName, Relationship, State, Transition}
 
 use super::shown::ValueChange;
 
-/// The state of each element and relationship. Elements that it doesn't name are Absent.
+/// The recorded state of each element and each relationship of an assembly. Elements without a record are
+/// Absent.
 #[derive(Debug, Clone, Default)]
 pub struct Current {
     elements: HashMap<ElementName, ElementNow>,
-    /// The created pairs: the sources at each target. The keys are the declaring assembly and the
-    /// relationship's name.
+    /// The created pairs, by the assembly that declares the relationship, and by the relationship's name.
     pairs: HashMap<ElementName, HashMap<String, Targets>>,
-    /// The partly created pairs, with the same keys.
+    /// The partly created pairs, by declaring assembly and relationship.
     half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
-    /// The pairs that were created with outdated values, with the same keys.
+    /// The pairs that were created with outdated values, by declaring assembly and relationship.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
 
@@ -29,7 +29,7 @@ pub struct HalfMade {
     pub undo: Vec<OperationCall>,
     /// The number of leading operations in `undo` that undo an operation in doubt.
     ///
-    /// They are called even if the creation continues afterwards.
+    /// These operations are called even if the creation continues afterwards.
     pub in_doubt: usize,
 }
 
@@ -55,30 +55,32 @@ pub struct ElementNow {
     pub state: State,
     /// Whether its driver has reported an instance, or may have created one.
     pub present: bool,
-    /// The last transition that may have leftovers.
+    /// The transition that may have left something behind, because its step did not complete.
     ///
-    /// It failed or was interrupted after it may have started to act. Or it succeeded, but the transition
-    /// that completes its step did not.
+    /// Either this transition failed or was interrupted after it may have had effects. Or it succeeded, but a
+    /// later transition of the same step did not.
     pub attempted: Option<Transition>,
-    /// Whether a Reconfigure failed or was interrupted after it may have acted, so that its values are unknown.
+    /// Whether a Reconfigure failed or was interrupted after it may have had effects. Then the values with
+    /// which the instance works are unknown.
     pub values_in_doubt: bool,
-    /// Whether a health check has found that its instance no longer exists. Such an element is Failed, and has
-    /// nothing that could be removed.
+    /// Whether a health check has found that the instance no longer exists. Such an element is Failed, and
+    /// has nothing that could be removed.
     pub gone: bool,
-    /// The package that it was installed from, if known.
+    /// The package from which the element was installed; none if unknown.
     pub package: Option<PackageDigest>,
-    /// The number of the process that installed it; 0 if unknown. Later processes have higher numbers.
+    /// The number of the process that installed the element; 0 if unknown. Later processes have higher
+    /// numbers.
     pub installed_by: u64,
-    /// The number of the process that last installed or reconfigured it; 0 if unknown.
+    /// The number of the process that last installed or reconfigured the element; 0 if unknown.
     ///
     /// The values of an element are outdated if one of its producers was installed by a later process. This
     /// happens if a process ends after it installed the producer and before it gave the element the new
     /// values.
     pub configured_by: u64,
-    /// The properties whose values have changed since they were applied, with the applied value.
+    /// The properties whose values have changed since they were applied, each with the applied value.
     ///
-    /// The value is `None` if it is secret. A producer that publishes new outputs without a re-installation
-    /// causes such changes.
+    /// The value is `None` if it is secret. Such changes occur when a producer publishes new outputs without
+    /// a re-installation.
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
 }
 
@@ -101,7 +103,7 @@ impl ElementNow {
         Self { state, present, ..Self::default() }
     }
 
-    /// Tells whether a failed attempt may have leftovers.
+    /// Tells whether the element is Failed and may have an instance, or leftovers of one.
     pub fn has_remains(&self) -> bool {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
@@ -141,7 +143,7 @@ impl Current {
 
     /// Records that a pair of a relationship is partly ceased.
     ///
-    /// The plan finishes ceasing it, and re-creates it if it is desired.
+    /// The plan completes the cessation, and re-creates the pair if it is desired.
     pub fn half_ended(&mut self, key: PairKey) {
         self.outdated(key.clone(), Vec::new());
         self.pair(key);
@@ -149,15 +151,15 @@ impl Current {
 
     /// Records that a pair of a relationship was created with values that have changed since.
     ///
-    /// The plan re-creates a pair that would otherwise stay. The caller lists the changed values that are
-    /// known before the plan is executed.
+    /// The plan re-creates such a pair even if it would otherwise stay. `values` are the changed values that
+    /// are known before the plan is executed.
     pub fn outdated(&mut self, key: PairKey, values: Vec<ValueChange>) {
         let of_assembly = self.outdated.entry(key.assembly).or_default();
         let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
         targets.entry(key.target).or_default().insert(key.source, values);
     }
 
-    /// Returns the recorded state of an element; Absent if there is none.
+    /// Returns the recorded state of an element. An element without a record is Absent.
     pub fn now(&self, name: &ElementName) -> &ElementNow {
         self.elements.get(name).unwrap_or(&NOTHING)
     }

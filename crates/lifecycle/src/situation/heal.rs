@@ -16,7 +16,7 @@ pub enum HealError {
         /// The resources of the assembly.
         known: Vec<ElementName>,
     },
-    /// The element exists, and is no longer desired.
+    /// The element still exists, but is no longer part of the assembly.
     #[error("`{}` is no longer a part of the assembly; `windlass up` removes it, or keeps it if the descriptor has it again", name.local())]
     Left {
         /// The element.
@@ -30,13 +30,13 @@ pub enum HealError {
     },
 }
 
-/// Returns the element that a heal of `name` refers to: a resource, or the group or assembly whose resources
-/// are healed.
+/// Checks that an element can be healed, and returns its name. If it is a group or an assembly, the resources
+/// in it are healed.
 ///
 /// # Errors
 ///
-/// Returns an error if there is no such element, or if it is a reference. The error lists the possible
-/// elements.
+/// Returns an error if there is no such element, or if it is a reference. The error for a missing element
+/// lists the resources.
 pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a ElementName, HealError> {
     let names = |at: &ElementName| topology.leaves(at).iter().map(|leaf| leaf.name.clone()).collect();
     let Some(element) = topology.get(name) else {

@@ -1,4 +1,4 @@
-//! The topology of parts that were installed from several versions.
+//! The merged topology of an assembly whose parts were installed from several versions.
 
 use std::collections::HashSet;
 
@@ -11,24 +11,25 @@ use windlass_model::{Element, ElementName, Relationship, Topology};
 
 use super::as_of;
 
-/// Returns the topology after an interrupted upgrade: each element as in the version that it was installed
-/// from.
+/// Returns the topology after an interrupted upgrade. It contains each element as in the version from which
+/// the element was installed.
 ///
 /// - `versions`: the topologies of the assembly, the newest last.
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
 /// - `made`: the pairs that have been created, at least in part.
 ///
 /// A relationship is taken from the oldest version to which one of its ends still belongs. It also gets the
-/// ends of all later versions, so that the plan can cease every created pair. If this relationship does not
-/// describe a pair of `made`, the pair is taken from the newest version that describes it. The ends of such a
-/// pair may already have the values of a version that no longer calls operations for the pair.
+/// ends that it has in later versions, so that the plan can cease every created pair. If the relationship
+/// does not describe a pair of `made`, it is taken from the newest version that describes the pair. This
+/// happens if the ends of the pair already have the values of a version that calls no operations for the
+/// pair.
 ///
-/// A resource of an older version keeps that version's values of its assemblies and references. They have no
-/// versions of their own, and a changed value of an assembly may not have reached the part yet. A
-/// relationship reads the newest version, because it can be re-created without its ends.
+/// A resource of an older version keeps the values that assemblies and references had in that version. Their
+/// new values may not have reached the resource yet. A relationship reads the newest version, because it can
+/// be re-created without its ends.
 ///
 /// Returns `None` if `versions` is empty. After a process has completed, all elements belong to its version,
-/// even those without steps. The caller can then forget the older versions.
+/// even elements without steps. The caller can then forget the older versions.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,
@@ -46,7 +47,7 @@ pub fn merged<'a>(
 
 /// Returns each element as in the version that it was installed from, parents before their children.
 ///
-/// The elements of the newest version come first, followed by those that only older versions contain.
+/// The elements of the newest version come first, followed by elements that only older versions contain.
 fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option<usize>) -> Vec<Element> {
     let is_of = |at: usize, element: &Element| version_of(&element.name) == Some(at);
     let in_use: Vec<bool> = (0..versions.len())
@@ -59,11 +60,12 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
             let from = version_of(&element.name).filter(|from| *from < versions.len());
             let own = from.and_then(|from| Some((from, versions[from].get(&element.name)?)));
             let own = own.filter(|(_, own)| own.kind == ElementKind::Resource);
-            // An assembly, group or reference has no version of its own: the newest version that contains it
-            // describes it.
+            // For an assembly, a group or a reference, no version is recorded. It is taken from the newest
+            // version that contains it.
             let (from, chosen) = match own {
                 Some(own) => own,
-                // A removed resource stays while its version is in use, because other elements may read it.
+                // A removed resource is kept if elements of its version exist, because these may read its
+                // values.
                 None if element.kind != ElementKind::Resource || in_use[at] => (at, element),
                 None => continue,
             };
@@ -77,7 +79,7 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
 }
 
 /// Adds the relationship of a created pair from the newest version that describes the pair, unless a known
-/// relationship already does.
+/// relationship already describes it.
 fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut Known<'a>) {
     let known = relationships.get(&(&pair.assembly, &pair.relationship));
     if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {
@@ -144,10 +146,10 @@ fn relationships<'a>(
     merged
 }
 
-/// Adds the ends of a newer version of a relationship to the older one.
+/// Adds the ends of a newer version of a relationship to the older version.
 ///
-/// If only one of the two calls operations, the result has the operations of that one, because only its pairs
-/// can have been created.
+/// If only one of the two versions calls operations, the result has its operations, because pairs can have
+/// been created only for this version.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

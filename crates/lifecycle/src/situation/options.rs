@@ -10,56 +10,58 @@ use windlass_model::{DescriptorName, ElementName, State};
 pub struct Options {
     /// The minimum state of every part: Installed, Inactive or Active.
     ///
-    /// Parts above this state are lowered to it. A part may end above it if a relationship requires that.
+    /// Parts above this state are lowered to it. A part ends in a higher state if a relationship requires
+    /// that.
     pub goal: State,
     /// Whether missing parts are adopted instead of created. Adopted parts are Active, and `goal` counts as
     /// Active.
     pub adopt: bool,
     /// The packages of the desired version. A part that was installed from another package is re-installed
-    /// for that reason only if its resource declares that: see `kept`, and
+    /// for that reason only if its resource declares this effect. See `kept`, and
     /// [`Element::package_change`](windlass_model::Element::package_change).
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The changes of packages, from an installed to a desired one, after which drivers keep the instances.
+    /// The changes from an installed to a desired package after which drivers keep the instances.
     ///
-    /// After such a change, a part is reconfigured if it is Active and its resource declares that. Otherwise
-    /// it uses its new package without a call. After any other change of its package, a part keeps the old
-    /// one.
+    /// After such a change, a part is reconfigured if it is Active and its resource declares this effect.
+    /// Otherwise it uses its new package without a call. After any other change of its package, a part keeps
+    /// the old package.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,
     /// The elements that count as Broken, regardless of their recorded state.
     pub heal: BTreeSet<ElementName>,
-    /// The elements whose missing relationships are created, even relationships with parts that the plan does
-    /// not touch. The elements of `heal` are always included.
+    /// The elements whose missing relationships are created, even relationships with parts that the plan
+    /// otherwise does not touch. The elements of `heal` are always included.
     pub restore: BTreeSet<ElementName>,
     /// The elements that the plan is limited to; empty means all.
     ///
-    /// Missing parts that they need to run are planned too. All other parts stay as they are.
+    /// Missing parts that these elements need to run are planned too. All other parts stay as they are.
     pub target: BTreeSet<ElementName>,
     /// The elements that stay as they are, even if they are in `target`.
     ///
-    /// A part that changes and needs one of them to run can't be planned.
+    /// Planning fails if a part that changes needs one of these elements to run, and the element is not up.
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that may be down at once, if working nodes change.
+    /// The number of nodes of each group that may be down at once, if Active nodes change.
     ///
-    /// `None` means the number that the group declares. For a group without a declaration, it is 1 if a
-    /// relationship joins the group and an element outside, or if the group gets additional nodes. Otherwise
-    /// all nodes may be down.
+    /// `None` means the number that the group declares. For a group without a declaration, the number is 1 in
+    /// two cases: if a relationship connects the group with an element outside, or if the group gets
+    /// additional nodes. Otherwise all nodes may be down.
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group while its nodes change; none means the number that the group
-    /// declares.
+    /// The number of additional nodes of each group while its nodes change. `None` means the number that the
+    /// group declares.
     pub max_surge: Option<MaxSurge>,
     /// The additional nodes that the desired version contains: see [`Planned::surge`](crate::Planned::surge).
     pub surge: BTreeSet<ElementName>,
-    /// The numbers of additional nodes that groups have already. They stay while a node of their group
-    /// is down or lacks a relationship.
+    /// The numbers of additional nodes that groups have already. Additional nodes stay while a node of their
+    /// group is down or lacks a relationship.
     pub open_surge: BTreeMap<ElementName, u32>,
     /// The groups whose last change was interrupted in a pause. A change of their nodes begins with a pause.
     pub paused: BTreeSet<ElementName>,
 }
 
 impl Default for Options {
-    /// Makes all parts Active, touches no unchanged part, and changes all nodes of a group together.
+    /// Returns the options of a plan that makes all parts Active, touches no unchanged part, and is not
+    /// limited.
     fn default() -> Self {
         Self {
             goal: State::Active,

@@ -7,7 +7,7 @@ use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relations
 
 use crate::rank;
 
-/// A finder of outputs that are not known yet, and so of the producers that a reader waits for.
+/// A finder of outputs that are not known yet, with the producers for which a reader waits.
 pub(crate) struct Reads<'a> {
     topology: &'a Topology,
     resolver: Resolver<'a>,
@@ -40,7 +40,7 @@ impl<'a> Reads<'a> {
     /// `place` is the resource's position in the topology.
     pub(crate) fn element(&mut self, place: u32, element: &'a Element) -> Result<&[Read<'a>], ResolveError> {
         self.found.clear();
-        // Properties without a value are outputs of the resource itself.
+        // Only properties with a value are examined: the others are outputs of the resource itself.
         let valued =
             element.properties.iter().enumerate().filter(|(_, (_, property))| property.value.is_some());
         for (at, (name, property)) in valued {
@@ -57,10 +57,10 @@ impl<'a> Reads<'a> {
 
     /// Returns one read for each producer that the values of a relationship wait for, sorted by producer.
     ///
-    /// These are the producers that the relationship itself reads. Properties that it reads from its ends
-    /// also count, and so do properties of the resources on which its operations are called. `installs` tells
-    /// whether the plan installs an element. An end that the plan installs has already waited for its own
-    /// producers, unless the relationship is created before that installation.
+    /// Three kinds of properties count: those that the relationship itself reads, those that it reads from
+    /// its ends, and those of the resources on which its operations are called. `installs` tells whether the
+    /// plan installs an element. Such an end has already waited for its own producers, unless the
+    /// relationship is created before the end is installed.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -95,8 +95,8 @@ impl<'a> Reads<'a> {
 
     /// Finds the producers that a property of an end waits for.
     ///
-    /// The end's own outputs don't count here. A value that cannot be resolved is ignored: the later call
-    /// reports it.
+    /// The end's own outputs don't count here. A value that cannot be resolved is ignored, because the
+    /// operation's call reports the error later.
     fn of_another(
         &mut self,
         element: &'a Element,
@@ -122,7 +122,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// Tells whether a relationship is created before an end has to be Installed.
+/// Tells whether a relationship may be created before an end is Installed.
 fn is_early(relationship: &Relationship, end: End) -> bool {
     let (state, modifier) = match end {
         End::Source => (relationship.source_state, relationship.source_modifier),
@@ -183,7 +183,7 @@ fn collect<'a>(
     }
 }
 
-/// Keeps the first read of each producer.
+/// Sorts reads by producer, and keeps only the first read of each producer.
 fn one_each<'f, 'a>(found: &'f mut Vec<Read<'a>>) -> &'f [Read<'a>] {
     found.sort_by(|one, other| one.producer.cmp(other.producer));
     found.dedup_by(|again, first| again.producer == first.producer);

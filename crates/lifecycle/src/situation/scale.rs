@@ -102,8 +102,8 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 
 /// Returns the assembly with a given number of nodes in one of its clusters.
 ///
-/// New nodes are copies of the node with the lowest number, with its name and number replaced by their own.
-/// The copies include policies and metrics.
+/// New nodes are copies of the node with the lowest number, including its policies and metrics. Each copy has
+/// its own name and number.
 ///
 /// # Errors
 ///
@@ -129,8 +129,8 @@ pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result
 
 /// Returns the assembly with additional nodes in some groups, regardless of their bounds.
 ///
-/// They are copies of the node with the lowest number, and take the next numbers. Groups whose nodes have keys, and
-/// groups without nodes, get none.
+/// The additional nodes are copies of the node with the lowest number, and take the next numbers. Groups
+/// whose nodes have keys get no additional nodes, and neither do groups without nodes.
 pub fn surged(topology: &Topology, surge: &BTreeMap<ElementName, u32>) -> Topology {
     surge.iter().fold(topology.clone(), |topology, (group, more)| {
         let nodes = count(&topology, group).saturating_add(*more);
@@ -157,8 +157,8 @@ pub fn surge_nodes(topology: &Topology, surge: &BTreeMap<ElementName, u32>) -> B
     found
 }
 
-/// Returns the assembly with a number of nodes in a group; `None` if its nodes have keys, or if it has no
-/// nodes.
+/// Returns the assembly with a given number of nodes in a group; `None` if the nodes of the group have keys,
+/// or if the group has no nodes.
 fn sized(topology: &Topology, group: &ElementName, nodes: u32) -> Option<Topology> {
     let first = topology.children(group).min_by_key(|node| node.index).filter(|node| node.key.is_none())?;
     Some(Resize { topology, cluster: group, first: &first.name, nodes }.run())
@@ -187,7 +187,7 @@ fn count(topology: &Topology, cluster: &ElementName) -> u32 {
 struct Resize<'a> {
     topology: &'a Topology,
     cluster: &'a ElementName,
-    /// The node that new nodes are copies of.
+    /// The node that is copied for new nodes.
     first: &'a ElementName,
     nodes: u32,
 }
@@ -235,8 +235,7 @@ impl Resize<'_> {
         (1..=self.nodes).filter(move |index| !there.contains(index))
     }
 
-    /// Returns the number of the cluster's node to which an element belongs. The element may also be that
-    /// node itself.
+    /// Returns the number of the cluster's node that is, or contains, an element.
     fn node_of(&self, name: &ElementName) -> Option<u32> {
         let rest = name.as_str().strip_prefix(self.cluster.as_str())?.strip_prefix("__")?;
         rest.split("__").next()?.parse().ok()
@@ -251,7 +250,7 @@ impl Resize<'_> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
     }
 
-    /// Returns the name of the same part in another node.
+    /// Returns the name of the corresponding part in the node `index`.
     fn rename(&self, name: &ElementName, index: u32) -> ElementName {
         if !self.is_first(name) {
             return name.clone();

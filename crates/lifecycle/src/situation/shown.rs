@@ -7,7 +7,7 @@ use serde_json::Value;
 use windlass_model::resolve::{Answer, Missing, ResolveError, Resolved, text_of};
 use windlass_model::{ElementName, PropertyName};
 
-/// The change of a value that a relationship was created with.
+/// The change of a value since a relationship was created with it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValueChange {
     /// The property of the relationship.
@@ -66,7 +66,7 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("(none)"),
-            // Unquoted, an empty text would be invisible.
+            // An empty text is written with quotes, because it would be invisible without them.
             Self::Value(value) if value.as_str() == Some("") => f.write_str("\"\""),
             // Further lines are indented below the name of the property.
             Self::Value(value) => f.write_str(&text_of(value).replace('\n', "\n      ")),

@@ -19,11 +19,11 @@ pub struct Version<'a> {
 pub struct Situation<'a> {
     /// The recorded state of each element and relationship.
     pub current: &'a Current,
-    /// The version that the existing parts were installed from; `None` if it does not differ from the desired
-    /// version.
+    /// The version from which the existing parts were installed; `None` if it does not differ from the
+    /// desired version.
     ///
-    /// After an interrupted upgrade it holds each element as it was installed, from several versions. See
-    /// [`crate::merged`].
+    /// After an interrupted upgrade, the parts were installed from several versions. Then this is the result
+    /// of [`crate::merged`].
     pub installed: Option<Version<'a>>,
     /// The version that should exist; `None` if all parts are to be removed.
     pub desired: Option<Version<'a>>,

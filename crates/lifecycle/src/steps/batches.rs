@@ -1,8 +1,8 @@
 //! The waits between the batches of a rolling change.
 //!
-//! One barrier follows each batch. So the number of waits between two batches is the sum of their steps, and
-//! not the product. The waits are soft: nodes that must go down together do so, and a pair that cannot be
-//! created before a later batch delays no batch.
+//! A barrier follows each batch. So the number of waits between two batches is the sum of their steps, and
+//! not the product. The waits are soft constraints, which other waits override: nodes that must go down
+//! together do so. And a pair that cannot be created before a later batch delays no batch.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::changes::{Part, Role, RollingGroup, RollingNode};
 use crate::constraints::{Constraints, Graph, Priority, phase};
 use crate::rank;
 
-/// Makes the first steps of each batch wait for the batch before.
+/// Makes the first steps of each batch wait for the previous batch.
 pub(crate) fn add(constraints: &mut Constraints<'_>) {
     let Constraints { rolling, parts, graph, begins, completes, .. } = constraints;
     if rolling.groups.is_empty() {
@@ -33,7 +33,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     for (group, early) in rolling.groups.iter().zip((1..).map(|group| early.of(group))) {
         let count = u32::try_from(group.batches.nodes()).unwrap_or(u32::MAX);
         let is_down = |node: &RollingNode| node.role == Role::Down;
-        // Nothing delays a repair. The batch after it waits for all other nodes, too.
+        // A first batch that only repairs nodes waits for nothing. Instead, the batch after it also waits for
+        // the other nodes of the group.
         let is_repair = group.batches.iter().next().is_some_and(|nodes| nodes.iter().all(is_down));
         let others = || group.others.iter().copied().chain(RollingGroup::parts(&group.surge));
         let mut before = if is_repair {
@@ -62,7 +63,7 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
             for (step, (gate, why)) in first.filter_map(|step| Some((step, before?))) {
                 graph.constrain(step, gate, WaitKind::Needs, Priority::Strong, why);
             }
-            // No step waits for the last batch. Its barrier tells when the batch is Active.
+            // No step waits for the barrier of the last batch. It tells when this batch is Active.
             let lasts = RollingGroup::parts(nodes).filter_map(last_of);
             let pairs = completes_of.of(turn);
             before = if is_repair && number == 1 {
@@ -75,8 +76,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     }
 }
 
-/// Adds a barrier behind the last steps of some parts and the creation of their pairs. Without such steps,
-/// adds none.
+/// Adds a barrier that waits for the last steps of some parts and for the creation of their pairs. If there
+/// are no such steps, adds no barrier.
 fn barrier<'d>(
     graph: &mut Graph,
     reason: Reason,
@@ -87,7 +88,7 @@ fn barrier<'d>(
     if lasts.peek().is_none() && pairs.peek().is_none() {
         return None;
     }
-    // Most labels are a little shorter.
+    // This capacity is sufficient for most labels.
     let mut label = String::with_capacity(48);
     let _ = write!(label, "{reason}");
     let why = graph.note(reason);

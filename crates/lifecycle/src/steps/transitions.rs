@@ -9,7 +9,7 @@ use crate::constraints::Graph;
 use crate::constraints::phase::{self, Phase};
 use crate::rank;
 
-/// Adds the steps of a part.
+/// Adds the steps of a part's path to a plan.
 pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     descend(graph, part);
     if part.change_kind == ChangeKind::Reconfigure {
@@ -57,7 +57,7 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             calls,
             side: Side::Installed,
         };
-        // All leftovers are removed in one phase, because new steps require a known state.
+        // Leftovers are removed in a single phase before the new steps, which require a known state.
         let number = if matches!(base, phase::CLEAR | phase::ROLL) { base } else { base + stair.offset };
         let step = match above {
             Some(above) => graph.next_step(number, work, stair.from, above),
@@ -70,8 +70,9 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Returns the element that describes how a part is removed.
 ///
-/// It is the installed element. A part whose first Create or Install failed is cleaned up as the desired
-/// version describes: its installed version may be just as broken.
+/// Usually it is the element of the installed version. If the first Create or Install of a part failed and
+/// the descriptor is still the same, it is the element of the desired version. In this case, the installed
+/// version may have caused the failure.
 fn undone<'a>(part: &Part<'a>) -> Option<&'a Element> {
     let never_was = part.now.state == State::Failed
         && matches!(part.now.attempted, Some(Transition::Create | Transition::Install));
@@ -131,7 +132,7 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
     part.steps.set_reconfigure(step);
 }
 
-/// Adds the step after which a part uses its new package.
+/// Adds the step without calls after which a part uses its new package.
 fn repackage(graph: &mut Graph, part: &Part<'_>) {
     let (work, phase) = (Work::Package { element: part.name.clone() }, phase::AGAIN + rank::ACTIVE);
     match part.steps.lowest() {

@@ -1,4 +1,5 @@
-//! The real state of assemblies in model checks, as an outside observer sees it, and its invariants.
+//! The simulated real state of assemblies in model checks, independent of the engine's records, and its
+//! invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +16,12 @@ use super::names::property;
 use crate::HalfMade;
 use crate::rank::least;
 
-/// A resource that exists.
+/// An existing instance of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thing {
     /// Its state.
     pub state: State,
-    /// The descriptor that it was installed with.
+    /// The descriptor with which it was installed.
     pub kind: String,
     /// The value of its property `in` when its values were last applied.
     pub input: Option<String>,
@@ -30,14 +31,15 @@ pub struct Thing {
 
 /// The real state of some assemblies, and their requested versions.
 ///
-/// Each check returns a readable description of the violation.
+/// A failed check returns a description of the violation for people.
 #[derive(Debug, Clone, Default)]
 pub struct Ground {
     versions: Vec<Topology>,
     things: BTreeMap<ElementName, Thing>,
     /// The created and partly created pairs.
     pairs: BTreeMap<PairKey, Bond>,
-    /// Pairs with an end that a failure has lowered below the required state before the pair could be ceased.
+    /// Pairs with an end below the required state. A failure has lowered the end before the pair could be
+    /// ceased.
     loose: BTreeSet<PairKey>,
     /// The states of all resources at the start of the current process.
     before: BTreeMap<ElementName, State>,
@@ -47,11 +49,11 @@ pub struct Ground {
 /// A created or partly created pair of a relationship.
 #[derive(Debug, Clone, Default)]
 struct Bond {
-    /// The position of the version that it was created for.
+    /// The position of the version for which the pair was created.
     version: usize,
-    /// The value of its property `peer` at its creation.
+    /// The value of the pair's property `peer` at its creation.
     peer: Option<String>,
-    /// The remaining operations that undo it, if it is partly created.
+    /// The remaining operations that undo a partly created pair; none for a created pair.
     half: Option<HalfMade>,
 }
 
@@ -60,7 +62,7 @@ struct End {
     leaves: BTreeSet<ElementName>,
     /// The minimum rank of the end.
     least: u8,
-    /// The rank that the relationship names, if all versions name the same.
+    /// The rank that the relationship names; none if the versions name different ranks.
     named: Option<u8>,
 }
 
@@ -76,8 +78,7 @@ impl Ground {
         }
     }
 
-    /// Records that a process has completed, so that everything in the assembly belongs to its newest
-    /// version.
+    /// Records that a process has completed, so that all parts of the assembly belong to its newest version.
     pub fn complete(&mut self, root: &str) {
         let Some(newest) = self.versions.iter().rposition(|version| version.name().as_str() == root) else {
             return;
@@ -121,7 +122,8 @@ impl Ground {
 
     /// Sets the state of a resource.
     ///
-    /// An Absent resource has no pairs. An assembly exists only as long as all its parts do.
+    /// The pairs of a resource that becomes Absent are removed. An assembly counts as Absent if one of its
+    /// parts is Absent.
     pub fn set(&mut self, name: &ElementName, state: State) {
         if state != State::Absent {
             self.things.entry(name.clone()).or_default().state = state;
@@ -149,8 +151,8 @@ impl Ground {
 
     /// Removes the pairs of an assembly that have an end without existing parts.
     ///
-    /// An interrupted process may have left such pairs, created before their end was installed. Those that are
-    /// `recorded` stay, since the next process ceases them.
+    /// An interrupted process may have left such pairs, created before their end was installed. Pairs that
+    /// are `recorded` stay, because the next process ceases them.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -186,7 +188,7 @@ impl Ground {
         Some(before)
     }
 
-    /// Records the descriptor that a resource is being created with.
+    /// Records the descriptor with which the creation of a resource begins.
     pub fn know(&mut self, name: &ElementName, kind: &str) {
         kind.clone_into(&mut self.things.entry(name.clone()).or_default().kind);
     }
@@ -252,7 +254,7 @@ impl Ground {
             Direction::Create => {
                 let root = key.assembly.assembly();
                 let of = self.versions.iter().rposition(|version| *version.name() == root);
-                // A partly created pair is completed with the value that it was started with.
+                // A partly created pair is completed with the value with which its creation began.
                 let peer = self.pairs.remove(key).map_or(peer, |bond| bond.peer);
                 self.pairs.insert(key.clone(), Bond { version: of.unwrap_or_default(), peer, half: None });
             }
@@ -283,19 +285,20 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether a resource of an end doesn't exist, so that the pair may be created again.
+    /// Tells whether an end of a pair contains a resource that doesn't exist. Such a pair may be created
+    /// again.
     pub fn hangs(&self, key: &PairKey) -> bool {
         let ends = self.ends(key, Direction::Create);
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
     }
 
-    /// Checks that all pairs that precede a state of a resource are created before it reaches that state.
+    /// Checks the modifier `pre`: all pairs that must be created before a resource reaches a state exist.
     ///
     /// The check applies to processes that make the whole assembly Active.
     ///
     /// # Errors
     ///
-    /// Returns an error if such a pair is missing.
+    /// Returns an error if a pair is missing.
     pub fn check_arrival(&self, desired: &Topology, name: &ElementName, to: State) -> Result<(), String> {
         for relationship in desired.relationships().iter().filter(|of| !of.create.is_empty()) {
             let pre = |modifier: Modifier, state: State| modifier == Modifier::Pre && state == to;
@@ -329,7 +332,7 @@ impl Ground {
         direction: Direction,
     ) -> Result<(), String> {
         let loose = direction != Direction::Create && self.loose.contains(key);
-        // A repeated step finds its work done and changes nothing.
+        // A repeated step changes nothing if its work is already done.
         if loose || from == to || matches!(from, State::Failed | State::Broken) {
             return Ok(());
         }
@@ -352,7 +355,7 @@ impl Ground {
     ///
     /// # Errors
     ///
-    /// Returns an error if a pair requires it.
+    /// Returns an error if a pair requires the state.
     pub fn check_step(&self, name: &ElementName, from: State, to: State) -> Result<(), String> {
         if matches!(from, State::Failed | State::Broken) || to.rank() >= from.rank() {
             return Ok(());
@@ -383,7 +386,8 @@ impl Ground {
         if nothing { Some(0) } else { self.state(name).rank() }
     }
 
-    /// Returns the minimum rank of a resource; without Created, the state below Installed is Absent.
+    /// Returns the minimum rank of a resource. If the resource has no state Created, the state below
+    /// Installed is Absent.
     fn floor(&self, leaf: &ElementName, least: u8) -> u8 {
         let has_created = self.versions.iter().filter_map(|t| t.get(leaf)).all(Element::has_created);
         if least == 1 && !has_created { 0 } else { least }
@@ -391,7 +395,8 @@ impl Ground {
 
     /// Returns the ends of a pair with their requirements.
     ///
-    /// A creation follows the newest version. Ceasing follows the most permissive version.
+    /// The creation of a pair must meet the requirements of the newest version. For its cessation, the most
+    /// permissive requirements of all versions apply.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());
@@ -426,7 +431,7 @@ impl Ground {
 
     /// Returns the observable state of an assembly that should be as `desired`.
     ///
-    /// For each resource this is its state, whether its values are up to date, and its type. For each pair it
+    /// For each resource, it is the state, whether the values are up to date, and the type. For each pair, it
     /// is whether its values are up to date.
     pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let own = |name: &ElementName| name.assembly() == *desired.name();

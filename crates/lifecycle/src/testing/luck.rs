@@ -35,12 +35,13 @@ impl Luck {
     }
 }
 
-/// Returns the configuration of a property test with `cases` cases, or as many as `PROPTEST_CASES` sets.
+/// Returns the configuration of a property test with `cases` cases. The environment variable `PROPTEST_CASES`
+/// overrides the number.
 pub fn few(cases: u32) -> Config {
     #[expect(clippy::disallowed_methods, reason = "how much is tried is no setting of the program")]
     let given = std::env::var_os("PROPTEST_CASES").is_some();
     let config = Config { failure_persistence: None, ..Config::default() };
     let cases = if given { config.cases } else { cases };
-    // Every sixth pair of random assemblies has no order.
+    // About every sixth pair of random assemblies has no plan and is rejected.
     Config { cases, max_global_rejects: config.max_global_rejects.max(cases), ..config }
 }

@@ -1,5 +1,4 @@
-//! Random assemblies and their invariants, for the model checks of this crate and of crates that execute
-//! plans.
+//! Random assemblies and their invariants, for model checks in this crate and in crates that execute plans.
 //!
 //! [`versions`] generates assemblies. [`Ground`] holds the real state of an assembly, and checks whether each
 //! operation is permitted in that state.

@@ -1,13 +1,13 @@
-//! Names from literals.
+//! Conversion of literals to names.
 
 use windlass_model::{ElementName, PropertyName};
 
-/// Returns the element with a valid name.
+/// Parses the name of an element. The text must be valid.
 pub(super) fn name(text: &str) -> ElementName {
     text.parse().expect("a name made of names is one")
 }
 
-/// Returns the property with a valid name.
+/// Parses the name of a property. The text must be valid.
 pub(super) fn property(text: &str) -> PropertyName {
     text.parse().expect("a word is a name")
 }

@@ -24,37 +24,37 @@ pub struct Component {
     pub nodes: u8,
     /// The value of the property `in` of its resources.
     pub value: u8,
-    /// The optional transitions that its resources declare: Create and Delete (1), Reconfigure (2), or
-    /// neither.
+    /// The optional transitions that its resources declare: Create and Delete (1), Reconfigure (2), or none
+    /// (other numbers).
     pub kind: u8,
     /// Whether the value may change while a resource is Active.
     pub volatile: bool,
-    /// The earlier component whose output its resources read instead of having a value.
+    /// The earlier component whose output its resources read as the value of `in`; none for a fixed value.
     pub reads: Option<u8>,
-    /// The relationship between its parts, if it has any.
+    /// The relationship between the parts of the component.
     pub inner: Tie,
 }
 
 /// A relationship of a random assembly.
 #[derive(Debug, Clone, Copy)]
 pub struct Tie {
-    /// The component that is its source.
+    /// The component that is the source.
     pub source: u8,
-    /// The component that is its target.
+    /// The component that is the target.
     pub target: u8,
     /// The ranks of the states of source and target.
     pub states: (u8, u8),
     /// Whether the modifiers of source and target are `pre`.
     pub modifiers: (bool, bool),
-    /// The operations that it calls: none (0), one of its target (1), one of its source (2), or both (3).
+    /// The operations that the relationship calls: none (0), one of its target (1), one of its source (2), or
+    /// both (3).
     pub operations: u8,
-    /// The property that it reads from its source: none (0), the value (1), or the output (2), if there is
-    /// one.
+    /// The property that the relationship reads from its source: none (0), the value (1), or an output (2).
     pub reads: u8,
 }
 
 impl Tie {
-    /// Creates a relationship between two ends; see the fields.
+    /// Creates a relationship between two ends. The arguments have the meaning of the fields.
     pub fn new(
         (source, target): (u8, u8),
         states: (u8, u8),
@@ -66,7 +66,8 @@ impl Tie {
     }
 }
 
-/// The specification of a random assembly. An entry that is `None` exists only in the other version.
+/// The specification of a random assembly in one of two versions. An entry that is `None` exists only in the
+/// other version.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
     /// Its components.
@@ -132,7 +133,7 @@ fn choose<T: Clone>(one: T, other: T, how: u8) -> (Option<T>, Option<T>) {
     }
 }
 
-/// Tells whether an assembly can be ordered: its modifiers may form a cycle.
+/// Tells whether an assembly has a plan. It has none if the modifiers of its relationships form a cycle.
 ///
 /// # Panics
 ///
@@ -172,8 +173,8 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
 impl Component {
     /// Returns the component's name, which depends on its shape.
     ///
-    /// A component that becomes a cluster or an assembly gets another name: see the limits in the design
-    /// page.
+    /// A component that becomes a cluster or an assembly gets another name, because the planner does not
+    /// support such a change; see the limits in the design page.
     fn name(&self, root: &str, at: usize) -> String {
         match self.shape {
             3 => format!("{root}__s{at}"),
@@ -251,7 +252,7 @@ impl Draft<'_> {
                 }
             }
             _ => {
-                // The component is a resource beside an assembly that contains an assembly.
+                // The component consists of a resource and an assembly that contains an assembly.
                 let (first, middle) = (format!("{own}__p1"), format!("{own}__m"));
                 let (deepest, last) = (format!("{middle}__d"), format!("{middle}__p1"));
                 self.assembly(&own, self.root, &first, component);
@@ -333,7 +334,7 @@ impl Draft<'_> {
         }
         for (at, tie) in self.spec.ties.iter().enumerate() {
             let Some(tie) = tie else { continue };
-            // Sources precede targets, so that most assemblies can be ordered.
+            // Sources precede targets, so that most assemblies have a plan.
             let target = 1 + usize::from(tie.target) % (there.len() - 1);
             let source = usize::from(tie.source) % target;
             let ends = (self.name(there[source]), self.name(there[target]));
@@ -343,7 +344,7 @@ impl Draft<'_> {
     }
 }
 
-/// Adds the operations that relationships call to an element.
+/// Declares on an element the operations that relationships call.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");
@@ -366,7 +367,8 @@ fn relationship(assembly: &str, own: &str, ends: (&str, &str), tie: Tie) -> Rela
     let end = |at: &str| vec![Endpoint { element: name(at), capability: None }];
     let state = |rank: u8| State::LADDER[usize::from(rank)];
     let mut properties = IndexMap::new();
-    // An output of a source is known once the source is installed. Assemblies publish no outputs.
+    // The output of a source is not known if the relationship may be created before the source is installed.
+    // Assemblies publish no outputs.
     let early = tie.modifiers.0 && tie.states.0 == 2;
     let publishes = ends.0.rsplit("__").next().is_some_and(|own| own.starts_with(['c', 's', 'p']));
     if tie.reads > 0 {

@@ -10,7 +10,7 @@ use windlass_model::work::Work;
 use crate::intents::{change_from, name, web};
 use crate::support::all_up;
 
-/// The hosts of a list, by key: the value of the property `in`.
+/// The entries of a list: each key with the value of the property `in`.
 type Hosts = Vec<(String, u8)>;
 
 fn farm(hosts: &Hosts, kind: &str) -> Topology {
@@ -45,7 +45,7 @@ fn changed(before: &Hosts, after: &Hosts, kind: &str) -> Planned {
     change_from(&all_up(&before), &before, &after, &Options::default()).expect("there is a plan")
 }
 
-/// Returns the nodes that a plan has steps for, and the sources of its relationships' steps.
+/// Returns the nodes for which a plan has steps, and the sources of its relationships' steps.
 fn touched(planned: &Planned, hosts: [&Hosts; 2]) -> BTreeSet<String> {
     let mut touched = BTreeSet::new();
     for (_, work) in planned.plan.work() {
@@ -53,7 +53,7 @@ fn touched(planned: &Planned, hosts: [&Hosts; 2]) -> BTreeSet<String> {
             Work::Transition { element, .. } => drop(touched.insert(element.local().to_owned())),
             Work::Relate(relate) => {
                 for source in &relate.sources {
-                    // A step of all nodes names their group.
+                    // A step that concerns all nodes names their group instead.
                     if source.local() == "web" {
                         let all = hosts.into_iter().flatten();
                         touched.extend(all.map(|(key, _)| format!("web__{key}")));
@@ -95,7 +95,7 @@ fn such_a_group_is_not_scaled() {
     assert_eq!(error, "the nodes of `web` are the entries of a list; change the list, and run `windlass up`");
 }
 
-/// A list in any order, with its keys and their values.
+/// Generates lists in any order, with their keys and values.
 fn list() -> impl Strategy<Value = Hosts> {
     proptest::collection::btree_map(0..9_u8, 0..3_u8, 0..7)
         .prop_map(|map| map.into_iter().map(|(key, value)| (format!("rack{key}"), value)).collect::<Hosts>())
@@ -103,7 +103,7 @@ fn list() -> impl Strategy<Value = Hosts> {
 }
 
 proptest! {
-    /// A plan touches the nodes that were added, removed or given other values, and no others.
+    /// A plan touches exactly the nodes that were added, removed or given other values.
     #[test]
     fn a_plan_touches_exactly_the_difference(
         before in list(),

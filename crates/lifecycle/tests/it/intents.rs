@@ -16,7 +16,7 @@ pub(crate) fn name(name: &str) -> ElementName {
     name.parse().expect("valid")
 }
 
-/// A lookup that knows all outputs, each with the value `<element>.<property>`.
+/// A lookup in which every output has the value `<element>.<property>`.
 struct Published;
 
 impl Lookup for Published {
@@ -388,7 +388,7 @@ relationships:
     ))
 }
 
-/// Records that a pair was created with another value of `peer`.
+/// Records that a pair was created with another value of the property `peer`.
 fn outdated(current: &mut Current, source: &str, target: &str, before: &str) {
     let key = PairKey {
         assembly: name("t"),
@@ -434,8 +434,8 @@ fn pairs_with_outdated_values_are_re_created_in_place() {
     s4 b__2 Create rel: target.Join × 2
         needs rel: the outdated relationship is ceased first: its `peer` has changed
     ");
-    // All pairs of a replaced end are re-created, outdated or not. The outdated pairs of other ends are
-    // re-created too.
+    // All pairs of a replaced end are re-created, even pairs that are not outdated. The outdated pairs of
+    // other ends are re-created too.
     let replace = Options { replace: [name("t__a__2")].into(), ..Options::default() };
     assert_snapshot!(show(&at(&current, &replace)), @"
     -/+ a__2 replaced
@@ -450,7 +450,7 @@ fn pairs_with_outdated_values_are_re_created_in_place() {
     a__2 Start
     b__1 Create rel: target.Join | b__2 Create rel: target.Join × 2
     ");
-    // A heal re-creates the pairs of the healed part and no others.
+    // A heal re-creates only the pairs of the healed part.
     assert_snapshot!(show(&at(&current, &Options::heal([name("t__a__1")]))), @"
     ↻ a__1 restarted
 
@@ -471,8 +471,8 @@ fn pairs_with_outdated_values_are_re_created_in_place() {
     ");
 }
 
-/// The target stays in its state while a pair is re-created, even if the pair was created in an earlier
-/// state.
+/// The target stays in its state while a pair is re-created, even if the pair was created when the target was
+/// in a lower state.
 #[test]
 fn a_target_keeps_its_state_while_its_relationship_is_re_created() {
     let topology = crossed("Inactive", "r");
@@ -488,7 +488,7 @@ fn a_target_keeps_its_state_while_its_relationship_is_re_created() {
     ");
 }
 
-/// A relationship whose definition has changed is not listed a second time for its outdated values.
+/// A relationship whose declaration has changed is not listed a second time because of outdated values.
 #[test]
 fn a_change_of_a_relationship_alone_is_shown_as_such() {
     let (before, after) = (crossed("Active", "r"), crossed("Active", "r"));

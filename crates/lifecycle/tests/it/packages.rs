@@ -11,7 +11,8 @@ fn digest(text: &str) -> PackageDigest {
     PackageDigest(text.to_owned())
 }
 
-/// Plans with a part `a` of a type in a state, whose package has changed. The driver keeps it or not.
+/// Plans an assembly with a part `a` whose package has changed. `kept` tells whether the driver keeps the
+/// instance.
 fn planned(kind: &str, state: State, kept: bool, options: Options) -> Planned {
     let topology = web(&format!("composition: {{a: {{type: resource::{kind}::1.0}}}}"));
     let mut current = Current::default();
@@ -71,7 +72,7 @@ fn a_kept_part_that_moves_uses_its_new_package_on_the_way() {
     ");
 }
 
-/// The resource declares the effect of a changed package.
+/// A declared effect of a changed package overrides the default.
 #[test]
 fn a_declared_effect_of_a_package_takes_place() {
     assert_snapshot!(shown("kept", State::Active, true, Options::default()), @"

@@ -1,5 +1,4 @@
-//! Golden plans of whole services: version chains, ends that both start first, nesting, references,
-//! modifiers.
+//! Expected plans of whole services: several versions, modifiers of both ends, nesting and references.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -41,7 +40,7 @@ fn shown(planned: &Planned) -> String {
 
 /// Returns a telephone exchange that queries one of several subscriber registers.
 ///
-/// Each version declares its registers and the one that the exchange queries.
+/// Each version declares its registers, and names the register `asked` that the exchange queries.
 fn exchange(registers: &[&str], asked: &str) -> Topology {
     let mut text = "composition:\n  exchange: {type: resource::r::1.0}\n".to_owned();
     for register in registers {
@@ -72,8 +71,8 @@ fn relationship(own: &str, source: &str, target: &str, states: [&str; 2], modifi
     )
 }
 
-/// A register is added, the exchange is moved to it, and the old register is removed. Then all of that is
-/// reverted.
+/// A register is added, the exchange is moved to it, and the old register is removed. Then these three
+/// changes are reverted.
 #[test]
 fn an_upgrade_in_four_versions() {
     let one = exchange(&["old"], "old");
@@ -202,8 +201,8 @@ relationships:
     ");
 }
 
-/// `wait` has no operations and only orders its ends: once before the target's first step, once before its
-/// last.
+/// The relationship `wait` has no operations and only orders its ends. In one case it precedes the first step
+/// of the target, in the other case the last step.
 #[test]
 fn a_relationship_that_only_waits() {
     let waits = |source: &str, target: &str| {
@@ -441,8 +440,8 @@ fn from_one_node_to_four_and_back_to_two() {
         needs web__4 is Inactive first
         after all parts are stopped
     ");
-    // If the cluster is the source, targets get pairs with new nodes, and lose those with old nodes before
-    // these are removed.
+    // If the cluster is the source, targets get pairs with new nodes. They lose their pairs with old nodes
+    // before the old nodes are removed.
     let sized = |nodes| resized(&farm(), &name("t__store"), nodes).expect("it can have so many");
     assert_snapshot!(shown(&changes(&sized(1), &sized(4))), @"
     + store__2 added (resource::r::1.0)
@@ -503,7 +502,8 @@ fn a_node_of_a_related_cluster_is_healed() {
     ");
 }
 
-/// Returns a site with a rack and its hosts, with relationships inside each and one that crosses all levels.
+/// Returns a site that contains a rack with hosts. Each level has relationships inside, and one relationship
+/// crosses all levels.
 fn site() -> Topology {
     let mut catalog = MemoryCatalog::new();
     let resource = "name: resource::r::1.0

@@ -16,7 +16,8 @@ use windlass_source::Source;
 /// The transitions of a resource with the usual lifecycle.
 pub(crate) const USUAL: &str = "[Install, Configure, Start, Stop, Uninstall]";
 
-/// Composes an assembly named `t` from its sections and from resources given as name and lifecycle.
+/// Composes an assembly named `t`. Each resource is given by its name and its transitions, and `sections` is
+/// the text of the assembly's descriptor.
 pub(crate) fn assembly(resources: &[(&str, &str)], sections: &str) -> Topology {
     let mut catalog = MemoryCatalog::new();
     for (name, lifecycle) in resources {

@@ -1,4 +1,4 @@
-//! The order of parts through others that have no steps in the plan.
+//! Tests of the order between parts that depend on each other through parts without steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,8 +18,8 @@ fn name(name: &str) -> ElementName {
     format!("t__{name}").parse().expect("valid")
 }
 
-/// Returns an assembly whose parts `p0`, `p1` and so on depend on each other as given, with a fixed value each.
-/// Parts without a value are left out.
+/// Returns an assembly of parts `p0`, `p1` and so on. `on` contains for each part the parts on which it
+/// depends. Parts without a value are left out.
 fn dependent(on: &[Vec<usize>], values: &[Option<u8>]) -> Topology {
     let mut sections = "composition:\n".to_owned();
     for (at, on) in on.iter().enumerate() {
@@ -124,7 +124,7 @@ fn relationships_pass_the_order_on_too() {
     ");
 }
 
-/// Returns an assembly with a group that reads an output of `db` and takes turns.
+/// Returns an assembly with a group that reads an output of `db` and changes in batches.
 fn readers() -> Topology {
     assembly(
         &[("r", USUAL)],
@@ -135,7 +135,7 @@ fn readers() -> Topology {
     )
 }
 
-/// A database that was lost is created again before its readers change, and these change in batches.
+/// A database that was lost is created again before its readers change in batches.
 #[test]
 fn readers_of_a_lost_part_take_turns() {
     let topology = readers();
@@ -184,7 +184,8 @@ fn a_lost_part_with_other_values_shows_both() {
     ");
 }
 
-/// Steps that call nothing are not listed, so they have the last numbers.
+/// Steps without calls are not listed. They have the last numbers, so that the numbers of listed steps have
+/// no gaps.
 #[test]
 fn listed_steps_have_numbers_without_gaps() {
     let topology = chain("1");
@@ -197,10 +198,10 @@ fn listed_steps_have_numbers_without_gaps() {
     assert!(plan.work().any(|(_, work)| !work.has_calls()));
 }
 
-/// A step down or up of a part.
+/// Steps by part and direction; true means up.
 type Found = BTreeMap<(ElementName, bool), StepNumber>;
 
-/// Returns the first step of each part, if `first`, or the last one; the key tells whether it leads up.
+/// Returns the first (`first`) or the last step of each part in each direction.
 fn steps(plan: &Plan, first: bool) -> Found {
     let mut found = Found::new();
     for (number, work) in plan.work() {
@@ -212,7 +213,7 @@ fn steps(plan: &Plan, first: bool) -> Found {
     found
 }
 
-/// Returns all steps that each step waits for.
+/// Returns for each step all steps for which it waits, directly or through other steps.
 fn waited(plan: &Plan) -> BTreeMap<StepNumber, BTreeSet<StepNumber>> {
     let direct: BTreeMap<StepNumber, Vec<StepNumber>> =
         plan.steps().map(|step| (step.number, step.waits().map(|wait| wait.on).collect())).collect();
@@ -228,7 +229,7 @@ fn waited(plan: &Plan) -> BTreeMap<StepNumber, BTreeSet<StepNumber>> {
     all
 }
 
-/// Returns the pairs of a part and each that it depends on, also through others.
+/// Returns all pairs of a part and a part on which it depends, directly or through other parts.
 fn reachable(on: &[Vec<usize>]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for start in 0..on.len() {
@@ -267,7 +268,7 @@ fn graph() -> impl Strategy<Value = (Vec<Vec<usize>>, Vec<Fate>)> {
             count,
         );
         (on, proptest::collection::vec(fate.clone(), count)).prop_map(|(on, fates)| {
-            // A part depends on later ones only, so there is no circle.
+            // A part depends only on later parts, so there is no cycle.
             let count = on.len();
             let later = |at: usize, on: Vec<proptest::sample::Index>| -> Vec<usize> {
                 let rest = count - at - 1;
@@ -283,7 +284,8 @@ fn graph() -> impl Strategy<Value = (Vec<Vec<usize>>, Vec<Fate>)> {
 proptest! {
     #![proptest_config(few(300))]
 
-    /// A part comes up after all that it depends on, and these go down after it, also through parts that stay.
+    /// A part is raised after all parts on which it depends, and lowered before them. This also holds for
+    /// parts that depend on each other through parts that stay.
     #[test]
     fn dependencies_order_parts_through_others((on, fates) in graph()) {
         let before = dependent(&on, &vec![Some(0); on.len()]);
@@ -320,7 +322,7 @@ proptest! {
             for (dependent, on) in reachable(&on) {
                 let well = |at: usize| matches!(fates[at], Fate::Well | Fate::Changes | Fate::Goes);
                 if !well(dependent) || !well(on) {
-                    // Leftovers of failures are removed at once.
+                    // Leftovers of failures are removed without waiting for dependents.
                     continue;
                 }
                 let ends = (firsts.get(&part(dependent, false)), firsts.get(&part(on, false)));

@@ -30,7 +30,7 @@ pub enum ElementKind {
     Reference,
 }
 
-/// The object that a reference refers to, by the source in which it was found.
+/// The object that a reference refers to. Each variant is a source in which such objects are found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -91,7 +91,7 @@ pub struct Element {
     pub kind: ElementKind,
     /// The element that contains it; none for the root.
     pub parent: Option<ElementName>,
-    /// Its entry in the composition or in the references of the parent.
+    /// The name of its entry in the composition or in the references of the parent; none for the root.
     pub component: Option<ComponentName>,
     /// Its number within its group, from 1; none outside of groups, and for nodes with keys.
     pub index: Option<u32>,
@@ -104,7 +104,7 @@ pub struct Element {
     pub properties: IndexMap<PropertyName, Property>,
     /// The transitions that its resource declares, in lifecycle order.
     pub transitions: Transitions,
-    /// The operations that can be called on it, each with the resource that executes it.
+    /// The operations that can be called on the element, each with the resource that executes the operation.
     pub operations: IndexMap<OperationName, Operation>,
     /// The metrics that it publishes. For an assembly, these are the metrics that it promotes.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
@@ -114,7 +114,7 @@ pub struct Element {
     /// The object that a reference refers to; none for other elements, or if it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referent: Option<Referent>,
-    /// Whether neither it nor anything in it may be removed or replaced.
+    /// Whether the removal and the replacement of the element, and of all elements in it, are forbidden.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
     /// The declared effect of a changed package; see [`Element::package_change`].
@@ -128,8 +128,8 @@ pub struct Element {
 }
 
 impl Element {
-    /// Returns the effect of a changed package of the same version. Without a declared effect, the element is
-    /// reconfigured if it declares Reconfigure, and kept otherwise.
+    /// Returns the effect of a package that changed while its version stayed the same. Without a declared
+    /// effect, the element is reconfigured if it declares Reconfigure, and kept otherwise.
     pub fn package_change(&self) -> OnPackageChange {
         self.on_package_change.unwrap_or(if self.declares(Transition::Reconfigure) {
             OnPackageChange::Reconfigure
@@ -149,7 +149,8 @@ impl Element {
     }
 }
 
-/// The target of an element's operation: the resource itself, or a part that it was promoted from.
+/// The target of an element's operation. For a resource, it is the resource itself. An assembly promotes
+/// operations of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// The resource that executes the operation.

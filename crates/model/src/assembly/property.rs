@@ -19,8 +19,8 @@ pub struct Origin {
     pub column: u32,
 }
 
-/// Serializes shared text. The `rc` feature of serde does the same, but Cargo would also enable it for
-/// embedders.
+/// Serializes an `Arc<str>`. The feature `rc` of serde does the same, but Cargo would also enable it for
+/// programs that use this crate.
 mod shared_text {
     use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl fmt::Display for Origin {
 pub struct Property {
     /// The value; none if no declaration gives one, for example because a driver publishes it later.
     pub value: Option<Template>,
-    /// Whether only the element itself gives the value: from its descriptor or its driver.
+    /// Whether the value comes only from the element's own descriptor or driver, never from a parameter.
     pub read_only: bool,
     /// Whether the value may change while the element is Active.
     pub volatile: bool,

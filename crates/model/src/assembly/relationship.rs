@@ -13,9 +13,9 @@ use crate::template::End;
 /// A relationship between two lists of elements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relationship {
-    /// Its name in the assembly.
+    /// The name of the relationship in its assembly.
     pub name: RelationshipName,
-    /// The assembly element that declares it.
+    /// The assembly element that declares the relationship.
     pub assembly: ElementName,
     /// The elements that have the capability: resources, groups, assemblies or references.
     pub sources: Vec<Endpoint>,
@@ -29,24 +29,24 @@ pub struct Relationship {
     pub target_state: State,
     /// Whether the relationship is created before or after the target reaches its state.
     pub target_modifier: Modifier,
-    /// The values that its operations receive.
+    /// The values that the operations receive.
     pub properties: IndexMap<PropertyName, Property>,
-    /// The operations that create it, in call order.
+    /// The operations that create the relationship, in call order.
     pub create: Vec<OperationCall>,
-    /// The operations that cease it, in call order.
+    /// The operations that cease the relationship, in call order.
     pub cease: Vec<OperationCall>,
     /// The place of its declaration.
     pub origin: Option<Origin>,
 }
 
 impl Relationship {
-    /// Tells whether it has no operations, so that it only orders its ends.
+    /// Tells whether the relationship has no operations. It then only orders the transitions of its ends.
     pub fn is_order_only(&self) -> bool {
         self.create.is_empty() && self.cease.is_empty()
     }
 
     /// Creates the relationship that `depends-on` declares: `on` is Active before the first transition of
-    /// `dependent`, and does not stop before `dependent` has stopped. It calls no operation.
+    /// `dependent`, and does not stop before `dependent` has stopped. The relationship has no operations.
     #[expect(clippy::missing_panics_doc, reason = "two words with words between them are a name")]
     pub fn dependency(
         assembly: ElementName,
@@ -72,17 +72,22 @@ impl Relationship {
         }
     }
 
-    /// Tells whether `depends-on` declares it. Only such a relationship can demand the state Created.
+    /// Tells whether the relationship is one that `depends-on` declares. Other relationships can't demand the
+    /// state Created.
     pub fn is_dependency(&self) -> bool {
         self.target_state == State::Created
     }
 
     /// Returns the operations of `cease` that undo the operation at index `at` of `create`.
     ///
-    /// If `create` and `cease` call an end equally often, the nth operation of `cease` undoes the nth of
-    /// `create`. If not, all operations of `cease` on that end undo all operations of `create` on it. They
-    /// are returned for the first such operation of `create`, because it is undone last. If `create` does not
-    /// call that end, they are returned for the first operation of `create`.
+    /// The rule is applied to each end of the relationship:
+    ///
+    /// * If `create` and `cease` call the end equally often, the nth call of `cease` undoes the nth of
+    ///   `create`.
+    /// * Otherwise, all calls of `cease` on the end together undo all calls of `create` on the end. They are
+    ///   returned for the first of these calls of `create`, because it is undone last.
+    /// * If `create` does not call the end, the calls of `cease` are returned for the first operation of
+    ///   `create`.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()

@@ -16,7 +16,7 @@ use crate::policy::Policy;
 use crate::references::References;
 use crate::template::{Part, Template};
 
-/// A desired assembly: all elements and relationships, bound.
+/// A desired assembly: all elements and relationships, with every `${…}` bound to an element.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "TopologyData", into = "TopologyData")]
 pub struct Topology {
@@ -37,7 +37,7 @@ struct TopologyData {
     relationships: Vec<Relationship>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     policies: Vec<Policy>,
-    /// The name that the assembly had when this version was made, if the assembly was renamed since. It is
+    /// The name that the assembly had when this version was created, if the assembly was renamed since. It is
     /// stored as text, so that later renames don't change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made_as: Option<String>,
@@ -54,8 +54,8 @@ struct Places {
 }
 
 impl std::fmt::Debug for Places {
-    /// Writes only the length: the hashes differ between processes, and the positions follow from the
-    /// elements.
+    /// Writes only the number of positions. The order in the table depends on random hashes, and the
+    /// positions follow from the elements.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Places").field("len", &self.table.len()).finish_non_exhaustive()
     }
@@ -145,15 +145,16 @@ impl Topology {
         })
     }
 
-    /// Copies the assembly name under which another version of this assembly was made.
+    /// Copies the recorded previous name of the assembly from another version of it; see
+    /// [`instance_name`](Self::instance_name).
     #[must_use]
     pub fn made_as(mut self, other: &Self) -> Self {
         self.data.made_as.clone_from(&other.data.made_as);
         self
     }
 
-    /// Records the previous name of the assembly. After several renames, the first name stays recorded, until
-    /// the assembly gets that name again.
+    /// Records the previous name of the assembly. After several renames, the first name stays recorded. The
+    /// record is removed when the assembly gets its first name again.
     pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
         let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
         if *made_as == self.data.name.as_str() {
@@ -162,7 +163,7 @@ impl Topology {
     }
 
     /// Returns the value of `${instance.name}` of an element: its full name, with the name that the assembly
-    /// had when this version was made. So a renamed assembly keeps its values until its next version.
+    /// had when this version was created. So a rename alone changes no values of instances.
     pub fn instance_name(&self, element: &ElementName) -> ElementName {
         let made_as = self.data.made_as.as_ref().and_then(|name| name.parse().ok());
         match made_as.filter(|_| element.assembly() == self.data.name) {
@@ -183,7 +184,7 @@ impl Topology {
         &self.data.name
     }
 
-    /// Replaces the names of secrets in all values.
+    /// Replaces the secrets that are keys of `names`, in all values.
     pub fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
         if names.is_empty() {
             return;
@@ -220,7 +221,7 @@ impl Topology {
         }
     }
 
-    /// Protects the elements that another version of this assembly protects.
+    /// Protects the elements that are protected in another version of this assembly.
     pub fn protect_as(&mut self, other: &Self) {
         for element in other.elements().iter().filter(|element| element.protected) {
             if let Some(at) = self.position(&element.name) {
@@ -245,7 +246,7 @@ impl Topology {
         &self.data.relationships
     }
 
-    /// Returns all policies: those of assemblies for their parts, and those of each resource for itself.
+    /// Returns all policies. An assembly declares policies for its parts, and a resource for itself.
     pub fn policies(&self) -> &[Policy] {
         &self.data.policies
     }
@@ -286,7 +287,7 @@ impl Topology {
         places.iter().map(|at| *at as usize)
     }
 
-    /// Returns the other assemblies that elements of this one refer to.
+    /// Returns the other assemblies to which references of this assembly refer.
     pub fn referenced(&self) -> BTreeSet<AssemblyName> {
         let referents = self.elements().iter().filter_map(|element| element.referent.as_ref());
         let assembly = |referent: &Referent| match referent {
@@ -296,7 +297,7 @@ impl Topology {
         referents.filter_map(assembly).collect()
     }
 
-    /// Returns the elements of an endpoint: the nodes of a group, or else the element itself.
+    /// Returns the nodes of the group `name`; if `name` is not a group, the element itself.
     pub fn nodes<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         match self.get(name) {
             Some(element) if element.kind == ElementKind::Group => self.children(name).collect(),

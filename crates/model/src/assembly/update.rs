@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::clock;
 use crate::state::WordError;
 
-/// The rules for a change of several nodes of a group; an extension of the language.
+/// The rules for a change of several nodes of a group. TNC-O's descriptors have no such rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Update {
@@ -23,7 +23,7 @@ pub struct Update {
     /// The time between the end of a batch and the beginning of the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// The reaction to a failure of its nodes in a batch.
+    /// The reaction to a failure of nodes in a batch.
     #[serde(default, skip_serializing_if = "OnFailure::is_stop")]
     pub on_failure: OnFailure,
 }
@@ -47,7 +47,7 @@ impl Pause {
     /// The longest pause: a week.
     pub const MAX: Self = Self(7 * 24 * 3_600_000);
 
-    /// Returns its length in milliseconds.
+    /// Returns the length of the pause in milliseconds.
     pub fn millis(self) -> u32 {
         self.0
     }
@@ -139,7 +139,7 @@ pub enum MaxUnavailable {
     Nodes(NonZeroU32),
     /// A percentage of the nodes, from 1 to 100.
     Percent(u8),
-    /// All nodes: they change together.
+    /// All nodes. They change together.
     All,
 }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::newtype::checked_text;
 
-/// Maximum bytes of a name in a message. Only the size of its document limits the length of a name.
+/// The maximum number of bytes of a name in a message. An invalid name can be as long as its document.
 const SHOWN: usize = 200;
 
 /// An invalid name or id.
@@ -34,8 +34,8 @@ pub fn is_name_char(c: char) -> bool {
 }
 
 checked_text! {
-    /// The name of a component, an interface, a pin or an argument in an application manifest. All of them
-    /// have the same form: one or more ASCII letters, digits, `_` and `-`, and never a dot.
+    /// The name of a component, an interface, a pin or an argument in an application manifest: one or more
+    /// ASCII letters, digits, `_` and `-`, and no dot.
     Name: NameError = |text| {
         let is_valid = !text.is_empty() && text.chars().all(is_name_char);
         if is_valid { Ok(()) } else { Err(NameError::Form(text.to_owned())) }
@@ -53,7 +53,7 @@ pub struct PinId {
 }
 
 impl PinId {
-    /// Tells whether this is the pin with these two names.
+    /// Tells whether this is the id of the pin `pin` of the interface `interface`.
     pub fn is(&self, interface: &str, pin: &str) -> bool {
         self.interface.as_str() == interface && self.pin.as_str() == pin
     }

@@ -34,7 +34,7 @@ pub enum ValueType {
     Record(Record),
 }
 
-/// Named values. Their order has no meaning, so records with the same fields in another order are equal.
+/// The types of named fields. Records with the same fields in another order are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Record(pub IndexMap<Name, ValueType>);
 
@@ -58,11 +58,11 @@ pub enum PinType {
     Configuration(ValueType),
     /// A value that the component publishes.
     PublishSignal(ValueType),
-    /// A value that the component reads from another one.
+    /// A value that the component reads from another component.
     ConsumeSignal(ValueType),
     /// A command that the component executes.
     ReceiveCommand(Signature),
-    /// A command that the component calls on another one.
+    /// A command that the component calls on another component.
     SendCommand(Signature),
 }
 
@@ -98,8 +98,9 @@ impl PinType {
         }
     }
 
-    /// Tells how a binding joins this pin with another of the same name: `None` if their kinds do not
-    /// complement each other, else whether their types are equal.
+    /// Tells whether a binding can connect this pin with another pin, from the kinds and the types of the
+    /// two. The result is `None` if the kinds are not complementary, such as publish and consume. Otherwise,
+    /// it tells whether the types are equal.
     pub fn joins(&self, other: &Self) -> Option<bool> {
         match (self, other) {
             (Self::PublishSignal(one), Self::ConsumeSignal(other))

@@ -1,4 +1,4 @@
-//! Values by the types of their pins.
+//! Conversion of values to the types of their pins.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::pin_type::ValueType;
 pub struct Misfit {
     /// The expected type.
     pub expected: ValueType,
-    /// The description of the value: `a list`, `text`. The value itself may be a secret.
+    /// A description such as `a list` or `text`. It does not contain the value, which may be a secret.
     pub found: &'static str,
 }
 
@@ -23,10 +23,10 @@ impl fmt::Display for Misfit {
 
 impl ValueType {
     /// Converts a value to this type. Text is parsed where a number or a flag is expected. Null means no
-    /// value, and fits every type.
+    /// value, and is valid for every type.
     ///
     /// # Errors
-    /// The part of the value that does not fit.
+    /// A [`Misfit`] that describes the first part of the value with a wrong type.
     pub fn fit(&self, value: &Value) -> Result<Value, Misfit> {
         let misfit = || Misfit { expected: self.clone(), found: describe(value) };
         let text = value.as_str();

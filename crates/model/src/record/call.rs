@@ -36,20 +36,20 @@ pub struct CallRecord {
     pub step: StepId,
     /// The element that the driver acts on.
     pub element: ElementName,
-    /// The pair that it creates or ceases; none for a call of a transition.
+    /// The pair that the call creates or ceases; none if the action is no operation of a relationship.
     pub pair: Option<PairKey>,
     /// The action.
     pub action: Action,
-    /// The version of the assembly that provides its values and its package.
+    /// The version of the assembly that provides the values and the package of the call.
     #[serde(default)]
     pub side: Side,
     /// The kind of the driver.
     pub driver: DriverKind,
-    /// The consequence of executing it twice.
+    /// The consequence of executing the action twice.
     pub effect: Effect,
     /// The number of the current attempt, from 1.
     pub attempt: u32,
-    /// The consequence of its success.
+    /// The consequence of the call's success for its element or pair.
     pub then: Advance,
     /// The state of the call.
     pub state: CallState,
@@ -61,19 +61,19 @@ pub struct CallRecord {
 
 /// The consequence of a successful call for its element or pair.
 ///
-/// It is recorded before the call, so that a later process can apply it.
+/// The consequence is recorded before the call, so that a process after a crash can apply it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advance {
     /// The element reaches this state.
     State(State),
-    /// This number of the transition's calls is completed, and more calls follow.
+    /// This number of the transition's calls is complete, and more calls follow.
     Progress(u32),
-    /// This number of the pair's operations is completed, and more operations follow.
+    /// This number of the pair's operations is complete, and more operations follow.
     PairProgress(u32),
     /// The pair is created (true) or ceased (false).
     Pair(bool),
-    /// One more of the operations that undo the last called operation of the pair is completed.
+    /// One more operation is complete of those that undo the last called operation of the pair.
     PairUndone,
     /// Neither the element nor the pair changes.
     Nothing,
@@ -85,9 +85,9 @@ pub enum Advance {
 pub enum CallState {
     /// It has started, and its end is not recorded.
     Open,
-    /// The driver has answered, and the instance is converging until the deadline.
+    /// The driver has answered, and the instance has not settled yet.
     Converging {
-        /// The time at which the call fails.
+        /// The time at which the call fails if the instance has not settled.
         deadline: Timestamp,
     },
     /// It succeeded.
@@ -106,16 +106,16 @@ pub enum CallState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assumption {
-    /// The action was done.
+    /// The action was executed.
     Done,
-    /// The action was not done and left nothing.
+    /// The action was not executed and had no effect.
     NotDone,
-    /// The action was begun and failed, and may have left something.
+    /// The action was begun and failed, and may have had effects.
     Failed,
 }
 
 impl CallState {
-    /// Tells whether the call is not settled yet.
+    /// Tells whether the outcome of the call is not final yet. An undecided call is open too.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open | Self::Converging { .. } | Self::Undecided)
     }
@@ -138,7 +138,7 @@ pub struct JobRecord {
     pub location: String,
     /// The time of its submission.
     pub submitted: Timestamp,
-    /// Its end; none before it is recorded.
+    /// The end of the job; none if it is not recorded yet.
     pub end: Option<JobEnd>,
 }
 
@@ -149,13 +149,13 @@ pub struct JobEnd {
     pub at: Timestamp,
     /// The kind of the end, for display: `exit 0`, `signal 9`, `timeout`.
     pub how: String,
-    /// The exit code; none if it did not exit.
+    /// The exit code; none if the job ended in another way.
     pub exit: Option<i32>,
-    /// The last part of its stderr; empty until its calls have ended.
+    /// The last part of its stderr; empty until the calls of the job have ended.
     pub stderr: String,
-    /// The last part of its stdout; none if it is the answer of a job that has succeeded.
+    /// The last part of its stdout; none if the job has succeeded and stdout is its answer.
     pub stdout: Option<String>,
-    /// The whole outcome, sealed, until its calls have ended.
+    /// The whole outcome, sealed; none after the calls of the job have ended.
     pub outcome: Option<SecretRef>,
 }
 
@@ -198,7 +198,7 @@ impl fmt::Display for Failure {
 pub enum FailureKind {
     /// The request was refused before anything began.
     Refused,
-    /// The object to create exists already.
+    /// The object that the action creates exists already.
     AlreadyExists,
     /// The object of the action does not exist.
     NotFound,
@@ -206,7 +206,7 @@ pub enum FailureKind {
     Gone,
     /// The runtime ran out of a resource, such as memory.
     Capacity,
-    /// The infrastructure failed, such as the runtime.
+    /// The infrastructure failed, for example the runtime.
     Infrastructure,
     /// The action exceeded its time limit.
     Timeout,

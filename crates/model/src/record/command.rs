@@ -14,8 +14,8 @@ const INTERMEDIATE: &str = "$intermediate";
 
 /// A command that an operator called by hand.
 ///
-/// Its results may arrive after its process has ended. The record is a document of the assembly. The
-/// command's arguments are stored sealed with the record until the command has ended.
+/// The results of the command may arrive after its process has ended. The record is a document of the
+/// assembly. The command's arguments are stored sealed with the record until the command has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// Its id, by which scripts report results.
@@ -44,12 +44,13 @@ impl CommandRecord {
         (self.state, self.ended) = (state, Some(now));
     }
 
-    /// Tells whether its time for results is over.
+    /// Tells whether the command has not ended although its deadline for results has passed.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.state == CommandState::Open && self.deadline.is_none_or(|deadline| deadline < now)
     }
 
-    /// Notes that its call has succeeded. The command stays open if its final result may arrive later.
+    /// Records that the call of the command has succeeded. The command stays open if its final result may
+    /// arrive later.
     pub fn call_succeeded(&mut self, now: Timestamp) {
         if self.deadline.is_some_and(|deadline| deadline > now) {
             self.state = CommandState::Open;
@@ -58,7 +59,7 @@ impl CommandRecord {
         }
     }
 
-    /// Ends the command because its time for results is over. Returns the entry for the activity log.
+    /// Ends the command because its deadline for results has passed. Returns the entry for the activity log.
     pub fn expire(&mut self, now: Timestamp) -> LogEntry {
         let message = format!("command `{}` ({}): no final result arrived in time", self.command, self.id);
         let mut entry = LogEntry::new(Severity::Warning, message);
@@ -116,7 +117,7 @@ impl CommandRecord {
         result[INTERMEDIATE] == true
     }
 
-    /// Returns the fields of a result, without the mark of an intermediate one.
+    /// Returns the fields of a result, without the field that marks an intermediate result.
     pub fn fields(result: &Value) -> impl Iterator<Item = (&String, &Value)> {
         result.as_object().into_iter().flatten().filter(|(name, _)| *name != INTERMEDIATE)
     }

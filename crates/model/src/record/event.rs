@@ -137,8 +137,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the severity. A log entry has its own severity. For other events, a failure is an error, work
-    /// that was not done is a warning, and the rest is information.
+    /// Returns the severity of the event. A log entry states its own severity. Among other events, a failure
+    /// is an error, and refused, skipped or cancelled work is a warning. All others are information.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Logged { severity, .. } => *severity,
@@ -181,7 +181,7 @@ impl Severity {
     }
 
     /// Splits a line of the stderr of a script into its severity and its message. The prefixes `E! `, `W! `,
-    /// `I! `, `D! ` and `T! ` state the severity; `None` without such a prefix.
+    /// `I! `, `D! ` and `T! ` state the severity. Returns `None` for a line without such a prefix.
     pub fn of_line(line: &str) -> Option<(Self, &str)> {
         let (prefix, message) = line.split_once(' ')?;
         let severity = match prefix {

@@ -10,7 +10,7 @@ use crate::assembly::OperationCall;
 use crate::clock::Timestamp;
 use crate::name::{ElementName, PropertyName, RelationshipName};
 
-/// The key of a pair: a relationship between two nodes.
+/// The key of a pair, which is a relationship between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PairKey {
     /// The assembly element that declares the relationship.
@@ -30,17 +30,17 @@ impl PairKey {
     }
 }
 
-/// The record of a pair: a relationship between two nodes.
+/// The record of a pair, which is a relationship between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairRecord {
     /// The relationship and the two nodes.
     pub key: PairKey,
-    /// Whether it is created.
+    /// Whether the pair is created.
     pub created: bool,
-    /// The number of completed operations of the next create or cease.
+    /// The number of completed operations of the current creation or cessation.
     pub progress: u32,
     /// The called operations of an incomplete creation, in call order. Either the creation is resumed, or
-    /// they are undone in reverse order.
+    /// these operations are undone in reverse order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<Begun>,
     /// Whether the last called operation failed or was interrupted, and may have had effects. In an
@@ -48,8 +48,8 @@ pub struct PairRecord {
     /// ceasing operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
-    /// The operations that cease it, from the version for which it was created. None if it is not created, or
-    /// if they were not recorded.
+    /// The operations that cease the pair, from the version of the assembly for which the pair was created.
+    /// None if the pair is not created, or if the operations were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cease: Option<Vec<OperationCall>>,
     /// The time of the last change of this record.
@@ -67,17 +67,17 @@ impl PairRecord {
         Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }
     }
 
-    /// Tells whether it is not created, but creating operations have run or may have run.
+    /// Tells whether the pair is not created, but creating operations have run or may have run.
     pub fn is_half_made(&self) -> bool {
         !self.created && (self.progress > 0 || !self.begun.is_empty())
     }
 
-    /// Tells whether it is created, but ceasing operations have run or may have run.
+    /// Tells whether the pair is created, but ceasing operations have run or may have run.
     pub fn is_half_ended(&self) -> bool {
         self.created && (self.progress > 0 || self.in_doubt)
     }
 
-    /// Tells whether it exists, possibly in part.
+    /// Tells whether the pair is created, completely or in part.
     pub fn is_there(&self) -> bool {
         self.created || self.is_half_made()
     }
@@ -88,8 +88,8 @@ impl PairRecord {
 pub struct Begun {
     /// The operation.
     pub operation: OperationCall,
-    /// The operations that remain to undo it, in call order. They come from the version for which the
-    /// operation was called.
+    /// The operations that are still to be called to undo `operation`, in call order. They come from the
+    /// version of the assembly for which `operation` was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<OperationCall>,
 }

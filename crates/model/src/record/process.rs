@@ -16,9 +16,9 @@ use crate::state::State;
 
 /// A user's request to change an assembly.
 ///
-/// The command line builds it, requests and saved plans store it, the engine executes it, and views show it.
-/// Large and secret inputs, such as a desired topology, accompany it. The enum is exhaustive, so that a new
-/// intent compiles only when the engine handles it.
+/// The command line creates an intent, requests and saved plans store it, the engine executes it, and views
+/// show it. Large or secret inputs, such as the desired topology, are passed beside the intent. The enum is
+/// exhaustive, so that a new intent compiles only when the engine handles it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intent {
@@ -26,7 +26,8 @@ pub enum Intent {
     Up,
     /// Takes the assembly down, and removes it from the store.
     Down,
-    /// Resumes the last intent: plans it again from the records. Its process is recorded as `Up` or `Down`.
+    /// Resumes the last intent: plans it again from the records. The new process is recorded as `Up` or
+    /// `Down`.
     Retry,
     /// Moves all parts to a state, up or down.
     SetState(State),
@@ -59,10 +60,11 @@ pub enum Intent {
     },
 }
 
-/// The classification of intents. Each match is exhaustive, so that a new intent is classified here and nowhere else.
+/// The classification of intents. Each match is exhaustive, so that a new intent is classified here and
+/// nowhere else.
 impl Intent {
-    /// Tells whether the intent changes the desired assembly or the state of all its parts. The other intents act on single
-    /// parts and leave the desired assembly unchanged.
+    /// Tells whether the intent can change the desired assembly or the state of all its parts. The other
+    /// intents act on single parts and leave the desired assembly unchanged.
     pub fn concerns_assembly(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::Rollback(_) => true,
@@ -71,8 +73,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent can remove parts or re-create them because the desired assembly differs from the recorded
-    /// one. Other assemblies may reference such a part.
+    /// Tells whether the intent can remove or re-create parts because the desired assembly differs from the
+    /// recorded one. Other assemblies may reference such a part.
     pub fn replaces_assembly(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Adopt | Self::Rollback(_) => true,
@@ -81,8 +83,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent is complete only when every part and every relationship is up, with the current values of
-    /// its inputs.
+    /// Tells whether the intent is complete only when all parts and relationships are up, with the current
+    /// values of their inputs.
     pub fn updates_all(&self) -> bool {
         match self {
             Self::Up | Self::Rollback(_) => true,
@@ -92,7 +94,7 @@ impl Intent {
         }
     }
 
-    /// Tells whether a failed batch of the intent is rolled back, if the group declares that.
+    /// Tells whether a failed batch of the intent leads to a roll-back, if the group declares it.
     pub fn rolls_back(&self) -> bool {
         match self {
             Self::Up => true,
@@ -102,8 +104,8 @@ impl Intent {
         }
     }
 
-    /// Returns the part that the intent restarts, whatever its health is. In a group, the parts that are not
-    /// up are restarted.
+    /// Returns the part that the intent restarts, whatever its health is. If the part is a group or an
+    /// assembly, only the parts in it that are not up are restarted.
     pub fn restarts(&self) -> Option<&ElementName> {
         match self {
             Self::Heal(part) => Some(part),
@@ -113,8 +115,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same intent after an interruption resumes the interrupted process from its own
-    /// record. Other intents are planned again from the records of the parts.
+    /// Tells whether the same intent, given again after an interruption, resumes the interrupted process from
+    /// the process's record. Other intents are planned again from the records of the parts.
     pub fn resumes_itself(&self) -> bool {
         match self {
             Self::ScaleOut(_) | Self::ScaleIn(_) | Self::Rollback(None) => true,
@@ -197,7 +199,7 @@ pub struct ProcessRecord {
     pub assembly: AssemblyName,
     /// The intent.
     pub intent: Intent,
-    /// The meaning of `Up` for an application; none for another assembly, and for other intents.
+    /// The meaning of the intent `Up` for an application; none for other assemblies and other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationIntent>,
     /// The status of the process.
@@ -206,37 +208,37 @@ pub struct ProcessRecord {
     pub plan: PlanText,
     /// The interrupted process that this one resumes.
     pub continues: Option<ProcessId>,
-    /// The machine and the folder that the process runs from. Its jobs can be found only from there.
+    /// The machine and the folder from which the process runs. Its jobs can be found only from there.
     #[serde(default)]
     pub from: Option<String>,
-    /// The request that it executes; none if the requester executes the intent itself.
+    /// The request that the process executes; none if the intent was not queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
-    /// Whether the daemon executes it. The daemon then also resumes it after an interruption.
+    /// Whether the daemon executes the process. Then the daemon also resumes it after an interruption.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
-    /// The parts that it is limited to. An empty set means all parts.
+    /// The parts to which the process is limited. An empty set means all parts.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target: BTreeSet<ElementName>,
-    /// The parts that it leaves as they are.
+    /// The parts that the process does not change.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that it may take down at once, if it was given for all groups.
+    /// The number of nodes that may be down at once in each group; none if each group's own rule applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group, if it was given for all groups.
+    /// The number of additional nodes of each group; none if each group's own rule applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
     /// The time of its creation.
     pub created: Timestamp,
     /// The time of its end.
     pub ended: Option<Timestamp>,
-    /// The reason why it did not complete.
+    /// The reason why the process did not complete.
     pub reason: Option<String>,
 }
 
 impl ProcessRecord {
-    /// Returns the intent for people: `up` of an application is `launch` or `reconfigure`.
+    /// Returns the intent for display. For an application, `up` is displayed as `launch` or `reconfigure`.
     pub fn title(&self) -> String {
         match self.application {
             Some(ApplicationIntent::Launch) => "launch".to_owned(),
@@ -246,13 +248,13 @@ impl ProcessRecord {
     }
 }
 
-/// The intent `Up` of an application.
+/// The meaning of the intent `Up` for an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApplicationIntent {
-    /// It is launched, or its launch is resumed.
+    /// The application is launched, or its launch is resumed.
     Launch,
-    /// It has been launched before.
+    /// The application was launched before, and is reconfigured.
     Reconfigure,
 }
 
@@ -298,7 +300,7 @@ impl<'de> Deserialize<'de> for PlanText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessStatus {
-    /// It runs, or it ran when its executing process was killed.
+    /// It runs, or it ran when the program that executed it was killed.
     InProgress,
     /// It reached its goal.
     Completed,
@@ -339,7 +341,7 @@ pub struct StepRecord {
     pub state: StepState,
     /// The time of its start.
     pub started: Option<Timestamp>,
-    /// The time at which a later process resumed it; none if its own process ended it.
+    /// The time at which a later process resumed the step; none if it was not resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Timestamp>,
     /// The time of its end.
@@ -347,23 +349,23 @@ pub struct StepRecord {
 }
 
 impl StepRecord {
-    /// Returns the time from which its duration counts. The time between an interruption and the resumption
-    /// does not count.
+    /// Returns the time from which the duration of the step is counted. A resumed step is counted from its
+    /// resumption.
     pub fn runs_since(&self) -> Option<Timestamp> {
         self.resumed.or(self.started)
     }
 }
 
-/// The state of a step. `Done` is final: a retry is a new process.
+/// The state of a step. `Done` is final, because a retry is a new process with new steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepState {
     /// One of its calls runs.
     Running,
-    /// Its calls have ended, and the instance is converging until the deadline.
+    /// Its calls have ended, and the instance has not settled yet.
     Converging {
-        /// The time at which the step fails.
+        /// The time at which the step fails if the instance has not settled.
         deadline: Timestamp,
     },
     /// One of its jobs was lost, and the engine is determining the outcome.
@@ -407,7 +409,7 @@ mod tests {
         let text = serde_json::to_string(&plan).unwrap();
         assert_eq!(text, plan.as_str());
         assert_eq!(serde_json::from_str::<PlanText>(&text).unwrap(), plan);
-        // A plan can also be read from a parsed value.
+        // A plan can be read from a parsed JSON value, not only from text.
         let data: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(data["steps"][1], "a");
         assert!(serde_json::from_value::<PlanText>(data).is_ok());

@@ -1,4 +1,4 @@
-//! A serializer that replaces names, and leaves all other values unchanged.
+//! A serializer that replaces the names of an assembly, its elements and its secrets, and nothing else.
 
 use std::cell::Cell;
 
@@ -22,9 +22,9 @@ pub(super) struct Renamed<'r, T: ?Sized> {
 /// The place of a value in its container.
 #[derive(Debug, Clone, Copy)]
 enum Place<'r> {
-    /// It is the key of a map. The cell receives whether the key is that of a secret's marker.
+    /// The value is the key of a map. The serializer sets the cell to true if the key is [`MARKER`].
     Key(&'r Cell<bool>),
-    /// It is the id in a secret's marker.
+    /// The value is the id in the marker of a secret.
     Marker,
     Other,
 }
@@ -47,8 +47,8 @@ struct Renamer<'r, S> {
     place: Place<'r>,
 }
 
-/// Returns the text of a name after the change; `None` for values of other types, and for secrets of other
-/// assemblies.
+/// Returns the text of a name after the change. `of` is the name of the value's type. Returns `None` for
+/// values that are no names, and for secrets of other assemblies.
 fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -> Option<String> {
     let is_name = matches!(of, "AssemblyName" | "ElementName" | "SecretRef");
     let text = is_name.then(|| serde_json::to_value(value).ok())??;
@@ -60,7 +60,7 @@ fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -
     }
 }
 
-/// Passes scalars on.
+/// Implements methods of a serializer that pass scalars on unchanged.
 macro_rules! scalars {
     ($($name:ident: $type:ty),+ $(,)?) => {$(
         fn $name(self, value: $type) -> Result<S::Ok, S::Error> {
@@ -197,9 +197,9 @@ impl<'r, S: Serializer> Serializer for Renamer<'r, S> {
 struct Compound<'r, C> {
     inner: C,
     renaming: &'r Renaming,
-    /// Whether it is a map with one entry, as the marker of a secret is.
+    /// Whether the container is a map with one entry, like the marker of a secret.
     alone: bool,
-    /// Whether the last key of a map is that of a secret's marker.
+    /// Whether the last key of the map is [`MARKER`].
     is_marker: Cell<bool>,
 }
 
@@ -209,7 +209,7 @@ impl<'r, C> Compound<'r, C> {
     }
 }
 
-/// Passes elements or fields on, each as a [`Renamed`].
+/// Implements traits of containers. The methods pass each element or field on as a [`Renamed`].
 macro_rules! containers {
     ($($trait:ident: $method:ident($($key:ident: $type:ty)?)),+ $(,)?) => {$(
         impl<C: $trait> $trait for Compound<'_, C> {

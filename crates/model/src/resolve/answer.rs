@@ -39,7 +39,7 @@ impl Resolved {
 pub enum Missing {
     /// A property that a driver publishes.
     Output {
-        /// The element that publishes it.
+        /// The element that publishes the property.
         element: ElementName,
         /// The property.
         property: PropertyName,
@@ -50,7 +50,7 @@ pub enum Missing {
     InstanceId(ElementName),
 }
 
-/// A value, or the outputs that it awaits.
+/// A known value, or the outputs that an unknown value awaits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The value.
@@ -63,8 +63,8 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited(Sorted);
 
-/// The content of an [`Awaited`]. Most values await one output. Values that await the same longer list share
-/// that list.
+/// The content of an [`Awaited`]. Most values await one output. Values that await the same outputs share one
+/// list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sorted {
     One(Missing),

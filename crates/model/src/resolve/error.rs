@@ -1,10 +1,10 @@
-//! Errors of resolving, and the limits that bound it.
+//! The errors and limits of resolving.
 
 use thiserror::Error;
 
 use crate::name::{ElementName, PropertyName};
 
-/// An error that prevents a value.
+/// The reason why a property or template can't have a value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ResolveError {
@@ -28,8 +28,8 @@ pub enum ResolveError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// Values await more outputs than [`MAX_AWAITED`]. Without this limit, lists that grow along a chain of
-    /// values take memory without end.
+    /// Values await more outputs than [`MAX_AWAITED`]. Without this limit, lists of awaited outputs could
+    /// fill the memory, because they grow along a chain of values.
     #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
     TooManyAwaited,
 }

@@ -1,7 +1,7 @@
 //! Evaluation of values that read each other, and of text that is joined from them.
 //!
 //! The [`Resolver`](super::Resolver) evaluates the properties of a topology. Other crates evaluate values
-//! before there is a topology. All of them use the traversal and the limits of this module.
+//! before a topology exists. Both use the traversal and the limits of this module.
 
 use super::answer::{Resolved, text_of};
 use super::error::{MAX_VALUE, ResolveError};
@@ -13,11 +13,12 @@ pub trait ValueGraph {
     /// An error that ends the evaluation.
     type Error;
 
-    /// Begins a value. If the value is new, either stores its answer, or marks it as open and calls `read`
-    /// for each value that it reads, in the order of evaluation.
+    /// Begins the evaluation of a value. For a new value there are two cases. Either its answer is stored at
+    /// once. Or the value is marked as open, and `read` is called for each value that it reads, in the order
+    /// of evaluation.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
-    /// Computes an open value. The values that it reads have answers, except those of a cycle.
+    /// Computes an open value. The values that it reads have answers, except values that read it in a cycle.
     fn leave(&mut self, key: &Self::Key);
 
     /// Handles a cycle. Each of the `open` values reads the next one, and the last one reads `again`, which is
@@ -46,16 +47,16 @@ pub enum Entered {
     Cycle,
 }
 
-/// The stack of an evaluation, reusable by the next one.
+/// The stack of an evaluation. Later evaluations reuse its memory.
 #[derive(Debug)]
 pub struct Visits<K>(Vec<Visit<K>>);
 
 /// A pending visit of a value.
 #[derive(Debug)]
 enum Visit<K> {
-    /// Visits the values that it reads.
+    /// Visits the values that this value reads.
     Enter(K),
-    /// Computes it from the values that it reads.
+    /// Computes this value from the values that it reads.
     Leave(K),
 }
 
@@ -112,8 +113,8 @@ pub fn evaluate<G: ValueGraph>(
     Ok(())
 }
 
-/// Text that is joined from values: sensitive if one of them is, and limited in size. Without a limit, a
-/// chain of values that each read the previous one twice would grow exponentially.
+/// Text that is joined from values. The text is sensitive if one of the values is. Its size is limited,
+/// because a chain of values that each read the previous value twice would grow exponentially.
 #[derive(Debug)]
 pub struct Joined {
     text: String,

@@ -13,7 +13,7 @@ pub(super) enum Found {
     Nothing,
     /// The property is being evaluated.
     Open,
-    /// The value awaits exactly this output. Most waiting values do.
+    /// The value awaits exactly this output, as most waiting values do.
     Awaits(Key),
     /// The answer is at this position in the list of answers.
     Answer(u32),
@@ -56,7 +56,7 @@ impl Known {
         }
     }
 
-    /// Stores a value or an error, and returns its position.
+    /// Stores a value or an error, and returns the state that contains its position.
     pub(super) fn keep(&mut self, answer: Result<Answer, ResolveError>) -> Found {
         self.answers.push(answer);
         Found::Answer(u32::try_from(self.answers.len() - 1).expect("there are less than 2^32 properties"))

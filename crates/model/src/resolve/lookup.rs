@@ -8,7 +8,7 @@ use crate::name::{ElementName, PropertyName};
 
 /// The known outputs, ids and secrets of the instances.
 pub trait Lookup {
-    /// Returns the output of an element, published by its driver.
+    /// Returns the output that the driver of an element has published for a property.
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output;
 
     /// Returns the same as [`output`](Self::output). An implementation that stores its data by position can
@@ -18,7 +18,7 @@ pub trait Lookup {
         self.output(element, property)
     }
 
-    /// Returns the engine's id of the element's instance; none before it has one.
+    /// Returns the engine's id of the element's instance; none if no id is assigned yet.
     fn instance_id(&self, element: &ElementName) -> Option<InstanceId>;
 
     /// Returns the value of a secret; none if it may not be opened here.
@@ -32,7 +32,7 @@ pub enum Output {
     Published(Resolved),
     /// There is no value yet.
     NotYet,
-    /// There is no value, and the element is in a state after which none is published.
+    /// There is no value, and the driver publishes none in the element's state or later.
     Nothing,
 }
 

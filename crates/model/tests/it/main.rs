@@ -32,7 +32,7 @@ fn literal(text: &str) -> Property {
 
 type Sketch<'a> = (&'a str, Vec<(&'a str, Property)>);
 
-/// Creates an assembly `t` of resources with these properties.
+/// Creates the topology `t`. The first sketch is its assembly, and the others are resources in it.
 fn topology(elements: &[Sketch<'_>]) -> Topology {
     let element = |(at, (element, properties)): (usize, &Sketch<'_>)| Element {
         name: name(element),
@@ -57,7 +57,8 @@ fn topology(elements: &[Sketch<'_>]) -> Topology {
     Topology::new("t".parse().expect("valid"), all, Vec::new())
 }
 
-/// Published outputs and one secret.
+/// A [`Lookup`] with published outputs. Elements without an output are installed or not, as `installed`
+/// states.
 #[derive(Default)]
 struct Known {
     outputs: BTreeMap<(ElementName, PropertyName), Resolved>,

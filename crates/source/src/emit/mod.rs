@@ -14,23 +14,25 @@ pub use notation::quote;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitStyle {
-    /// For readers that give scalars a type. Every text is double-quoted, except keys that are plain words.
+    /// For readers that read plain scalars as booleans or numbers. Every text is double-quoted, except keys
+    /// that are plain words.
     #[default]
     Block,
-    /// As `Block`, with a leading `---` line.
+    /// The style `Block` with a leading line `---`.
     Document,
     /// For people, and for readers that keep the spelling of scalars
-    /// ([`Reading::Text`](crate::Reading::Text)). A text is written plain if every reader takes it as this
-    /// text, or as the integer or boolean of the same spelling. Text of several lines is a literal block.
+    /// ([`Reading::Text`](crate::Reading::Text)). A text has no quotes if every reader reads it as this text,
+    /// or as the integer or boolean of the same spelling. Text of several lines is a literal block.
     Text,
 }
 
-/// A tree that [`emit`] writes: JSON data, or data with an order of its own and comments.
+/// A tree that [`emit`] writes. It is JSON data, or data in which mappings have an order and nodes have
+/// comments.
 pub trait Tree: Sized {
     /// Returns the content of this node.
     fn content(&self) -> Content<'_, Self>;
 
-    /// Returns the comment for people on the first line of this node.
+    /// Returns the comment that is written on the first line of this node.
     fn comment(&self) -> Option<&str> {
         None
     }
@@ -54,7 +56,7 @@ pub enum Content<'t, T> {
 }
 
 impl Tree for Value {
-    /// Returns the content; keys are sorted by byte.
+    /// Returns the content. The keys of a map are sorted by their bytes.
     fn content(&self) -> Content<'_, Self> {
         match self {
             Self::Null => Content::Null,
@@ -71,11 +73,11 @@ impl Tree for Value {
     }
 }
 
-/// Writes data as YAML that reads the same under YAML 1.1 (PyYAML) and 1.2.
+/// Writes data as YAML that readers of YAML 1.1 (PyYAML) and 1.2 read as the same data.
 ///
-/// One entry on each line, nested by two spaces, empty collections as `{}` and `[]`, a line break at the end.
-/// [`EmitStyle`] decides the notation of text. The keys of JSON data are sorted, so equal data gives equal
-/// bytes.
+/// Each entry has a line of its own, and nested entries are indented by two spaces. Empty collections are
+/// written as `{}` and `[]`. The text ends with a line break. [`EmitStyle`] decides the notation of text. The
+/// keys of JSON data are sorted, so equal data gives equal bytes.
 ///
 /// ```
 /// use serde_json::json;
@@ -121,7 +123,7 @@ struct Out {
     style: EmitStyle,
 }
 
-/// Maximum length of a key without the `?` notation, in bytes as written. YAML allows 1024 characters.
+/// Maximum length of a key without the notation `?`, in bytes as written. YAML allows 1024 characters.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 impl Out {
@@ -209,11 +211,11 @@ impl Out {
         }
     }
 
-    /// Writes the comment of the node, if any, and ends the line.
+    /// Writes the comment of a node, if it has one, and ends the line.
     fn end_line<T: Tree>(&mut self, node: &T) {
         if let Some(comment) = node.comment() {
             self.text.push_str("  # ");
-            // The comment must stay on its line, so line breaks and control characters are replaced.
+            // The comment must stay on one line, so line breaks and control characters are replaced.
             self.text.extend(comment.chars().map(|c| if notation::needs_escape(c) { ' ' } else { c }));
         }
         self.text.push('\n');

@@ -1,4 +1,5 @@
-//! The notation of scalars: plain if all readers agree on the meaning, else double-quoted or a block.
+//! The notation of scalars. They are plain if all readers agree on the meaning, and otherwise double-quoted
+//! or blocks.
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,8 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Tells whether every reader takes an unquoted key as text: a word that is no keyword of YAML 1.1 or 1.2.
+/// Tells whether every reader reads a key without quotes as text. It must be a word that is no keyword of
+/// YAML 1.1 or 1.2.
 pub(super) fn is_safe(name: &str) -> bool {
     const KEYWORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     let mut bytes = name.bytes();
@@ -24,8 +26,8 @@ pub(super) fn is_safe(name: &str) -> bool {
         && !KEYWORDS.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Tells whether every reader takes an unquoted scalar as this text, or as the integer or boolean of the same
-/// spelling. Versions (`1.10`), dates, `yes`, `010` and everything ambiguous are quoted.
+/// Tells whether every reader reads a scalar without quotes as this text, or as the integer or boolean of the
+/// same spelling. Versions (`1.10`), dates, `yes`, `010` and other ambiguous texts need quotes.
 pub(super) fn is_plain(text: &str) -> bool {
     const KEYWORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "null", "nan"];
     const SIGNS: &str = "_-./@+: ,();='?!*&";
@@ -40,14 +42,14 @@ pub(super) fn is_plain(text: &str) -> bool {
     is_word || is_whole(text)
 }
 
-/// Tells whether a text is a whole number as every reader would write it.
+/// Tells whether a text is a whole number in a spelling on which all readers agree.
 fn is_whole(text: &str) -> bool {
     (1..=15).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_digit())
         && (text == "0" || !text.starts_with('0'))
 }
 
-/// Tells whether a text has several lines that survive in a block unchanged.
+/// Tells whether a text has several lines, and a block scalar can represent it unchanged.
 pub(super) fn is_block(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     body.contains('\n')
@@ -57,8 +59,8 @@ pub(super) fn is_block(text: &str) -> bool {
         && !text.chars().any(|c| c != '\n' && (needs_escape(c) || is_false_blank(c)))
 }
 
-/// Writes integers as digits, and floats with a point and a signed exponent, since YAML 1.1 reads other forms
-/// as text.
+/// Writes a number: an integer as digits, a float with a point and a signed exponent. YAML 1.1 reads other
+/// forms of floats as text.
 pub(super) fn number(out: &mut String, number: &serde_json::Number) {
     let text = number.to_string();
     let Some((mantissa, exponent)) = text.split_once('e') else {
@@ -72,7 +74,7 @@ pub(super) fn number(out: &mut String, number: &serde_json::Number) {
 }
 
 /// Writes a JSON string. Characters that a reader could misinterpret are escaped: control characters, line
-/// breaks of YAML 1.1, invisible characters, byte-order marks and noncharacters. All others stay readable.
+/// breaks of YAML 1.1, invisible characters, byte-order marks and noncharacters.
 pub(super) fn string(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
@@ -95,8 +97,8 @@ pub(super) fn needs_escape(c: char) -> bool {
         || is_invisible(c)
 }
 
-/// Writes `\uXXXX`, or `\UXXXXXXXX` beyond the first plane, since YAML 1.1 readers don't combine surrogate
-/// pairs.
+/// Writes the escape `\uXXXX`, or `\UXXXXXXXX` for a character above U+FFFF. YAML 1.1 readers would not
+/// combine a surrogate pair of two short escapes.
 fn escape(out: &mut String, c: char) {
     let code = u32::from(c);
     // Writing to a string can't fail.

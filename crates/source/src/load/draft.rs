@@ -1,4 +1,4 @@
-//! The text under repair, with a mapping to the original offsets.
+//! The draft of a text: the text with its repairs, and a mapping to the original offsets.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use crate::{Edit, Source, Span};
 pub(super) struct Draft<'s> {
     original: &'s str,
     text: Cow<'s, str>,
-    /// Disjoint edits in original offsets, in order.
+    /// The edits in order, without overlaps. Their offsets are those of the original text.
     edits: Vec<Edit>,
-    /// For each edit, the offset after it in the draft and in the original.
+    /// For each edit, the offset after it in the draft and in the original text.
     behind: Vec<(usize, usize)>,
 }
 
@@ -25,8 +25,8 @@ impl<'s> Draft<'s> {
         &self.text
     }
 
-    /// Applies repairs, given in offsets of the draft. Returns whether the text has changed; otherwise the
-    /// next round would hit the same error.
+    /// Applies repairs, which have offsets of the draft. Returns whether the text has changed. If not,
+    /// another round would stop at the same error.
     pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
         let new = repairs.into_iter().map(|edit| self.mapped(edit)).collect();
         let before = std::mem::take(&mut self.text);
@@ -35,7 +35,7 @@ impl<'s> Draft<'s> {
         self.text != before
     }
 
-    /// Tells whether a repair, in offsets of the draft, would change an earlier repair.
+    /// Tells whether a repair, which has offsets of the draft, would change an earlier repair.
     pub(super) fn repairs_again(&self, repair: &[Edit]) -> bool {
         let mapped = repair.iter().map(|edit| self.span(edit.span.range()));
         mapped.into_iter().any(|span| self.edits.iter().any(|old| meet(old.span, span)))
@@ -45,7 +45,7 @@ impl<'s> Draft<'s> {
         Edit { span: self.span(edit.span.range()), ..edit }
     }
 
-    /// Adds edits. A new edit replaces the earlier ones that it covers or overlaps.
+    /// Adds edits. A new edit replaces the earlier edits that it covers or overlaps.
     fn insert(&mut self, new: Vec<Edit>) {
         let mut new = apart(new);
         for old in std::mem::take(&mut self.edits) {
@@ -75,7 +75,7 @@ impl<'s> Draft<'s> {
         self.text = Cow::Owned(text);
     }
 
-    /// Converts a range of the draft to a span of the original.
+    /// Converts a range of the draft to a span of the original text.
     pub(super) fn span(&self, range: std::ops::Range<usize>) -> Span {
         Span::from(self.back(range.start)..self.back(range.end))
     }
@@ -96,15 +96,15 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Sorts the edits and makes them disjoint. Of two overlapping edits, the one that starts first is kept. If
-/// both start together, the wider one is kept.
+/// Sorts edits, and drops edits that overlap others. Of two overlapping edits, the earlier start is kept. If
+/// both have the same start, the longer edit is kept.
 fn apart(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
     edits.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);
     edits
 }
 
-/// Tells whether a new edit covers or overlaps an earlier one.
+/// Tells whether a new edit covers or overlaps an earlier edit.
 fn meet(old: Span, new: Span) -> bool {
     let cuts = old.start < new.end && new.start < old.end;
     cuts || new.start <= old.start && old.end <= new.end

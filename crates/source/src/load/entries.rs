@@ -8,7 +8,7 @@ use super::report::Report;
 use crate::node::by_key;
 use crate::{Diagnostic, Entry, Key, Kind, Mapping, Node, Severity, Source, Style, codes};
 
-/// Creates a mapping from the entries as they were read.
+/// Creates a mapping from its entries. Processes duplicate keys and merge keys as the options demand.
 pub(super) fn settle(entries: Vec<Entry>, options: &LoadOptions, report: &mut Report) -> Mapping {
     let mut settler = Settler { options, report };
     let entries = settler.without_duplicates(entries);
@@ -110,8 +110,8 @@ fn duplicate(source: &Arc<Source>, severity: Severity, first: &Entry, second: &E
         .help("remove or rename one of the two")
 }
 
-/// Returns the pairs of entries with equal keys. Each pair consists of the first entry of a key and a later
-/// one. The pairs are sorted by the later entry.
+/// Returns the pairs of entries with equal keys. Each pair consists of the first entry with a key and a later
+/// entry with the same key. The pairs are sorted by the later entry.
 fn duplicates(entries: &[Entry]) -> Vec<(usize, usize)> {
     let index = by_key(entries);
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! Reads strict JSON with spans. It is a parser of its own because `serde_json` reports no offsets of values,
-//! and a YAML parser accepts more than JSON.
+//! A parser of strict JSON with spans. Other parsers are not sufficient: `serde_json` reports no offsets of
+//! values, and a YAML parser accepts more than JSON.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ struct Reader<'t> {
 }
 
 enum Halt {
-    /// A limit was exceeded; the tree has recorded the diagnostic.
+    /// A limit was exceeded. The tree has already recorded the diagnostic.
     Limit,
     Syntax(Mistake),
 }
@@ -106,7 +106,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Reads what follows a value: a comma and the next value, or the end of the collection.
+    /// Reads the text after a value: a comma and the next value, or the end of the collection.
     fn after_value(&mut self, open: u8) -> Result<(), Halt> {
         self.blanks();
         match self.peek() {
@@ -174,8 +174,8 @@ impl Reader<'_> {
                 }
             }
         }
-        // All JSON readers agree on escapes, so `serde_json` decodes the string; only its range is determined
-        // here.
+        // Only the range of the string is determined here. `serde_json` decodes it, because all JSON readers
+        // agree on escapes.
         match serde_json::from_str::<String>(&self.text[start..=end]) {
             Ok(text) => self.scalar(start..end + 1, &text, Style::DoubleQuoted),
             Err(_) => Err(mistake_at(start..end + 1, "a string with an invalid escape".to_owned(), None)),
@@ -185,7 +185,7 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<(), Halt> {
         let end = self.end_of(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-'));
         let text = &self.text[self.at..end];
-        // Only checks the grammar: a number that is too large for every type is still JSON.
+        // Only the grammar is checked: a number that is too large for every type is valid JSON.
         if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
             return self.scalar(self.at..end, text, Style::Plain);
         }

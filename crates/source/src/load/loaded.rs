@@ -1,4 +1,4 @@
-//! The results of loading: documents with diagnostics.
+//! The results of loading a text: documents and diagnostics.
 
 use crate::{Diagnostics, Node};
 
@@ -6,7 +6,8 @@ use crate::{Diagnostics, Node};
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Loaded {
-    /// Documents; incomplete if `diagnostics` has errors. Empty for a text of only spaces and comments.
+    /// The documents. They are incomplete if `diagnostics` has errors. A text of only spaces and comments has
+    /// no document.
     pub documents: Vec<Node>,
     /// Diagnostics, in the order of the text.
     pub diagnostics: Diagnostics,
@@ -16,8 +17,8 @@ pub struct Loaded {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct LoadedOne {
-    /// Document; incomplete if `diagnostics` has errors. Absent when the text contains no document, which is
-    /// not reported as an error.
+    /// The document. It is incomplete if `diagnostics` has errors. It is absent if the text contains no
+    /// document, which is not reported as an error.
     pub root: Option<Node>,
     /// Diagnostics, in the order of the text.
     pub diagnostics: Diagnostics,
@@ -27,7 +28,7 @@ impl LoadedOne {
     /// Returns the document and the warnings, or all diagnostics if one of them is an error.
     ///
     /// # Errors
-    /// The diagnostics, when they include errors.
+    /// All diagnostics, if one of them is an error.
     pub fn into_result(self) -> Result<(Option<Node>, Diagnostics), Diagnostics> {
         if self.diagnostics.has_errors() { Err(self.diagnostics) } else { Ok((self.root, self.diagnostics)) }
     }

@@ -1,9 +1,9 @@
-//! Loads text into [`Node`]s: with limits and error recovery, in one or more rounds.
+//! Loads text into [`Node`]s, with limits and error recovery.
 //!
-//! A parser stops at its first error. The loader determines the actual cause of that error ([`cause`]). It
-//! repairs the text in memory where the repair is certain, else it removes the offending line ([`draft`]),
-//! and reads the text again ([`yaml`]). So one run reports all problems, and the readable parts are returned
-//! with their places in the original text.
+//! A parser stops at its first error. The loader determines the actual cause of this error ([`cause`]). If
+//! the repair is certain, the loader repairs the text in memory. Otherwise it removes the wrong line
+//! ([`draft`]). Then it reads the text again ([`yaml`]), in several *rounds* if necessary. So one run reports
+//! all problems, and the readable parts are returned with their places in the original text.
 
 mod cause;
 mod draft;
@@ -27,7 +27,7 @@ pub use options::{Dialect, DuplicateKeys, Limits, LoadOptions, MergeKeys};
 
 /// Loads a text that should have one document.
 ///
-/// A second document is [`codes::EXTRA_DOCUMENT`], at the place where it starts.
+/// A second document is reported as [`codes::EXTRA_DOCUMENT`], at the place where it starts.
 ///
 /// ```
 /// use windlass_source::{LoadOptions, Source, load_one};
@@ -61,7 +61,7 @@ pub fn load_one(source: &Arc<Source>, options: &LoadOptions) -> LoadedOne {
 /// Loads all documents of a text, recovering from errors.
 pub fn load(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let options = &LoadOptions { limits: options.limits.of(source), ..options.clone() };
-    // Spans have 32 bits.
+    // Offsets in spans have 32 bits.
     let bytes = options.limits.bytes.min(u32::MAX as usize);
     if source.text().len() > bytes {
         return too_long(source, bytes);
@@ -80,8 +80,9 @@ fn too_long(source: &Arc<Source>, limit: usize) -> Loaded {
     Loaded { documents: Vec::new(), diagnostics: vec![diagnostic].into() }
 }
 
-/// Maximum bytes that are read again after errors, and maximum number of rounds.
+/// Maximum bytes that are read again after errors.
 const REREAD_BYTES: usize = 8 << 20;
+/// Maximum number of rounds after the first one.
 const ROUNDS: usize = 64;
 
 fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
@@ -107,16 +108,16 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     Loaded { documents: outcome.documents, diagnostics: found }
 }
 
-/// Reports the syntax errors of one round and repairs them. Returns whether the text has changed and must be
-/// read again.
+/// Reports the syntax errors of one round and repairs them. Returns whether the text has changed, so that it
+/// must be read again.
 fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found: &mut Diagnostics) -> bool {
     let causes = causes(source, draft, outcome).into_iter();
     let repairs: Option<Vec<Vec<Edit>>> = causes.map(|cause| settle(draft, cause, found)).collect();
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports a cause and returns its repair. If an earlier repair still fails, its lines are removed without a
-/// report: the diagnostic would be about the repaired text, not the author's.
+/// Reports a cause and returns its repair. If an earlier repair was wrong, its lines are removed without a
+/// report. A diagnostic would be about the repaired text, not about the author's text.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);
@@ -132,7 +133,8 @@ fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Ve
 /// Returns the causes of the syntax errors of one round.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
     let error = outcome.error.as_ref().map(|error| cause::of(source, draft, error));
-    // The cause already names the escaped comments around the error. Later rounds find the other comments.
+    // If the cause of the error already names escaped comments, they are not reported a second time. Later
+    // rounds find the other ones.
     let named = error.as_ref().is_some_and(|cause| cause.diagnostic.code == codes::ESCAPED_COMMENT);
     let comments = cause::comments_as_text(source, draft, &outcome.escaped_comments);
     comments.filter(|_| !named).into_iter().chain(error).collect()

@@ -10,7 +10,8 @@ pub enum Dialect {
     /// YAML 1.2, with the tolerance for layout that common readers have.
     #[default]
     Yaml,
-    /// JSON as in RFC 8259: YAML-only syntax (comments, bare words, trailing commas) is an error.
+    /// JSON as in RFC 8259. Syntax that only YAML has is an error, such as comments, bare words and trailing
+    /// commas.
     StrictJson,
 }
 
@@ -18,10 +19,10 @@ pub enum Dialect {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DuplicateKeys {
-    /// An error; the first value is kept.
+    /// A duplicate key is an error, and the first value is kept.
     #[default]
     Refuse,
-    /// A warning; the last value is kept.
+    /// A duplicate key is a warning, and the last value is kept.
     LastWins,
 }
 
@@ -29,36 +30,37 @@ pub enum DuplicateKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergeKeys {
-    /// Its value is an alias to a mapping, or a list of such aliases. The entries of these mappings are
-    /// added, except those with keys that the mapping itself contains.
+    /// The value of the key is an alias to a mapping, or a list of such aliases. The entries of these
+    /// mappings are added to the mapping with the key, except entries with keys that this mapping itself
+    /// contains.
     #[default]
     Merge,
-    /// It is an ordinary key.
+    /// The key is an ordinary key.
     Keep,
-    /// It is an error.
+    /// The key is an error.
     Refuse,
 }
 
 /// Limits on documents, so that no document can exhaust the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of text. Default: 16 MiB. A source that [may be longer](Source::with_limit) is read up to its
-    /// own limit, and the limit on nodes grows in proportion.
+    /// Bytes of text. Default: 16 MiB. A source with a [higher limit](Source::with_limit) is read up to its
+    /// own limit, and the limit of nodes grows in proportion.
     pub bytes: usize,
-    /// Nesting depth of collections. Default: 128; values above [`Limits::MAX_DEPTH`] are reduced to it.
+    /// Nesting depth of collections. Default: 128. Values above [`Limits::MAX_DEPTH`] count as this maximum.
     pub depth: usize,
     /// Number of nodes in all documents, with aliases expanded. Default: one million. A sequence counts as
     /// two nodes and a mapping as three, because they use more memory.
     pub nodes: usize,
     /// Number of documents in one text. Default: 10 000.
     pub documents: usize,
-    /// Size of the data that aliases and merge keys may add: bytes of text, and 64 for each node. Default: 16
-    /// MiB.
+    /// Size in bytes of the data that aliases and merge keys may add. The size of a node is that of its text
+    /// plus 64. Default: 16 MiB.
     pub expansion: usize,
 }
 
 impl Limits {
-    /// Maximum nesting depth that can be allowed, given the stack size of a thread.
+    /// Highest possible limit of the nesting depth, because of the stack size of a thread.
     pub const MAX_DEPTH: usize = 512;
 }
 
@@ -69,7 +71,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for a source. A source that may be longer than the default also gets more nodes.
+    /// Returns the limits for a source. For a source that may be longer than the default, the limit of nodes
+    /// is higher too.
     pub(super) fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {
@@ -105,7 +108,7 @@ impl LoadOptions {
         Self { dialect: Dialect::StrictJson, ..Self::default() }
     }
 
-    /// Makes the last of equal keys win, with a warning.
+    /// Returns the options with [`DuplicateKeys::LastWins`]: the last of equal keys counts, with a warning.
     #[must_use]
     pub fn last_key_wins(mut self) -> Self {
         self.duplicate_keys = DuplicateKeys::LastWins;

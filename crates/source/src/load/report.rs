@@ -1,10 +1,10 @@
-//! Collects the diagnostics of a document, and creates only those that are kept.
+//! The collector of a document's diagnostics.
 
 use std::sync::Arc;
 
 use crate::{Diagnostic, Diagnostics, Severity, Source};
 
-/// A collector that creates only the diagnostics that are kept.
+/// A collector of diagnostics. Diagnostics beyond the limit are counted, but not created.
 pub(super) struct Report {
     pub(super) source: Arc<Source>,
     diagnostics: Diagnostics,
@@ -28,7 +28,7 @@ impl Report {
     }
 
     /// Adds the error that explains why reading has ended, regardless of the limit. Only the first call has
-    /// an effect, since the truncated rest may exceed further limits.
+    /// an effect, because collections that are closed early may exceed further limits.
     pub(super) fn last(&mut self, diagnostic: Diagnostic) {
         if !std::mem::replace(&mut self.ended, true) {
             self.diagnostics.keep(diagnostic);

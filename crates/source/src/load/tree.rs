@@ -1,4 +1,4 @@
-//! Builds [`Node`]s from events, within limits; also resolves anchors and aliases.
+//! Builds [`Node`]s from the events of a parser, within limits. Anchors and aliases are resolved.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{Diagnostic, Diagnostics, Entry, Key, Kind, Node, Scalar, Severity, S
 /// A signal that a limit was exceeded and reading must stop. The diagnostic is already recorded.
 pub(super) struct Stop;
 
-/// Weight of a copied node in addition to its text.
+/// Bytes that are counted for a copied node in addition to its text.
 const NODE_WEIGHT: usize = 64;
 
 /// The documents under construction.
@@ -45,7 +45,7 @@ enum Body {
 /// A key whose value is not read yet.
 enum PendingKey {
     Text(Key),
-    /// A collection as a key. The error is already reported, and the value of the key is dropped.
+    /// A key that is a collection. The error is already reported, and the value of the key is dropped.
     Unusable,
 }
 
@@ -143,7 +143,8 @@ impl<'o> Tree<'o> {
         self.check_depth(span, 0)
     }
 
-    /// Closes the innermost collection; `end` is the span of its bracket, if it has one.
+    /// Closes the innermost collection. For a collection in brackets, `end` is the span of the closing
+    /// bracket.
     pub(super) fn close(&mut self, end: Span) -> Result<(), Stop> {
         let Some(frame) = self.open.pop() else { return Ok(()) };
         let span = match (frame.flow, frame.end()) {
@@ -161,7 +162,7 @@ impl<'o> Tree<'o> {
         self.complete(Built { node, weight: frame.weight, height: frame.height + 1 }, frame.anchor)
     }
 
-    /// Copies the node that an alias refers to.
+    /// Adds a copy of the node to which an alias refers.
     pub(super) fn alias(&mut self, span: Span, anchor: usize) -> Result<(), Stop> {
         let Some(built) = self.anchors.get(&anchor) else {
             self.report.error(|source| {
@@ -198,7 +199,8 @@ impl<'o> Tree<'o> {
         self.null(span)
     }
 
-    /// Records an anchor's name. YAML allows a second anchor of the same name, but it is seldom intended.
+    /// Records an anchor's name. Warns of a second anchor with the same name, which YAML allows, but which is
+    /// seldom intended.
     pub(super) fn anchor_name(&mut self, span: Span, name: &str) {
         let Some(first) = self.anchor_names.insert(name.into(), span) else { return };
         self.report.add(Severity::Warning, |source| {
@@ -213,7 +215,7 @@ impl<'o> Tree<'o> {
     pub(super) fn finish(mut self) -> (Vec<Node>, Diagnostics) {
         while let Some(frame) = self.open.last() {
             let end = Span::empty(frame.end().unwrap_or(frame.span.end));
-            // A limit that is exceeded now has no effect any more.
+            // Reading has ended, so a limit that is exceeded now has no effect.
             let _ = self.close(end);
         }
         (self.documents, self.report.finish())
@@ -280,7 +282,7 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns the number of nesting levels that the next value loses if it is the value of a merge key.
+    /// Returns the number of nesting levels that `value` loses by merging, if it is the value of a merge key.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),
@@ -306,7 +308,7 @@ impl Frame {
     }
 }
 
-/// Converts a node to a key. A collection as a key is reported as an error.
+/// Converts a node to a key. If the node is a collection, reports an error.
 fn pending(report: &mut Report, node: Node) -> PendingKey {
     let (span, what) = (node.span(), node.describe());
     if let Kind::Scalar(scalar) = node.into_kind() {

@@ -1,5 +1,5 @@
-//! The only module that uses `granit-parser`: converts its events to [`tree`](super::tree) calls, its errors
-//! to [`Failure`]s.
+//! The only module that uses `granit-parser`. It converts the parser's events to calls of
+//! [`tree`](super::tree), and the parser's errors to [`Failure`]s.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use crate::{Diagnostics, Node, Scalar, Source, Span, Style};
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
-    /// Diagnostics of the tree.
+    /// Diagnostics of the construction of nodes.
     pub(super) diagnostics: Diagnostics,
-    /// Ranges of the draft with non-ASCII text in quotes or blocks.
+    /// Ranges of the draft with text in quotes or blocks that is not ASCII.
     pub(super) quoted: Vec<Range<usize>>,
     /// Whether unquoted text contains invisible characters.
     pub(super) invisible: bool,
     /// Offsets in the draft of text that was meant as a comment.
     pub(super) escaped_comments: Vec<usize>,
-    /// Syntax error that ended the round, if any.
+    /// Syntax error that ended the round; none if the whole text was read.
     pub(super) error: Option<Failure>,
 }
 
@@ -44,7 +44,7 @@ impl From<ScanError> for Failure {
 }
 
 impl Outcome {
-    /// Records the information that the search for causes needs.
+    /// Records facts about an event that the search for causes of errors needs.
     fn note(&mut self, text: &str, event: &Event<'_>, mark: &Mark) {
         let (Event::Scalar(scalar, style, ..), Some(range)) = (event, mark.byte_range()) else { return };
         if *style == ScalarStyle::Plain {
@@ -123,7 +123,7 @@ fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -
     }
 }
 
-/// Returns the span of an omitted value: the parser reports it as `~`, and places it before the colon.
+/// Returns the span of an omitted value. The parser reports such a value as `~` at a place before the colon.
 fn left_out(draft: &Draft<'_>, at: usize) -> Span {
     let behind = at + usize::from(draft.text()[at..].starts_with(':'));
     draft.span(behind..behind)

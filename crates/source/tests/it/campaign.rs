@@ -1,7 +1,8 @@
 //! Runs random cases until a time budget is spent.
 //!
-//! `WINDLASS_FUZZ_SECONDS` is the budget of each target in seconds, 2 by default. `WINDLASS_FUZZ_SEED` is the
-//! seed. A run prints its seed, and the same seed gives the same cases in the same order.
+//! The environment variable `WINDLASS_FUZZ_SECONDS` sets the budget of each test in seconds, 2 by default.
+//! `WINDLASS_FUZZ_SEED` sets the seed. A run prints its seed, and the same seed gives the same cases in the
+//! same order.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,7 @@ pub(crate) fn fuzz<S: Strategy>(
     let mut seeds = TestRunner::new_with_rng(config.clone(), seeded);
     let (start, mut count) = (Instant::now(), 0);
     while count == 0 || start.elapsed() < budget {
-        // A runner stops for good after its number of cases, so each batch has its own.
+        // A runner can't continue after its number of cases, so each batch has its own runner.
         match TestRunner::new_with_rng(config.clone(), seeds.new_rng()).run(cases, &check) {
             Ok(()) => count += BATCH,
             Err(TestError::Fail(why, case)) => panic!("fuzz {name}: seed {seed}: {why}\n{case:?}"),

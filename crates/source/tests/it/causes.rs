@@ -1,4 +1,4 @@
-//! Tests the true cause of what YAML refuses: the cause, its place, the fix, and the data that could still be
+//! Tests the reports about invalid YAML: the actual cause, its place, the fix, and the data that could be
 //! read.
 
 use insta::assert_snapshot;

@@ -1,4 +1,4 @@
-//! Tests documents that others wrote, read in place.
+//! Tests documents of a corpus, which were written outside of this project.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use crate::render::print;
 use serde_json::{Value, json};
 use windlass_source::{EmitStyle, LoadOptions, Node, Reading, Source, codes, emit, load, load_one};
 
-/// Returns the folder of the corpus. Prints that the test was skipped and returns `None` where it is missing.
+/// Returns the folder of the corpus. If it is missing, prints that the test was skipped, and returns `None`.
 fn corpus(test: &str, folder: &str) -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests alone read the corpus")]
     let root = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -45,7 +45,7 @@ fn yaml_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the notes of the manifest by file.
+/// Returns the notes in the corpus's manifest, by file.
 fn notes(folder: &Path) -> BTreeMap<String, String> {
     let manifest = std::fs::read_to_string(folder.join("manifest.tsv")).unwrap_or_default();
     let row = |line: &str| {
@@ -76,13 +76,13 @@ fn corpus_assemblies() {
 /// Verdict on a file that is not a failure.
 enum Verdict {
     Right,
-    /// The manifest's reader silently takes the last of equal keys. This crate refuses them, as other readers
-    /// do.
+    /// The file is valid except for duplicate keys. The reader that created the manifest silently takes the
+    /// last of equal keys. This crate refuses them, like other readers.
     OnlyDuplicates,
 }
 
-/// Checks a file against its note. A file that the manifest calls YAML loads, and survives writing and
-/// reading. Every other file is refused with its true cause.
+/// Checks a file against its note in the manifest. A file that is valid YAML according to the note must load,
+/// and must stay the same after writing and reading. Every other file must be refused with its actual cause.
 fn judge(path: &Path, note: &str) -> Result<Verdict, String> {
     let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
     let source = Source::from_bytes("f", bytes).map_err(|e| e.to_string())?;
@@ -103,7 +103,7 @@ fn judge(path: &Path, note: &str) -> Result<Verdict, String> {
     }
 }
 
-/// Asserts that writing and reading changes nothing.
+/// Checks that writing a document and reading it again gives the same data.
 fn survives(document: &Node) -> Result<(), String> {
     let data = document.to_value(Reading::Script);
     let again = load_one(&Source::new("emitted", emit(&data, EmitStyle::Block)), &LoadOptions::default());
@@ -111,7 +111,7 @@ fn survives(document: &Node) -> Result<(), String> {
     same.then_some(()).ok_or_else(|| "changed by writing and reading".to_owned())
 }
 
-/// Strings that YAML readers may read as another type.
+/// Strings that YAML readers might read as another type are written and read as strings.
 #[test]
 fn corpus_yaml_interop() {
     const NAME: &str = "corpus_yaml_interop";
@@ -125,8 +125,8 @@ fn corpus_yaml_interop() {
             Err(why) => failures.push(format!("{string:?}: {why}")),
         }
     }
-    // Output of PyYAML is read with PyYAML's types. A scalar that is no string for one of the two readers is
-    // quoted.
+    // The file is output of PyYAML, so it is read with PyYAML's types. A scalar that is no string for PyYAML is
+    // quoted there.
     let theirs = Source::new("py.yaml", std::fs::read_to_string(folder.join("py.yaml")).expect("py.yaml"));
     let theirs = load_one(&theirs, &LoadOptions::default());
     let theirs = theirs.root.map(|root| root.to_value(Reading::Script)).unwrap_or_default();

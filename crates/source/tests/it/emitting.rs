@@ -1,4 +1,4 @@
-//! Tests that all readers read emitted text the same.
+//! Tests that all readers read emitted text as the same data.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Number, Value, json};
 use windlass_source::{Content, EmitStyle, LoadOptions, Reading, Source, Tree, emit, emit_typed, load_one};
 
-/// Any data: strings that look like another type, numbers of all kinds, nested and empty collections.
+/// Generates data: strings that look like another type, numbers of all kinds, nested and empty collections.
 pub(crate) fn data() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         "\\PC{0,12}",
@@ -39,7 +39,7 @@ pub(crate) fn data() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any data whose scalars are text or null, some of the texts with several lines.
+/// Generates data whose scalars are text or null. Some texts have several lines.
 fn spelled() -> impl Strategy<Value = Value> {
     (data(), "[ -~\\n\\t]{0,20}").prop_map(|(data, lines)| Value::Array(vec![spell(data), lines.into()]))
 }
@@ -53,7 +53,7 @@ fn spell(data: Value) -> Value {
     }
 }
 
-/// A list of texts with a comment at each one.
+/// A tree of texts with comments.
 enum Commented {
     List(Vec<Commented>),
     Text(String, String),
@@ -124,7 +124,7 @@ fn keys_longer_than_yaml_s_limit_are_written_out() {
     assert_eq!(read_back(&emit(&data, EmitStyle::Block)), data);
 }
 
-/// A value of a type that JSON data would sort, or lose.
+/// A type whose values would lose the order of fields or other details in JSON data.
 #[derive(Serialize)]
 struct Measured {
     unit: &'static str,
@@ -155,7 +155,8 @@ fn values_of_types_keep_the_order_of_their_fields() {
     assert_eq!(error.to_string(), "a key of a mapping is no text, number, boolean or null");
 }
 
-/// A reason why `emit` is not `serde_yaml`: docs/design/source.md, Rejected alternatives.
+/// A reason why `emit` does not use the emitter of `serde_yaml`; see "Rejected alternatives" in
+/// docs/design/source.md.
 #[rstest]
 #[case::number(json!(1e16))]
 #[case::merge_key(json!({"<<": {"a": 1}}))]
@@ -183,7 +184,7 @@ proptest! {
         prop_assert_eq!(read, data);
     }
 
-    /// Data without a type has no order of fields, so both functions write the same text.
+    /// JSON data has no order of fields, so `emit` and `emit_typed` write the same text.
     #[test]
     fn data_is_emitted_as_a_value_of_a_type(data in data()) {
         prop_assert_eq!(emit_typed(&data, EmitStyle::Block).unwrap(), emit(&data, EmitStyle::Block));

@@ -1,4 +1,4 @@
-//! Tests the reading of files: regular files and the process's own pipes, up to a size, without blocking.
+//! Tests the reading of files: regular files and inherited pipes, up to a maximum size, without blocking.
 
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
@@ -70,7 +70,7 @@ fn a_pipe_that_the_program_was_started_with_is_read() {
     // Both ends of the pipe are in this process. The pipe ends when its last writer is dropped.
     drop(writer);
     assert_eq!(read(&path, 99).unwrap(), b"from a shell");
-    // Under another name it is refused as any other pipe.
+    // Under another name, the same pipe is refused like any other pipe.
     let named = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), reader.as_raw_fd()));
     assert!(matches!(read(&named, 99), Err(ReadError::NotAFile("a named pipe"))));
 }

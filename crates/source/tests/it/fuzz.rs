@@ -1,4 +1,4 @@
-//! Arbitrary input: no panic, places are inside the text, fixes apply.
+//! Tests arbitrary input: no panic occurs, all places are inside the text, and all fixes can be applied.
 
 use proptest::prelude::*;
 use windlass_source::{Diagnostics, Kind, LoadOptions, Node, Reading, Source, apply_fixes, load};
@@ -55,7 +55,7 @@ const PIECES: [&str; 50] = [
     "\u{feff}", "\r\n", "~", "x:: y",
 ];
 
-/// Documents as people write them, to be damaged.
+/// Documents as people write them, which the tests damage.
 const DOCUMENTS: [&str; 3] = [
     include_str!("../../../../fixtures/assemblies/h_bta/assembly.yaml"),
     include_str!("../../../../fixtures/assemblies/streamer_cluster/assembly.yaml"),

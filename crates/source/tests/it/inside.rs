@@ -6,7 +6,7 @@ use windlass_source::{LoadOptions, Node, Source, load_one};
 
 use crate::render::document;
 
-/// A span inside a scalar covers `${x}` in the source where the text has `${x}`.
+/// The span of `${x}` inside a scalar's text covers exactly `${x}` in the source.
 #[rstest]
 #[case::plain("a: pre ${x} post")]
 #[case::plain_lines("a: pre\n  more\n\n  ${x} post\n  end")]
@@ -47,7 +47,7 @@ fn a_collection_has_its_own_span_for_each_part() {
 }
 
 proptest! {
-    /// Every character of a scalar is at its span in the source, or is escaped there.
+    /// The source span of each character of a scalar contains this character or its escape.
     #[test]
     fn spans_inside_are_in_order_and_in_the_scalar(
         lines in prop::collection::vec("[a-z'\"\\\\$é ]{0,6}", 1..6),

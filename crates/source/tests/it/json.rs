@@ -1,4 +1,4 @@
-//! Tests strict JSON: documents that are only YAML are refused.
+//! Tests strict JSON: documents that are YAML but not JSON are refused.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -111,8 +111,9 @@ fn depth_is_limited() {
 }
 
 proptest! {
-    /// Any text is accepted or refused as `serde_json` does, with the same data. The texts have no exponents:
-    /// numbers beyond every type are text here, and an error in `serde_json`.
+    /// The reader and `serde_json` accept the same texts, and read them as the same data. The texts have no
+    /// exponents, because a number that is too large for every type is text in this crate and an error in
+    /// `serde_json`.
     #[test]
     fn agrees_with_serde_json(text in "[\\[\\]{}:,\"ab\\\\/u0-9.+\\- \n]{0,24}") {
         let loaded = load_one(&Source::new("f", text.clone()), &LoadOptions::json());
@@ -128,7 +129,7 @@ proptest! {
     }
 }
 
-/// Compares two values. Numbers that no type holds exactly are text here.
+/// Compares two values. A number that no type represents exactly is text in this crate.
 fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::String(_), Value::Number(_)) => true,

@@ -13,7 +13,8 @@ fn billion_laughs() -> String {
     "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned() + &lines(9, level)
 }
 
-/// The time limit suits a debug build on a busy machine. A release build takes milliseconds.
+/// Documents that would grow without limit are refused fast. The time limit of the test is high, for a debug
+/// build on a busy machine. A release build takes milliseconds.
 #[rstest]
 #[case::aliases(billion_laughs())]
 #[case::large_alias(format!("a: &a {}\nb: [{}]\n", "x".repeat(1_000_000), "*a, ".repeat(10_000)))]

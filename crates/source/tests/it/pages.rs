@@ -1,10 +1,11 @@
-//! Tests the page of every code. Its example gets exactly that code, and a fixed example is free of it.
+//! Tests the page of every code. The example of a page causes exactly the page's code, and the fixed example
+//! does not cause it.
 
 use serde::Deserialize;
 use windlass_source::testing::{page_problems, repaired_pages};
 use windlass_source::{Diagnostics, LoadOptions, Reading, Source, code_problems, codes, formatted, load_one};
 
-/// The document type for the pages of typed reading.
+/// The document type for the examples about typed documents.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "only reading it is tested")]
@@ -13,7 +14,8 @@ struct Service {
     port: Option<u16>,
 }
 
-/// Pages without an example: of bytes that are not text, and of documents that are too large to print.
+/// Codes of pages without an example. They are about bytes that are no text, and about documents that are too
+/// large.
 const WITHOUT_TEXT: [&str; 2] = ["WL0002", "WL0003"];
 
 fn said(code: &str, text: &str) -> Diagnostics {
@@ -40,7 +42,7 @@ fn every_page_has_an_example_that_gets_its_code_and_no_other() {
     assert_eq!(page_problems(codes::CODES, &WITHOUT_TEXT, said), Vec::<String>::new());
 }
 
-/// A page without an example, and one whose example gets another code, are problems.
+/// A page without an example is a problem, and so is a page whose example causes another code.
 #[test]
 fn a_wrong_page_is_reported() {
     mod wrong {

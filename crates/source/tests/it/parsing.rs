@@ -1,4 +1,4 @@
-//! Tests typed documents, and errors at their place.
+//! Tests the conversion to typed documents, and the places of its errors.
 
 use std::collections::BTreeMap;
 

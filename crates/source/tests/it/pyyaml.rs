@@ -1,5 +1,5 @@
-//! Compares with PyYAML, the YAML 1.1 reader that scripts use. The tests are skipped where Python or PyYAML
-//! is missing.
+//! Compares this crate with PyYAML, the YAML 1.1 reader that scripts use. The tests are skipped if Python or
+//! PyYAML is missing.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -13,7 +13,8 @@ use windlass_source::{EmitStyle, Reading, emit};
 use crate::emitting::data;
 use crate::render::{document, print};
 
-/// Reads a JSON list of YAML documents, and answers with a JSON list of their values with types.
+/// A Python program that reads a JSON list of YAML documents, and writes a JSON list of their values with
+/// types.
 const ASK: &str = r"
 import json, sys, yaml
 
@@ -33,7 +34,7 @@ def read(text):
 json.dump([read(text) for text in json.load(sys.stdin)], sys.stdout)
 ";
 
-/// Returns PyYAML's value of each document, or `None` without PyYAML.
+/// Returns PyYAML's value of each document; `None` if PyYAML is missing.
 fn ask(test: &str, documents: &[String]) -> Option<Vec<Value>> {
     let probe = Command::new("python3").args(["-c", "import yaml"]).stderr(Stdio::null()).status();
     if !probe.is_ok_and(|status| status.success()) {
@@ -53,7 +54,7 @@ fn ask(test: &str, documents: &[String]) -> Option<Vec<Value>> {
     Some(serde_json::from_slice(&output.stdout).expect("a list"))
 }
 
-/// Returns a value with its types, in the form of the script.
+/// Returns a value with its types, in the form that the Python program writes.
 fn tell(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -68,7 +69,8 @@ fn tell(value: &Value) -> Value {
     }
 }
 
-/// Compares two values with types. Floats are compared by value, as both sides write them differently.
+/// Compares two values with types. Floats are compared by value, because the two sides write them
+/// differently.
 fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) if a.contains_key("float") => {
@@ -121,7 +123,8 @@ fn a_script_scalar_that_is_no_text_is_the_same_for_pyyaml() {
     assert!(typed > 100, "{typed}");
 }
 
-/// The reason why `emit` is not `serde_yaml`: docs/design/source.md, Rejected alternatives.
+/// A reason why `emit` does not use the emitter of `serde_yaml`; see "Rejected alternatives" in
+/// docs/design/source.md.
 #[test]
 fn serde_yaml_writes_text_that_is_no_text_for_pyyaml() {
     let words = ["no", "on", "1:30", "2026-01-31"];

@@ -7,7 +7,7 @@ use windlass_source::{
     Diagnostic, Diagnostics, LoadOptions, Loaded, Node, Place, Reading, Source, apply_fixes, load,
 };
 
-/// Prints a line past the capture of the test harness: a skipped test must be visible.
+/// Prints a line that the test harness does not capture, so that a skipped test is visible.
 pub(crate) fn print(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes());
 }
@@ -32,8 +32,8 @@ pub(crate) fn document(text: &str) -> (Arc<Source>, Node) {
     (source, loaded.documents.remove(0))
 }
 
-/// Returns the diagnostics of a text with all their parts, the data that was read, and the text after the
-/// fixes.
+/// Returns a report about a text: the diagnostics with all their parts, the data that was read, and the text
+/// after all fixes.
 pub(crate) fn report(text: &str) -> String {
     let (_, loaded) = read(text);
     let mut out = full(&loaded.diagnostics);

@@ -1,4 +1,4 @@
-//! Tests the suggestions of "did you mean".
+//! Tests the search for the nearest valid name ("did you mean").
 
 use rstest::rstest;
 use windlass_source::{suggest, suggest_unique};
@@ -21,7 +21,7 @@ fn nearest_name(#[case] name: &str, #[case] candidates: &[&str], #[case] expecte
 
 #[test]
 fn a_search_for_the_nearest_name_has_a_budget() {
-    // Anagrams can't be told apart by their characters: each must be compared in full.
+    // Names with the same characters pass the cheap filter, so each is compared in full.
     let all: Vec<String> = (0..200_000).map(|n| format!("{}{n}", "ab".repeat(60))).collect();
     let start = std::time::Instant::now();
     let _ = windlass_source::nearest(&"ba".repeat(62), all.iter().map(String::as_str));
@@ -39,7 +39,7 @@ fn a_unique_suggestion_has_no_rival() {
     assert_eq!(suggest_unique("porp", ["port", "port"]), Some("port"));
 }
 
-/// The cheap filters change no result: it equals that of comparing all names by distance.
+/// The cheap filters don't change the result. It is the same as if all names were compared by edit distance.
 #[test]
 fn the_nearest_is_the_one_that_the_distance_says() {
     let fold = |name: &str| {

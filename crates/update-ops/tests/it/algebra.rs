@@ -1,4 +1,4 @@
-//! Tests the algebra case by case; `laws` has the general statements.
+//! Tests the algebra by single cases. The module `laws` tests the general laws.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -66,8 +66,8 @@ fn composes(#[case] first: Value, #[case] later: Value, #[case] both: Value) {
     assert_eq!(trusted(&first).then(&trusted(&later)), Ok(trusted(&both)));
 }
 
-/// The reason why updates are composed with a shape: no normal form removes `b.a` and then finds a list at
-/// `b`.
+/// Without a common shape, updates may disagree on the sort of a path. For example, no normal form removes
+/// `b.a` and then appends to a list at `b`.
 #[rstest]
 #[case(json!({"$unset": {"b.a": null}}), json!({"$pushAll": {"b": [1]}}), "`b` can't be written: `b` is a map, not a list")]
 #[case(json!({"b": 1}), json!({"$set": {"b.a": 1}}), "`b.a` can't be written: `b` is a number, not a map")]
@@ -144,7 +144,8 @@ fn an_append_has_no_inverse() {
     assert_eq!(error.to_string(), "`activityLog` was appended to, and what was appended can't be taken back");
 }
 
-/// A health check that began before the end of a reconfiguration reports values from before it.
+/// A health check that began before the end of a reconfiguration may report values from before the
+/// reconfiguration.
 #[test]
 fn stale_operations_are_split_off() {
     let reconfigured = trusted(&json!({"interfaces": {"info": {"signals": {"login": "yes"}}}}));

@@ -1,4 +1,5 @@
-//! Tests updates that others wrote, and compares with other implementations.
+//! Tests updates of a corpus, which were written outside of this project, and compares this crate with other
+//! implementations.
 //!
 //! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace. Each test prints
 //! `name: N passed, N failed, N excluded (reason)`.
@@ -52,13 +53,14 @@ impl Tally {
     }
 }
 
-/// Prints a line, also from a test that passes.
+/// Prints a line that is visible even if the test passes.
 #[expect(clippy::explicit_write, reason = "the harness captures `eprintln!` of tests that pass")]
 fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").unwrap();
 }
 
-/// Returns a folder of the corpus. Prints that the test was skipped and returns `None` where it is missing.
+/// Returns a folder of the corpus. If the folder is missing, prints that the test was skipped, and returns
+/// `None`.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 fn folder(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -80,8 +82,8 @@ fn files(folder: &FilePath, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compares with two emulators of MongoDB. Where both report a conflict or agree on a result, this crate must
-/// do the same.
+/// Compares this crate with two emulators of MongoDB. If both emulators report a conflict, or agree on a
+/// result, this crate must do the same.
 #[test]
 fn corpus_mongo_updates() {
     let Some(folder) = folder("tonomi/updates") else { return };
@@ -127,8 +129,8 @@ fn mongo_result(case: &Value, update: &Update) -> Outcome {
         Some(_) if document != case["before"] => Outcome::Failed(format!("refused by half: {case}")),
         Some(NotViable { obstacle, .. }) => match at(&case["before"], &obstacle) {
             Some(Value::Object(_) | Value::Null) | None => Outcome::Failed(format!("{obstacle}: {case}")),
-            // The server and this crate refuse paths that the emulators skip. All agree where the update has
-            // no other operation.
+            // MongoDB itself and this crate refuse paths that the emulators skip. The result is the same if
+            // the update has no other operation.
             Some(_) if agreed => Outcome::Passed,
             Some(_) => Outcome::Excluded(
                 "in which the emulators pass over a path through a scalar, which the server refuses, and do the rest",
@@ -137,7 +139,8 @@ fn mongo_result(case: &Value, update: &Update) -> Outcome {
     }
 }
 
-/// JSON Patches and their results. Those that have an equal update give the same, in both directions.
+/// A JSON Patch of the corpus and its translation have the same result, in both directions. Patches that no
+/// update can express are excluded.
 #[test]
 fn corpus_json_patch_tests() {
     let Some(folder) = folder("tonomi/suites") else { return };
@@ -188,8 +191,8 @@ fn json_patch(case: &Value) -> Outcome {
     }
 }
 
-/// Tells whether a patch has an operation that updates lack: one that reads the document, or that names the
-/// whole of it, an entry of a list or an empty key.
+/// Tells whether a patch has an operation that no update can express. Such an operation reads the document,
+/// or names the whole document, an entry of a list or an empty key.
 fn names_no_field(patch: &Value) -> bool {
     patch.as_array().into_iter().flatten().any(|operation| {
         let pointer = operation["path"].as_str().unwrap_or_default();
@@ -227,7 +230,7 @@ fn leads_into_a_list(document: &Value, path: &Path) -> bool {
     })
 }
 
-/// Output of real scripts: every update of an instance is read with the shape of the worked example.
+/// All updates of instances in the output of real scripts can be read with the shape of the worked example.
 #[test]
 fn corpus_traffic() {
     let Some(folder) = folder("tonomi/traffic") else { return };
@@ -276,7 +279,7 @@ fn traffic(wire: &Value) -> Outcome {
     }
 }
 
-/// Real output replaces a plain field: keys that a script omits are gone.
+/// A plain field in real output replaces the whole field: keys that the script omits are removed.
 #[test]
 fn replacing_is_not_merging() {
     let shape = Shape::new([(

@@ -1,10 +1,10 @@
-//! Inspects documents from outside the algebra.
+//! Inspects documents without functions of the algebra.
 
 use serde_json::Value;
 use windlass_update_ops::{Path, Shape};
 
-/// Returns the leaves of a canonical document: every path of the shape at which no map is to be descended
-/// into.
+/// Returns the leaves of a canonical document: all values that are not containers with addressable parts,
+/// with their paths.
 pub(crate) fn leaves(document: &Value, shape: &Shape) -> Vec<(Path, Value)> {
     let mut found = vec![];
     walk(document, &mut vec![], shape, &mut found);

@@ -6,7 +6,7 @@ use windlass_update_ops::{Keys, Node, Place, Problem, Shape, Step, Update};
 
 use crate::table::instance;
 
-/// Returns every error and warning on a line: place, message, help.
+/// Returns each error and each warning on a line of its own: place, message, help.
 fn report(wire: &Value) -> String {
     lines(Update::parse(wire, &instance(&["cmd-1", "cmd-2"])))
 }

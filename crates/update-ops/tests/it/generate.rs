@@ -16,7 +16,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![Just("a".to_owned()), Just("b".to_owned()), Just("10.0".to_owned())]
 }
 
-/// Generates any value, as nested as signals are.
+/// Generates arbitrary values for signals, which may be nested.
 fn opaque() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(json!(null)),
@@ -27,7 +27,7 @@ fn opaque() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Generates a map of some of the fields, including absent, null and empty ones.
+/// Generates a map of some of the fields. A field may be absent, null or empty.
 fn fields<const N: usize>(fields: [(&'static str, BoxedStrategy<Value>); N]) -> BoxedStrategy<Value> {
     let pairs: Vec<_> = fields
         .into_iter()
@@ -130,7 +130,7 @@ fn operation(appends: bool) -> impl Strategy<Value = (Path, Op)> {
     prop_oneof![4 => values, u32::from(appends) => lists]
 }
 
-/// Generates updates of any kind. Of conflicting operations, the first stays.
+/// Generates updates of any kind. Of conflicting operations, the first is kept.
 pub(crate) fn update() -> impl Strategy<Value = Update> {
     vec(operation(true), 0..6).prop_map(build)
 }

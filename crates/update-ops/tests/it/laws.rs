@@ -50,7 +50,8 @@ proptest! {
         prop_assert_eq!(applied(&both, &d), applied(&v, &applied(&u, &d)));
     }
 
-    /// Composition returns a normal form: no two comparable paths, canonical values of the right types.
+    /// Composition returns a normal form: no two paths are comparable, and all values are canonical and have
+    /// valid sorts.
     #[test]
     fn closure(u in update(), v in update()) {
         let both = u.then(&v).unwrap();
@@ -128,7 +129,7 @@ proptest! {
         prop_assert_eq!(shape().canonical(d.clone()), d);
     }
 
-    /// Parsing accepts any JSON. An update that it returns is valid as any other.
+    /// Parsing panics for no JSON. A returned update is in normal form and can be applied.
     #[test]
     fn reading_never_panics(wire in anything(), d in document()) {
         for shape in [shape(), shape().trusting(), Shape::untyped()] {
@@ -154,7 +155,7 @@ proptest! {
     }
 }
 
-/// An update that may append is not idempotent, which matters where an update is delivered twice.
+/// An update that appends is not idempotent. This matters if an update is delivered twice.
 #[test]
 fn appends_repeat() {
     let u =

@@ -1,4 +1,4 @@
-//! Tests the update algebra, from single paths up to documents that others wrote.
+//! Tests the update algebra, from single paths up to a corpus of real documents.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Tests conflicts, and the bridges to JSON Patch and JSON Merge Patch.
+//! Tests conflicts, and the conversion from and to JSON Patch and JSON Merge Patch.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,8 @@ fn merged(patch: &Value, document: &Value) -> Value {
     document
 }
 
-/// The examples of RFC 7396, appendix A. An update has no equal where the whole document is replaced.
+/// The examples of RFC 7396, appendix A, without those that replace the whole document, which no update can
+/// express.
 #[rstest]
 #[case(json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"}))]
 #[case(json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"}))]
@@ -101,7 +102,7 @@ fn refuses_json_patches(#[case] patch: Value, #[case] place: &str, #[case] messa
     assert_eq!((errors[0].place.to_string().as_str(), errors[0].to_string().as_str()), (place, message));
 }
 
-/// A shape tells keys from indexes.
+/// With a shape, a number in a pointer can be recognised as a key and not as an index.
 #[test]
 fn a_key_may_be_a_number() {
     let patch = json!([
@@ -161,7 +162,7 @@ fn names_the_paths_of_a_conflict(#[case] path: &str, #[case] other: &str, #[case
     assert_eq!(conflicts, ["both touch `name`", said]);
 }
 
-/// Tells whether a document has something else than a map where a merge patch has one.
+/// Tells whether a document has another value than a map where a merge patch has a map.
 fn overwrites(patch: &Value, document: &Value) -> bool {
     let (Some(patch), Some(document)) = (patch.as_object(), document.as_object()) else {
         return patch.is_object();
@@ -169,7 +170,7 @@ fn overwrites(patch: &Value, document: &Value) -> bool {
     patch.iter().any(|(key, value)| document.get(key).is_some_and(|document| overwrites(value, document)))
 }
 
-/// Generates JSON Patches whose operations often meet, and often have an equal update.
+/// Generates JSON Patches. Their operations often have the same path, and an update can often express them.
 fn json_patch() -> impl Strategy<Value = Value> {
     let pointer = prop_oneof![
         Just("/name"),
@@ -217,7 +218,7 @@ proptest! {
         prop_assert_eq!(found, mirrored);
     }
 
-    /// A written JSON Patch has the effect of the update, to the letter.
+    /// The JSON Patch of an update has exactly the effect of the update.
     #[test]
     fn a_written_json_patch(u in update(), d in document()) {
         let patch = to_json_patch(&u, &d).unwrap();
@@ -225,7 +226,8 @@ proptest! {
         prop_assert_eq!(patch == json!([]), applied(&u, &d) == d);
     }
 
-    /// So it has for any JSON.
+    /// The JSON Patch of an update has the effect of the update, also for arbitrary JSON under the untyped
+    /// shape.
     #[test]
     fn a_written_json_patch_untyped(wire in anything(), d in anything()) {
         let Ok(parsed) = Update::parse(&wire, &Shape::untyped()) else { return Ok(()) };
@@ -233,7 +235,8 @@ proptest! {
         prop_assert_eq!(patched(&patch, &d), Some(applied(&parsed.update, &d)));
     }
 
-    /// A translated JSON Patch has the effect of the patch wherever that can be applied.
+    /// The update of a JSON Patch has the effect of the patch on each document to which the patch can be
+    /// applied.
     #[test]
     fn a_translated_json_patch(patch in json_patch(), d in document()) {
         let Ok(update) = from_json_patch(&patch, &shape()) else { return Ok(()) };
@@ -241,7 +244,8 @@ proptest! {
         prop_assert_eq!(applied(&update, &d), shape().canonical(expected));
     }
 
-    /// An update that a JSON Patch describes is found again, modulo fields that do not change.
+    /// The translation of an update to a JSON Patch and back gives an update with the same effect on the
+    /// document.
     #[test]
     fn json_patch_and_back(u in update(), d in document()) {
         let patch = to_json_patch(&u, &d).unwrap();
@@ -261,7 +265,7 @@ proptest! {
         }
     }
 
-    /// A translated merge patch has the effect of the patch on each document of the shape.
+    /// The update of a merge patch has the effect of the patch on each document of the shape.
     #[test]
     fn a_translated_merge_patch(from in document(), to in document(), d in document()) {
         let Ok(patch) = to_merge_patch(&Update::diff(&from, &to, &shape()), &from) else { return Ok(()) };
@@ -280,7 +284,7 @@ proptest! {
         }
     }
 
-    /// Any JSON is translated or refused.
+    /// Any JSON is translated or refused as a patch, without a panic.
     #[test]
     fn any_patch_is_read(patch in anything()) {
         for shape in [shape(), Shape::untyped()] {
@@ -290,7 +294,7 @@ proptest! {
         }
     }
 
-    /// Updates without appends are delivered twice as a merge patch, too.
+    /// The merge patch of an update without appends can be applied twice, with the same result.
     #[test]
     fn merge_patches_repeat(u in append_free(), d in document()) {
         if let Ok(patch) = to_merge_patch(&u, &d) {

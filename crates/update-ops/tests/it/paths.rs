@@ -64,7 +64,7 @@ proptest! {
         }
     }
 
-    /// The search for conflicts and ancestors relies on this order.
+    /// The search for conflicts and ancestors relies on this property of the order of paths.
     #[test]
     fn paths_between_an_ancestor_and_a_descendant_descend_from_the_ancestor(
         a in "[ab.]{1,6}", b in "[ab.]{1,6}", c in "[ab.]{1,6}"

@@ -1,5 +1,5 @@
-//! The worked example: the path table of a scripted component instance, as the protocol's documentation gives
-//! it.
+//! The worked example: the shape of the instance document of a component with scripts, as in the
+//! documentation of the protocol.
 //!
 //! | path | sort | `$set` | `$unset` | `$pushAll` |
 //! |---|---|---|---|---|
@@ -22,7 +22,7 @@ use windlass_update_ops::{Keys, Node, Operator, Shape};
 
 use Operator::{PushAll, Set, Unset};
 
-/// Returns the shape of the table, for an instance with these open commands.
+/// Returns the shape that the table describes, for an instance with these open commands.
 pub(crate) fn instance(open_commands: &[&str]) -> Shape {
     let results = Node::list().deny(Set, "use `$pushAll`").deny(Unset, "results stay");
     let commands = Node::map(Keys::one_of(open_commands.iter().copied()), results);

@@ -49,7 +49,7 @@ fn reads_one_operation(#[case] at: &str, #[case] wire: Value, #[case] op: Op) {
     assert_eq!(update.get(&path(at)), Some(&op));
 }
 
-/// A health check writes plain fields and operators side by side.
+/// An update of a health check may contain both plain fields and operators.
 #[test]
 fn mixes_fields_and_operators() {
     let wire = json!({

@@ -1,4 +1,4 @@
-//! The steps that cease a relationship's pairs: for which pairs, in which phase, and what waits for them.
+//! The steps that cease a relationship's pairs, with their phases and waits.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ pub(super) fn cease<'a>(
                 || target.drops
                 || planner.reach(planner.constraints.installed(), source, target) == Reach::All;
             let (source_rank, target_rank) = (rank::of(old.source_state), rank::of(old.target_state));
-            // The diff lists an unhealthy end as a part, so its pairs are not listed.
+            // Pairs of an unhealthy end are not listed as skipped, because the diff lists the end itself.
             if !may && source.path.end >= source_rank && target.path.end >= target_rank {
                 skipped.ended.push((&source.element.name, &target.element.name));
             }
@@ -67,7 +67,7 @@ pub(super) fn cease<'a>(
         if ended.is_empty() {
             continue;
         }
-        // A partly created pair is ceased by the inverses of the called operations.
+        // A partly created pair is ceased by the recorded operations that undo it.
         let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
         let ceased = ceased.entry(&target.element.name).or_default();
         let ended = by_first_slot(planner, old, ended, (&sources, target));
@@ -87,14 +87,15 @@ pub(super) fn cease<'a>(
         let moving = moving.iter().map(|(_, at)| &sources[*at]);
         hold_sources_leaving(planner.constraints, old, moving, steps);
     });
-    // A target of several endpoints was visited several times.
+    // A target that belongs to several endpoints was visited several times.
     for steps in ceased.values_mut() {
         steps.sort_by_key(|(slot, _)| *slot);
     }
     ceased
 }
 
-/// Returns the ended pairs of a target, each with the slot in which it is ceased, in the order of the slots.
+/// Returns the ended pairs of a target, each with the slot in which it is first ceased, in the order of the
+/// slots.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
@@ -111,8 +112,8 @@ fn by_first_slot(
     found
 }
 
-/// Adds the step that ceases pairs of a target in their first slot, by `operations`. `ended` contains the
-/// positions of their sources.
+/// Adds the step that ceases pairs of a target in their first slot by calling `operations`. `ended` contains
+/// the positions of the sources of these pairs.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -152,11 +153,11 @@ fn cease_at<'a>(
     step
 }
 
-/// Makes `step`, which ceases pairs, wait until the target is stopped, if the target is above the state that
-/// the relationship names. So a running target keeps its pairs.
+/// Makes `step`, which ceases pairs, wait until the target is stopped. So a running target keeps its pairs.
 ///
-/// This applies only if the relationship is created before the target is raised further: the path down
-/// reverses the path up. If a changed relationship contradicts the wait, the wait is dropped.
+/// The wait is added on two conditions: the relationship names a lower state than Active for the target, and
+/// is created in that state. Then the path down reverses the path up. If a changed relationship contradicts
+/// the wait, the wait is dropped.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,
@@ -194,7 +195,7 @@ fn hold_sources_leaving<'n, 'a: 'n>(
     let all = if let [(Some(1..), only)] = ceased {
         *only
     } else {
-        // Targets are stopped before sources, so the barrier exists even for a single step.
+        // The barrier is added even for a single step.
         let all = constraints.graph.barrier(format!("{} is ceased everywhere", old.name));
         let why = constraints.graph.because(old, "it is ceased at each target".to_owned());
         for (_, step) in ceased {
@@ -227,7 +228,8 @@ pub(super) fn alike<'o>(
     groups
 }
 
-/// Returns the phase in which one end requires that a pair is ceased; `None` if that end is not lowered.
+/// Returns the phase in which a pair must be ceased because one of its ends is lowered; `None` if the end is
+/// not lowered.
 fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
     if !node.path.falls() {
         return None;

@@ -1,4 +1,4 @@
-//! The steps that create a relationship's pairs: for which pairs, in which phase, and what waits for them.
+//! The steps that create a relationship's pairs, with their phases and waits.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -23,11 +23,11 @@ use crate::differences::end_properties;
 use crate::rank;
 use crate::situation::{Current, OutdatedTargets};
 
-/// The steps that publish the outputs that a relationship's values read, with the reasons for waiting and the
-/// turns of the producers.
+/// The steps that publish the outputs which the values of a relationship read. Each has the reason for
+/// waiting and the turn of the producer.
 pub(super) type Awaited = Vec<(Draft, Reason, u32)>;
 
-/// A relationship to create, with the nodes that end in a sufficient state.
+/// A relationship to create, with those nodes at its ends that end in a sufficient state.
 struct Making<'a> {
     new: &'a Relationship,
     sources: Vec<Node<'a>>,
@@ -36,9 +36,9 @@ struct Making<'a> {
     all_sources: bool,
     /// Whether the pairs of all these sources stay, and the installed relationship had no other sources.
     sources_settled: bool,
-    /// Its pairs that were created with outdated values.
+    /// The pairs of the relationship that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
-    /// Whether parts between its ends and others may pass waits on; see [`order()`](super::order()).
+    /// Whether parts without steps may pass waits on to the ends; see [`order()`](super::order()).
     passes_on: bool,
     /// The reason why pairs wait for the old relationship; set on first use.
     ceased_first: OnceCell<Why>,
@@ -56,14 +56,15 @@ impl Making<'_> {
     }
 }
 
-/// A step that creates pairs of ends that had no pair at its target before.
+/// A step that creates pairs which did not exist before, at one target.
 pub(super) struct NewPairs<'a> {
     pub(super) step: Draft,
     /// The new ends of the pairs, each with its side.
     pub(super) ends: Vec<(End, &'a Element)>,
 }
 
-/// Adds the steps that create pairs. Returns those that create new pairs.
+/// Adds the steps that create the pairs of a relationship. Returns the steps among them that create pairs
+/// which did not exist before.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -90,7 +91,7 @@ pub(super) fn create<'a>(
             continue;
         }
         let ceased = ceased.get(&target.element.name).map(Vec::as_slice).unwrap_or_default();
-        // The steps that have created pairs which a later slot re-creates, by source.
+        // The steps that create a pair in an early slot, by source. A later slot may re-create such a pair.
         let mut earlier: HashMap<usize, Draft> = HashMap::new();
         let slots = open_by_slot(planner, &making, target, open);
         let creates_twice = slots.creates_twice();
@@ -169,8 +170,8 @@ fn new_pairs_of<'a>(
 /// Selects the steps that a slot waits for, from all awaited steps by turn.
 ///
 /// In a batch, producers of later turns still publish their old outputs, and earlier turns have passed. So a
-/// batch waits only for producers of its own turn, and for producers that don't roll. Pairs outside of
-/// batches may be created at any time, even while a rolling producer is down. So they wait for all producers.
+/// batch waits only for producers of its own turn, and for producers outside of batches. Pairs outside of
+/// batches may be created at any time, even while a producer is down. So they wait for all producers.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
     let batch = slot.filter(|turn| *turn > 0);
     let all = batch.is_none().then(|| awaited.values());
@@ -183,7 +184,7 @@ fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Groups the pairs of a target that are to be created by their slots.
+/// Groups the pairs to create at a target by their slots.
 fn open_by_slot(
     planner: &RelationshipPlanner<'_, '_>,
     making: &Making<'_>,
@@ -203,7 +204,7 @@ fn open_by_slot(
     })
 }
 
-/// Adds the step that ceases pairs of a target again. This plan has created these pairs in an earlier slot.
+/// Adds the step that ceases pairs which this plan has created in an earlier slot.
 fn cease_again<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -242,8 +243,8 @@ fn cease_again<'a>(
     step
 }
 
-/// Makes `step`, which ceases the pairs `again`, wait for ends of an earlier turn that must reach their state
-/// after the pairs are created. So these ends reach their state while the pairs exist.
+/// Makes `step`, which ceases the pairs `again`, wait for ends of an earlier turn. These ends must reach
+/// their state after the pairs are created (`pre`), so the pairs must exist until then.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -266,7 +267,7 @@ fn after_held_ends<'a>(
     }
 }
 
-/// Returns the nodes for which a relationship can be created.
+/// Returns a relationship with the nodes for which it can be created.
 fn making<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -314,7 +315,7 @@ fn open_sources<'a>(
     (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
 }
 
-/// Tells whether a pair may be created, and records it as skipped otherwise.
+/// Tells whether a pair may be created. If not, records the pair as skipped.
 fn may_make<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -346,10 +347,10 @@ fn may_make<'a>(
     may
 }
 
-/// Returns the effective modifiers.
+/// Returns the effective modifiers of a relationship's source and target.
 ///
-/// An adopted part becomes Active by one call, and so has no transition that a relationship could
-/// precede.
+/// A plan that adopts parts treats `pre` as `post`. An adopted part becomes Active by one call, so no
+/// relationship can be created before it reaches its state.
 fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modifier, Modifier) {
     if planner.options.adopt {
         (Modifier::Post, Modifier::Post)
@@ -358,7 +359,8 @@ fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modi
     }
 }
 
-/// Marks the nodes whose pairs stay. Returns whether the pairs of all installed nodes stay.
+/// Marks the nodes with pairs that stay. Returns whether the pairs of all nodes of the installed relationship
+/// stay.
 fn mark_staying<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -417,7 +419,7 @@ fn create_at<'a>(
         );
     }
     note_created(planner.constraints, (step, slot), with().chain([target]));
-    // A target that stays has no step to hold, and it passes on no waits of batches.
+    // A target that stays has no step that could wait, and passes on no waits of batches.
     let holds_target = target.path.climbs || !planner.constraints.graph.rolls(step);
     if target_modifier == Modifier::Pre
         && holds_target
@@ -464,7 +466,8 @@ fn after_sources<'a>(
         }
         return;
     }
-    // A node of a later turn is still in its state, and a pair with a node of an earlier turn exists already.
+    // The other sources need no wait. A node of a later turn is still in its state, and a pair with a node of
+    // an earlier turn exists already.
     let is_due = |source: &&Node<'_>| {
         let turn = source.path.rolls.turn;
         turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
@@ -475,7 +478,7 @@ fn after_sources<'a>(
     }
 }
 
-/// Records the creation of pairs with nodes of rolling groups, which the next batch waits for.
+/// Records the step that creates pairs of nodes in batches, because the next batch waits for it.
 fn note_created<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     (step, slot): (Draft, Slot),
@@ -486,7 +489,7 @@ fn note_created<'n, 'a: 'n>(
     constraints.completes.extend(rolls.map(|rolls| (rolls.group, turn, step)));
 }
 
-/// Adds the steps that undo the operations in doubt of a target's pairs, before `step` creates the rest.
+/// Adds the steps that undo the operations in doubt of a target's pairs, before `step` completes these pairs.
 fn undo_first<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -527,8 +530,8 @@ fn undo_first<'a>(
     }
 }
 
-/// Keeps the old pairs of a target until their replacement is ready. If the replacement fails, the old
-/// pairs stay.
+/// Makes the steps that cease old pairs of a target wait until the sources of the new pairs are ready. If a
+/// new source fails, the old pairs stay.
 ///
 /// The wait has a weak priority, because a new source may itself wait for a part that is lowered.
 fn cease_late<'a, 'n>(
@@ -550,8 +553,8 @@ fn cease_late<'a, 'n>(
     }
 }
 
-/// Returns the positions of nodes whose read properties get new values, each with the step that applies
-/// them.
+/// Returns the positions of nodes with properties that the relationship reads and that get new values. Each
+/// comes with the step that applies the new values.
 fn given_anew<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     new: &Relationship,
@@ -566,8 +569,8 @@ fn given_anew<'a>(
     if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
 }
 
-/// Makes the creation of a relationship wait for the outputs that an end of a later turn will read.
-/// Operations already get the values of the desired version.
+/// Makes the creation of a relationship wait for the outputs that an end of a later turn will read. The wait
+/// is needed because operations that are called on this end already get the values of the desired version.
 fn after_producers(constraints: &mut Constraints<'_>, new: &Relationship, step: Draft, end: &Node<'_>) {
     if !constraints.awaits_outputs {
         return;
@@ -603,15 +606,16 @@ fn after_values(
     constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
 }
 
-/// Returns the text of a rule. A change in batches creates several texts for each node, and most of them fit
-/// into this capacity.
+/// Returns the text of a rule. The capacity is sufficient for most texts. It avoids re-allocations in large
+/// changes in batches, which create several texts for each node.
 fn rule(text: std::fmt::Arguments<'_>) -> String {
     let mut rule = String::with_capacity(64);
     let _ = rule.write_fmt(text);
     rule
 }
 
-/// Returns the step after which a node has a rank; `None` if it has the rank already or never reaches it.
+/// Returns the step after which a node has a rank; `None` if the node has the rank already or never reaches
+/// it.
 fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Option<Draft> {
     match node.place {
         Some(place) => constraints.parts.list[place].reaching(rank),
@@ -619,8 +623,7 @@ fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Opti
     }
 }
 
-/// Makes the creation of a relationship wait until an end has the rank `least`, which it has after the step
-/// `reached`.
+/// Makes the creation of a relationship wait for the step `reached`, after which an end has the rank `least`.
 fn after_end(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
@@ -645,10 +648,10 @@ fn after_end(
     }
 }
 
-/// Makes the creation wait until each node of a source has failed, or has the rank `least`, which it has
-/// after the step `reached`.
+/// Makes the creation wait for the end of the step `reached` of each source, even if the step fails. After a
+/// success, the source has the rank `least`.
 ///
-/// A failed source does not prevent the creation with the other sources.
+/// A failed source does not prevent the creation of pairs with the other sources.
 fn after_each(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
@@ -670,7 +673,7 @@ fn after_each(
     }
 }
 
-/// Makes the sources wait until the relationship is created at all targets.
+/// Makes the sources wait, before they reach their state, until the relationship is created at all targets.
 fn hold_sources<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     new: &'a Relationship,
@@ -691,10 +694,10 @@ fn hold_sources<'n, 'a: 'n>(
     }
 }
 
-/// Tells whether there are several sources, each with a state of its own.
+/// Tells whether there are several sources, all of them resources.
 ///
-/// A failed resource does not prevent the relationship between the other sources and the target. An assembly
-/// or a group does not count: its state depends on all its parts, and some of them may wait for the
+/// Then a failed source does not prevent the relationship between the other sources and the target. An
+/// assembly or a group does not count: its state depends on all its parts, and some of them may wait for the
 /// relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;

@@ -21,7 +21,7 @@ pub(super) fn change<'a>(
     };
     let (before, after) = match planner.constraints.situation.installed {
         Some(_) => (relation.old.map(ends), relation.new.map(ends)),
-        // Without another installed version, nothing about the relationship has changed.
+        // Without a different installed version, the relationship is unchanged.
         None => return None,
     };
     let values = other_values(planner, relation);
@@ -38,9 +38,9 @@ pub(super) fn change<'a>(
     Some(RelationshipChange { assembly, relationship, kind, before, after, values })
 }
 
-/// Returns the outdated values of pairs that are re-created only because of such values.
+/// Returns the changed values because of which pairs are re-created.
 ///
-/// Each value is listed once, in the order of the ends.
+/// Equal changes are listed once, in the order of the ends.
 fn other_values<'a>(planner: &RelationshipPlanner<'_, 'a>, relation: Relation<'a>) -> Vec<ValueChange> {
     let mut found: Vec<ValueChange> = Vec::new();
     let outdated = relation.new.and_then(|new| planner.constraints.situation.current.outdated_of(new));
@@ -73,7 +73,7 @@ pub(super) struct Skipped<'a> {
 }
 
 impl Skipped<'_> {
-    /// Returns the skipped change of the relationship, if any.
+    /// Returns the skipped change of the relationship; none if no pair is skipped.
     pub(super) fn change(self, relation: Relation<'_>) -> Option<RelationshipChange> {
         let known = relation.new.or(relation.old)?;
         let ends = |pairs: &[(&ElementName, &ElementName)]| {

@@ -1,9 +1,9 @@
-//! The pairs of relationships: which of them are ceased or created, and when.
+//! The steps that cease and create pairs of relationships, and their waits.
 //!
-//! The planner compares a relationship as it was created with the desired one. It also needs the nodes at the
-//! ends and their paths. [`cease()`] ceases the pairs that cannot stay, and [`create()`] creates the missing
-//! ones. [`replace()`] keeps a removed end until the pairs of its replacement are created. [`order()`]
-//! handles relationships without operations.
+//! The planner compares the installed with the desired version of a relationship. [`cease()`] adds steps that
+//! cease the pairs which cannot stay. [`create()`] adds steps that create the missing pairs. [`replace()`]
+//! keeps a removed end until the pairs of its replacement are created. [`order()`] handles relationships
+//! without operations.
 
 mod cease;
 mod create;
@@ -96,7 +96,7 @@ fn desired_relations<'a>(
 ) -> Result<Vec<(Relation<'a>, Awaited)>, ResolveError> {
     let later = Later { lookup: desired.lookup, parts: &constraints.parts };
     let mut reads = Reads::few(desired.topology, &later);
-    // If no part publishes again, nothing waits for outputs.
+    // If no part publishes new outputs, no relationship waits for outputs.
     let quiet = !constraints.parts.list.iter().any(Part::publishes_anew);
     let installs = |name: &ElementName| quiet || constraints.parts.get(name).is_none_or(Part::publishes_anew);
     let mut values = constraints.situation.installed.map(|version| {

@@ -13,11 +13,11 @@ use super::relation::Relation;
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Adds the waits of relationships without operations: N sources and M targets cost N + M waits.
+/// Adds the waits of relationships without operations. N sources and M targets need N + M waits.
 ///
 /// A part that stays has no step that could wait. Its waits are passed on to the parts that wait for it. So
 /// relationships are processed in their order on the path up, and in reverse order on the path down.
-/// `arrivals` contains the requirements of the steps that create each relationship.
+/// `arrivals` contains the ranks that the steps which create relationships require of the ends.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -53,15 +53,15 @@ pub(super) fn order(
             order_down(constraints, old, then, first);
         }
         if old.is_dependency() {
-            // The Stops have the same order, even if the dependent element stays installed.
+            // A dependency also orders the Stop steps, even if the dependent element stays installed.
             let active = |ends| Stage { ends, rank: rank::ACTIVE, least: rank::ACTIVE };
             order_down(constraints, old, active(&old.targets), active(&old.sources));
         }
     }
 }
 
-/// Returns the positions of relationships, sorted. For each end, the relationships that it waits for precede
-/// the relationships that wait for it. Within a cycle, the order is arbitrary.
+/// Returns the positions of relationships in a topological order. For each end, the relationships for which
+/// it waits precede the relationships that wait for it. Within a cycle, the order is arbitrary.
 fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<usize> {
     if !constraints.passes_on() {
         return (0..relations.len()).collect();
@@ -94,12 +94,12 @@ fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<us
 }
 
 fn order_up(constraints: &mut Constraints<'_>, new: &Relationship, first: Stage<'_>, then: Stage<'_>) {
-    // If the goal is lower than the required state, a dependency only waits for the goal.
+    // If the goal is lower than the required state, the goal is sufficient for a dependency.
     let lowest = if new.is_dependency() { rank::INSTALLED } else { first.least };
     let mut waits: Vec<Draft> = Vec::new();
     let mut passed: BTreeSet<Draft> = BTreeSet::new();
     for end in first.ends {
-        // Most nodes of a rolling group are Active at any time.
+        // Most nodes of a group that changes in batches are Active at any time, so no waits are passed on.
         if !rolls(constraints, constraints.desired(), end) {
             let ready = (lowest..=first.least).rev().find_map(|rank| constraints.reached(&end.element, rank));
             waits.extend(ready);
@@ -126,8 +126,8 @@ fn order_down(constraints: &mut Constraints<'_>, old: &Relationship, first: Stag
     let rule = format!("{} must leave {} first", first.names(), rank::state(first.rank));
     let why = constraints.graph.because(old, rule);
     let Some(gate) = gate(constraints, old, (waits, passed), why, "is no longer needed") else { return };
-    // One step leaves both Inactive and Installed. So an order on the path up may be a cycle on the path
-    // down.
+    // On the path down, one step leaves both Inactive and Installed. So an order that is possible on the path
+    // up may be a cycle on the path down.
     for end in then.ends {
         constraints.hold_leaving(&end.element, then.least, gate, Priority::Strong, why);
     }
@@ -150,9 +150,10 @@ pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) 
     ends.any(|end| rolls(constraints, constraints.desired(), end))
 }
 
-/// Returns a barrier behind several steps, or the only step.
+/// Returns a barrier that waits for several steps. For a single step, returns the step itself.
 ///
-/// The barrier needs the steps of the ends. It only comes after the steps that parts between them pass on.
+/// The barrier needs the success of the steps of the ends. For steps that parts pass on, it waits only for
+/// the end.
 fn gate(
     constraints: &mut Constraints<'_>,
     relationship: &Relationship,
@@ -173,8 +174,8 @@ fn gate(
     Some(gate)
 }
 
-/// One side of an order: its ends, the rank that the relationship names, and the rank that the other side
-/// requires.
+/// One side of a relationship that orders its sides: the ends, the rank that the relationship names, and the
+/// rank that the other side requires.
 #[derive(Clone, Copy)]
 struct Stage<'r> {
     ends: &'r [Endpoint],

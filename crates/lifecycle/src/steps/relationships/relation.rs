@@ -17,7 +17,7 @@ use crate::situation::{Current, Options, OutdatedSources};
 pub(super) struct Relation<'a> {
     pub(super) old: Option<&'a Relationship>,
     pub(super) new: Option<&'a Relationship>,
-    /// Whether its operations or values have changed.
+    /// Whether the operations or values of the relationship have changed.
     pub(super) changed: bool,
 }
 
@@ -25,28 +25,28 @@ pub(super) struct Relation<'a> {
 pub(super) struct Node<'a> {
     pub(super) element: &'a Element,
     pub(super) path: NodePath,
-    /// The place of its part, if it is a resource.
+    /// The place of the node's part; none if the node is no resource.
     pub(super) place: Option<usize>,
-    /// Whether its existing pairs can stay.
+    /// Whether the existing pairs of the node can stay.
     pub(super) stays: bool,
-    /// Whether its pairs cannot stay because it is lowered.
+    /// Whether the pairs of the node cannot stay because the node is lowered.
     pub(super) drops: bool,
-    /// Whether the desired version contains pairs of it.
+    /// Whether the desired version of the relationship contains pairs of the node.
     pub(super) wanted: bool,
 }
 
-/// The plan under construction, as far as relationships need it.
+/// The data of a plan under construction that the steps of relationships need.
 pub(super) struct RelationshipPlanner<'p, 'a> {
     pub(super) constraints: &'p mut Constraints<'a>,
     pub(super) options: &'p Options,
     /// The parts that the plan may touch; `None` if the plan is not limited.
     pub(super) scope: Option<&'p Scope>,
-    /// Whether the plan removes parts, so that others may replace them.
+    /// Whether the plan removes parts. New parts may then replace them.
     pub(super) removes_parts: bool,
 }
 
 impl<'a> RelationshipPlanner<'_, 'a> {
-    /// Returns the nodes of some ends, as nodes that are desired.
+    /// Returns the nodes of some ends, each marked as desired.
     pub(super) fn nodes(&self, topology: Option<&'a Topology>, ends: &'a [Endpoint]) -> Vec<Node<'a>> {
         let Some(topology) = topology else { return Vec::new() };
         let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
@@ -57,11 +57,11 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         nodes.map(node).collect()
     }
 
-    /// Returns the nodes at one end of the installed relationship, and whether the pairs of each stay.
+    /// Returns the nodes at one end of the installed relationship. Each node tells whether its pairs stay.
     pub(super) fn old_nodes(&self, relation: Relation<'a>, end: End) -> Vec<Node<'a>> {
         let Some(old) = relation.old else { return Vec::new() };
         let (ends, rank) = side(old, end);
-        // A relationship without operations has no pairs that are created again.
+        // If the desired version has no operations, it creates no pairs.
         let new = relation.new.filter(|new| !new.is_order_only());
         let wanted: HashSet<&ElementName> = new.map_or_else(HashSet::new, |new| {
             let (ends, least) = side(new, end);
@@ -71,7 +71,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         let read = end_properties(old, end);
         let node = |node: Node<'a>| {
             let Node { element, path, .. } = node;
-            // An assembly that loses a part is wanted without it.
+            // An assembly that loses a part counts as desired, even though the lost part does not.
             let wanted = wanted.contains(&element.name);
             let stays = wanted
                 && !relation.changed
@@ -83,7 +83,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         self.nodes(self.constraints.installed(), ends).into_iter().map(node).collect()
     }
 
-    /// Tells whether a resource that stays gets another value of one of these properties.
+    /// Tells whether a resource that stays gets another value for one of these properties.
     pub(super) fn changes_one_of(&self, name: &ElementName, properties: &HashSet<&PropertyName>) -> bool {
         !properties.is_empty()
             && self
@@ -112,7 +112,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
 
     /// Returns the sources of pairs at a target that were created with outdated values.
     ///
-    /// Returns `None` for a relationship that is not desired: it is ceased in any case.
+    /// Returns `None` for a relationship that is not desired, because all its pairs are ceased anyway.
     pub(super) fn outdated_at(
         &self,
         relation: Relation<'a>,
@@ -128,7 +128,7 @@ pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }
 
-/// Returns the ends of one side of a relationship, and the rank that it requires of them.
+/// Returns the ends of one side of a relationship, and the rank that the relationship requires of these ends.
 fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     match end {
         End::Source => (&relationship.sources, rank::of(relationship.source_state)),
@@ -136,7 +136,8 @@ fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     }
 }
 
-/// Returns the names of some nodes; if all nodes are meant, the names of the endpoints.
+/// Returns the names of the nodes at the positions `which`. If these are all nodes, returns the names of the
+/// endpoints instead.
 pub(super) fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<ElementName> {
     if which.len() == nodes.len() {
         ends.iter().map(|end| end.element.clone()).collect()

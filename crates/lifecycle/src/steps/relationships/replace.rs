@@ -1,5 +1,5 @@
-//! Replaced ends of relationships: they are removed only after the relationships of their replacements are
-//! created.
+//! The waits of replaced ends of relationships. They are removed only after the pairs of their replacements
+//! are created.
 //!
 //! A new node of a group replaces the removed nodes of that group. A new component replaces the removed
 //! components that were ends of the same relationship. The waits are weak soft constraints, because a new
@@ -19,8 +19,8 @@ use crate::changes::Disposition;
 use crate::constraints::Priority;
 use crate::rank;
 
-/// Identifies the ends of one side of a relationship that may replace each other: those in one group, or
-/// those outside of groups.
+/// Identifies ends of a relationship that may replace each other. They are on the same side, and are either
+/// in the same group or outside of all groups.
 type Kin<'a> = (bool, Option<&'a ElementName>);
 
 /// Makes the removed ends of a relationship wait for the new pairs of their replacements.
@@ -61,7 +61,8 @@ pub(super) fn replace<'a>(
         };
         for end in removed {
             constraints.hold_leaving(&end.name, rank::ACTIVE, until, Priority::Weak, why);
-            // The relationship of a removed source is ceased before the new one is created at the target.
+            // The pairs of a removed target are ceased after the new pairs are created. For a removed source,
+            // the old pair is ceased first.
             let of_target = ceased.get(&end.name).filter(|_| kin_of.0);
             for (_, step) in of_target.into_iter().flatten() {
                 constraints.graph.constrain(*step, until, WaitKind::Needs, Priority::Weak, why);

@@ -1,24 +1,26 @@
-//! The turns in which a pair is ceased and created again.
+//! The turns (*slots*) in which pairs are ceased and created again.
 //!
-//! A pair of a rolling node is re-created in the node's turn, with all other ends in the state that they have
-//! at that time. A pair of two rolling nodes is re-created twice, unless its relationship is *suspended*
-//! during all turns.
+//! A pair of a node in a batch is re-created in the turn of the batch. The other end may be in its old or its
+//! new state then. If both nodes of a pair are in batches, the pair is re-created twice, unless its
+//! relationship is *suspended* during all turns.
 
 use windlass_plan::Draft;
 
 use super::relation::Node;
 
-/// The turn of a pair; `None` if an end is tied, if the relationship is suspended, or if the pair is not
-/// desired and none of its ends is replaced. A pair without a turn is ceased before any end leaves its state,
-/// and created after all ends have reached theirs.
+/// The turn in which a pair is re-created.
+///
+/// A pair has no turn if an end is tied, or if the relationship is suspended. A pair that is not desired has
+/// no turn either, unless one of its ends is replaced. A pair without a turn is ceased before any end leaves
+/// its state, and created after all ends have reached their states.
 pub(super) type Slot = Option<u32>;
 
-/// The slot of pairs without rolling nodes.
+/// The slot of pairs without nodes in batches.
 pub(super) const STATIC: Slot = Some(0);
 
 /// The pairs of a target that are re-created in one slot, by the positions of their sources.
 pub(super) struct InSlot<'s> {
-    /// All pairs.
+    /// All pairs of the slot.
     pub(super) pairs: &'s [usize],
     /// The pairs that an earlier slot has re-created.
     pub(super) again: Vec<usize>,
@@ -28,7 +30,7 @@ pub(super) struct InSlot<'s> {
     pub(super) existed: bool,
 }
 
-/// The steps of all slots, and the sources that wait for all steps of their slot.
+/// The steps of all slots, and the sources that are held by all steps of a slot.
 #[derive(Default)]
 pub(super) struct Concerned {
     /// The positions of the sources. A source with pairs at several targets may occur several times.
@@ -55,12 +57,12 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether an end moves in a slot, so that its steps wait for the steps of its pairs.
+/// Tells whether the turn of a node is the slot, so that steps of the node wait for the steps of the pairs.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
 
-/// Returns the first slot of a pair that is ceased, and the second one if it is desired.
+/// Returns the slot in which a pair is ceased, and the slot in which it is re-created a second time, if any.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -69,7 +71,8 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     if !(source.wanted && target.wanted) {
         return (slot_of_swapped(source, target), None);
     }
-    // An end may be new in this version of the relationship.
+    // An end that is new in this version of the relationship has no mark `drops`, so its path is examined
+    // too.
     let drops = |node: &Node<'_>| node.drops || node.path.falls();
     match (drops(source), drops(target)) {
         (true, false) => (Some(turns.0), None),
@@ -80,8 +83,8 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the slot in which an undesired pair is ceased: the turn of its removed end, if another node
-/// replaces that end in the same turn.
+/// Returns the slot in which a pair is ceased that is not desired. It is the turn of the removed end, if
+/// another node replaces this end in the same turn.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
@@ -89,7 +92,7 @@ fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     (removed.path.rolls.swaps && is_alone).then_some(turn)
 }
 
-/// Returns the slot of a pair that does not exist before.
+/// Returns the slot in which a pair is created that does not exist before the plan.
 pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let tied = source.path.rolls.tied || target.path.rolls.tied;
     (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
@@ -97,18 +100,18 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
 
 /// The pairs of a target in the order of their slots, by the positions of their sources.
 pub(super) struct BySlot {
-    /// The turns of all pairs. A pair that is re-created twice has two.
+    /// The turns of all pairs. A pair that is re-created twice has two turns.
     turns: Vec<Turn>,
-    /// The sources of `turns`.
+    /// The positions of the sources of the pairs, parallel to `turns`.
     sources: Vec<usize>,
 }
 
 /// A turn of one pair.
 struct Turn {
     slot: Slot,
-    /// Whether an earlier turn has re-created the pair.
+    /// Whether the pair is already re-created in an earlier turn.
     is_again: bool,
-    /// Whether the pair exists before, if this is its first turn.
+    /// Whether the pair exists before the plan, and this is its first turn.
     existed: bool,
 }
 

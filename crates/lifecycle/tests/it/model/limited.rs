@@ -1,6 +1,7 @@
-//! The permitted steps of a plan with a target, derived without the planner.
+//! Checks of plans with a target.
 //!
-//! They follow from the relationships and values of the desired version.
+//! The permitted steps are derived without the planner, from the relationships and values of the desired
+//! version.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,8 @@ fn leaves(topology: &Topology, name: &ElementName) -> BTreeSet<ElementName> {
 
 /// Returns the named resources and all resources that they need, existing or not.
 ///
-/// These are the producers of values that they read, and the ends that they are related to before they reach
-/// a state.
+/// A resource needs the producers of the values that it reads. It also needs the ends with which a
+/// relationship must be created before the resource reaches a state.
 fn closure(topology: &Topology, named: &BTreeSet<ElementName>) -> BTreeSet<ElementName> {
     let mut found = named.clone();
     let mut open: Vec<ElementName> = named.iter().cloned().collect();
@@ -71,7 +72,7 @@ fn closure_of_values(topology: &Topology, name: &ElementName) -> BTreeSet<Elemen
     read
 }
 
-/// Tells whether a part reads, directly or indirectly, from a part that is still to be changed.
+/// Tells whether a part reads, directly or indirectly, from a part of `left`.
 fn follows(topology: &Topology, name: &ElementName, left: &BTreeSet<ElementName>) -> bool {
     let mut known = BTreeSet::new();
     let mut open = vec![name.clone()];
@@ -88,7 +89,7 @@ fn follows(topology: &Topology, name: &ElementName, left: &BTreeSet<ElementName>
 impl World {
     /// Asserts that a plan with a target has no step for an unrelated element.
     pub(super) fn check_limited(&self, planned: &Planned, desired: &Topology, target: &ElementName) {
-        // The target is meant with the parts that it loses.
+        // The target includes the parts that it loses in the desired version.
         let installed = self.installed();
         let lost = installed.iter().flat_map(|installed| leaves(installed, target));
         let named: BTreeSet<ElementName> = leaves(desired, target).into_iter().chain(lost).collect();
@@ -122,7 +123,7 @@ impl World {
         }
     }
 
-    /// Asserts that a plan with a target, once executed, has listed all remaining changes as undone.
+    /// Asserts that an executed plan with a target has listed as undone all changes that remain.
     pub(super) fn check_undone(&self, planned: &Planned, desired: &Topology) {
         // A planner cannot predict the outputs of a Reconfigure.
         let reconfigures = planned.plan.work().any(|(_, work)| match work {

@@ -13,7 +13,7 @@ use windlass_model::{ElementName, State, Topology};
 
 use self::world::World;
 
-/// The number of assemblies of each kind that CI tests.
+/// The number of random cases of each test in CI.
 const CASES: u32 = 80;
 
 fn brought_up(topology: &Topology, seed: u64) -> World {
@@ -37,7 +37,7 @@ fn goes(world: &mut World) {
     assert!(world.debris.is_empty(), "{:?}", world.debris);
 }
 
-/// Upgrades from one version to another and back, with failures in between and a successful end.
+/// Upgrades from one version to another and back, first with failures and at last with success.
 fn to_and_fro(a: &Spec, b: &Spec, options: &Options, luck: Luck) {
     let (a, b) = (a.topology(), b.topology());
     let mut world = brought_up(&a, luck.seed);
@@ -94,7 +94,7 @@ fn regression_a_relationship_turned_round_twice() {
 
 /// A case that random tests found: an upgrade that adds a part to an assembly is cut before the part exists.
 ///
-/// The next version ends the relationship with that assembly. Its existing pair must still be ceased.
+/// The next version removes the relationship with that assembly. The existing pair must still be ceased.
 #[test]
 fn regression_a_relationship_with_an_incomplete_assembly() {
     let tie = Some(joins(0, 0, (4, 4), (false, false), 1));
@@ -112,7 +112,7 @@ fn regression_a_relationship_with_an_incomplete_assembly() {
 /// A case that random tests found: a new version of a relationship has no operations, and ceasing the old one
 /// fails.
 ///
-/// By then all its ends have the values of the new version.
+/// At that time, all ends of the relationship have the values of the new version.
 #[test]
 fn regression_a_relationship_whose_operations_were_removed() {
     let nested = |kind, operations, value| {
@@ -174,8 +174,8 @@ proptest! {
         to_and_fro(&a, &b, &Options::default(), Luck { seed, fails, cut });
     }
 
-    /// A plan with a target has steps only for the target and missing parts that it needs. It lists all other
-    /// changes.
+    /// A plan with a target has steps only for the target and for missing parts that the target needs. The
+    /// plan lists all other changes as undone.
     #[test]
     fn a_target_touches_what_it_needs_and_nothing_else(
         (a, b) in versions(),

@@ -1,4 +1,4 @@
-//! Rolling changes: an observer counts the nodes that are down at each moment.
+//! Tests of changes in batches: an observer counts the nodes that are down at each moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::{CASES, brought_up, goes, joins, plain, settles, to_and_fro};
 use crate::intents::name;
 use crate::support::assembly;
 
-/// The nodes of a group, of which only some may be down at once.
+/// A watched group: the number of its nodes that are down at once must not exceed a maximum.
 #[derive(Debug, Clone)]
 pub(super) struct Watched {
     nodes: Vec<ElementName>,
@@ -26,15 +26,15 @@ pub(super) struct Watched {
     exchange: Option<Exchange>,
 }
 
-/// Nodes that replace others: enough of both work at each moment.
+/// New nodes that replace old nodes. At each moment, enough of the old and new nodes together must work.
 #[derive(Debug, Clone)]
 struct Exchange {
     old: Vec<ElementName>,
     new: Vec<ElementName>,
     pairs: Vec<PairKey>,
-    /// The least number of old nodes that are Active and new ones that have their pairs.
+    /// The minimum number of working nodes: old nodes that are Active, and new nodes that have their pairs.
     active: usize,
-    /// The least number of pairs.
+    /// The minimum number of created pairs.
     related: usize,
 }
 
@@ -48,7 +48,7 @@ impl Watched {
         Self { nodes, pairs, max, exchange: None }
     }
 
-    /// Watches the exchange of all nodes of a group, of which `max` may be unrelated at once.
+    /// Watches the exchange of all nodes of a group. At most `max` nodes may lack their pairs at once.
     fn exchange(old: &Topology, new: &Topology, group: &ElementName, max: usize) -> Self {
         let [a, b] = [old, new].map(|topology| Self::of(topology, group, max));
         let (active, related) = (a.nodes.len(), a.pairs.len() - max * a.pairs.len() / a.nodes.len());
@@ -57,7 +57,8 @@ impl Watched {
         Self { nodes: Vec::new(), pairs: Vec::new(), max, exchange }
     }
 
-    /// Watches a group with additional nodes: as many nodes work as it has without them.
+    /// Watches a group with additional nodes. At each moment, as many nodes must work as the group has
+    /// without the additional nodes.
     fn surge(topology: &Topology, surged: &Topology, group: &ElementName) -> Self {
         let active = topology.children(group).count();
         let Self { nodes, pairs, .. } = Self::of(surged, group, 0);
@@ -72,7 +73,7 @@ impl Watched {
         Self { nodes, pairs: Vec::new(), max, exchange: None }
     }
 
-    /// Asserts that no more nodes are down than may be, while some steps run.
+    /// Asserts that not too many nodes are down while some steps run.
     ///
     /// A node is down if a part of it is not Active or is in a transition, or if a pair of it is missing.
     pub(super) fn check(&self, ground: &Ground, topology: &Topology, running: &[&Work]) {
@@ -127,12 +128,12 @@ impl Watched {
     }
 }
 
-/// A service whose nodes are of the type `inner` or resources, between a balancer and a database.
+/// Returns a service with a group of nodes between a balancer and a database.
 fn service(nodes: u32, value: &str, modifier: &str) -> Topology {
     updated_service(nodes, value, modifier, "{}")
 }
 
-/// A service with rules for updates of its group.
+/// Returns a service with rules for changes of its group.
 fn updated_service(nodes: u32, value: &str, modifier: &str, update: &str) -> Topology {
     let tie = |name: &str, source: &str, target: &str| {
         format!(
@@ -164,7 +165,7 @@ relationships:
     )
 }
 
-/// A service whose nodes have keys.
+/// Returns a service whose nodes have keys.
 fn keyed_service(keys: &[String]) -> Topology {
     let hosts = keys.iter().map(|key| format!("{{name: {key}}}")).collect::<Vec<_>>().join(", ");
     let tie = |name: &str, source: &str, target: &str| {
@@ -194,12 +195,12 @@ relationships:
     )
 }
 
-/// Returns some keys with a letter before their numbers.
+/// Returns `count` keys, each of a letter and a number.
 fn keys(letter: char, count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("{letter}{number}")).collect()
 }
 
-/// Two groups that are related to each other.
+/// Returns an assembly with two groups that are related to each other.
 fn two_groups(value: &str) -> Topology {
     assembly(
         &[("web", "[Install, Configure, Start, Stop, Uninstall]")],
@@ -258,12 +259,13 @@ fn first_installation_scaling_and_removal_do_not_roll() {
     assert_eq!(both.concat(), ["web__1", "web__2", "web__3", "web__4", "web__5"]);
 }
 
-/// A node that is down precedes the batches, and nodes that have changed are done.
+/// An interrupted change is resumed at the batch of the node that is down. Nodes that have changed are in no
+/// batch.
 #[test]
 fn a_killed_change_resumes_at_its_batch() {
     let (old, new) = (service(4, "a", "pre"), service(4, "b", "pre"));
     let mut world = brought_up(&old, 1);
-    // Each node takes nine steps and a barrier: this is in the second batch.
+    // Each node takes nine steps and a barrier, so the cut is in the second batch.
     world.go(Some(&new), &rolling("1"), Luck { cut: Some(14), ..Luck::GOOD });
     assert_eq!(batches(&world, &new, &rolling("1")).concat(), ["web__2", "web__3", "web__4"]);
     settles(&mut world, &new);
@@ -274,7 +276,7 @@ fn break_node(world: &mut World, node: &str) {
     world.ground.set(&name(node), State::Inactive);
 }
 
-/// Nodes that are down are first, and count towards the number of nodes that may be down.
+/// Nodes that are down are in the first batch, and count towards the number of nodes that may be down.
 #[test]
 fn nodes_that_are_down_are_in_the_first_batch() {
     let (old, new) = (service(5, "a", "pre"), service(5, "b", "pre"));
@@ -333,13 +335,13 @@ fn new_nodes_replace_removed_ones_in_batches() {
     let found = batches(&world, &new, &rolling("1"));
     let expected = (1..4).map(|at| vec![format!("web__a{at}"), format!("web__b{at}")]).collect::<Vec<_>>();
     assert_eq!(found, expected);
-    // Scaling does not roll.
+    // Scaling has no batches.
     for keys in [keys('a', 1), keys('a', 5)] {
         assert_eq!(batches(&world, &keyed_service(&keys), &rolling("1")), Vec::<Vec<String>>::new());
     }
 }
 
-/// Nodes that read an output of a part that changes go down with it, and the plan says so.
+/// Nodes that read an output of a changed part go down together with this part, and the plan lists them.
 #[test]
 fn nodes_that_go_down_with_a_producer_are_named() {
     let service = |value: &str| {
@@ -367,7 +369,7 @@ relationships:
     assert_eq!(notes, ["web changes 3 nodes at once: they read outputs of `db`"]);
 }
 
-/// The plan of a rolling change is as large as its work, and hardly larger than that of all nodes at once.
+/// The size of a plan with batches is linear in the number of nodes, and hardly larger than without batches.
 #[test]
 fn a_rolling_plan_is_linear() {
     let size = |nodes: u32, max: &str| {
@@ -387,7 +389,7 @@ fn a_rolling_plan_is_linear() {
     );
 }
 
-/// Two related groups roll one after the other: at no time is more than one node of both down.
+/// Two related groups change one after the other. At no time is more than one node of the two groups down.
 #[test]
 fn related_groups_roll_one_after_the_other() {
     let (old, new) = (two_groups("a"), two_groups("b"));
@@ -400,8 +402,8 @@ fn related_groups_roll_one_after_the_other() {
     }
 }
 
-/// Runs steps of a rolling change one after the other, the lowest number that may begin first, and returns the batches in
-/// progress after each.
+/// Runs the first `ran` steps of a plan, always the lowest number that may begin. Returns the batches in
+/// progress after each step.
 fn progress(plan: &Plan, ran: usize) -> Vec<String> {
     let batches = BatchSteps::of(plan);
     let (mut done, mut works) = (BTreeSet::new(), Vec::new());
@@ -441,7 +443,7 @@ fn a_plan_tells_which_batch_is_in_progress() {
     let seen = progress(&plan, plan.work().count());
     let batch = |number: u32| format!("batch {number} of 3 of web");
     assert_eq!(seen, [batch(1), String::new(), batch(2), String::new(), batch(3)]);
-    // One batch has no pause, and neither has a change of all nodes at once.
+    // A change in a single batch has no pause, and neither has a change of all nodes at once.
     for max in ["3", "all"] {
         let plan = brought_up(&old, 1).plan(Some(&new), &rolling(max)).expect("there is a plan").plan;
         assert!(plan.work().all(|(_, work)| !matches!(work, Work::Pause { .. })));
@@ -450,7 +452,8 @@ fn a_plan_tells_which_batch_is_in_progress() {
 
 /// A case that random tests found: a relationship of a group with a target that changes in a later batch.
 ///
-/// Another relationship, of the target with itself, has new operations. It lets the first one last for no batch.
+/// Another relationship, of the target with itself, has new operations. Because of it, no batch can create
+/// the first relationship.
 #[test]
 fn a_relationship_that_no_batch_can_create_is_suspended() {
     let version = |reads, kind, turns: Option<Tie>| {
@@ -478,7 +481,7 @@ fn a_relationship_that_no_batch_can_create_is_suspended() {
 
 /// A case that random tests found: a new pair outside of batches reads the output of a node that is re-created.
 ///
-/// It is created early, before its target changes.
+/// The pair is created early, before its target changes.
 #[test]
 fn a_new_pair_waits_for_a_rolling_producer() {
     let version = |kind, joined: Option<Tie>| {
@@ -546,7 +549,8 @@ fn the_values_of_called_nodes_are_known() {
 proptest! {
     #![proptest_config(few(CASES))]
 
-    /// Any number of failures and kills leaves no more nodes down than may be, and all nodes end new.
+    /// Despite any number of failures and kills, not too many nodes are down, and in the end all nodes have
+    /// changed.
     #[test]
     fn never_more_nodes_are_down_than_may_be(
         nodes in 2..6_u32,
@@ -574,7 +578,7 @@ proptest! {
         goes(&mut world);
     }
 
-    /// Any number of failures and kills leaves enough nodes at work while new ones replace them.
+    /// Despite any number of failures and kills, enough nodes work while new nodes replace them.
     #[test]
     fn enough_nodes_work_while_new_ones_replace_them(
         nodes in 2..6_usize,
@@ -594,7 +598,8 @@ proptest! {
         goes(&mut world);
     }
 
-    /// Additional nodes replace those that are down, whatever fails or is cut, and are removed in the end.
+    /// Additional nodes replace the nodes that are down, despite failures and cuts, and are removed in the
+    /// end.
     #[test]
     fn additional_nodes_replace_those_that_are_down(
         nodes in 2..5_u32,
@@ -626,7 +631,7 @@ proptest! {
         goes(&mut world);
     }
 
-    /// Batches make no upgrade impossible.
+    /// An upgrade that is possible without batches is also possible with batches.
     #[test]
     fn each_change_that_has_a_plan_has_one_with_batches(
         (a, b) in versions(),
@@ -646,7 +651,7 @@ proptest! {
         }
     }
 
-    /// All rules of plans hold for random assemblies whose groups roll.
+    /// All rules of plans hold for random assemblies whose groups change in batches.
     #[test]
     fn a_rolling_upgrade_and_its_way_back(
         (a, b) in versions(),

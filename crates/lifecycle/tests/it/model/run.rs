@@ -23,10 +23,10 @@ pub(super) struct Run<'a> {
     desired: Option<Topology>,
     luck: Luck,
     /// The elements that failed during this execution. Like the engine, the interpreter creates no pairs with
-    /// them.
+    /// these elements.
     fallen: Vec<ElementName>,
     /// The elements that did not reach the state of a step. Relationships with several sources are created
-    /// with the others.
+    /// with the remaining sources.
     stuck: HashSet<ElementName>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Run<'a> {
             let ready: Vec<usize> = (0..count).filter(|at| self.is_ready(*at, &fared)).collect();
             let running: Vec<usize> = (0..count).filter(|at| fared[*at] == Fared::Running).collect();
             if self.luck.cut == Some(ended) {
-                // Recovery finds some running steps of a killed process completed, and the others not
+                // After a kill, recovery finds some of the running steps completed, and the others not
                 // started.
                 for at in running {
                     if self.luck.one_of(2) {
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
         topology.expect("the step's version is there")
     }
 
-    /// Asserts that two concurrent steps change different things.
+    /// Asserts that two concurrent steps change different elements and pairs.
     fn check_apart(&self, one: &Work, other: &Work) {
         match (one, other) {
             (Work::Transition { element: a, .. }, Work::Transition { element: b, .. }) => {
@@ -184,8 +184,8 @@ impl<'a> Run<'a> {
         (*direction, sources.map(key).filter(is_open).collect())
     }
 
-    /// Asserts that operations in doubt are undone before a pair is completed, and that ceasing undoes all of
-    /// a partial one.
+    /// Asserts that operations in doubt are undone before a pair is completed, and that ceasing a partly
+    /// created pair undoes all its operations.
     fn check_half_made(&self, relate: &Relate) {
         let (direction, keys) = self.keys(&Work::Relate(Box::new(relate.clone())));
         let half_made = self.world.ground.half_made().filter(|(key, _)| keys.contains(key));
@@ -235,7 +235,8 @@ impl<'a> Run<'a> {
 
     /// Tells whether the engine would refuse a pair because of its source.
     ///
-    /// The source did not reach its state, and is too low for the pair or lacks a value that the pair reads.
+    /// The engine refuses a pair whose source did not reach its state, in two cases: the state is too low for
+    /// the pair, or a value that the pair reads is missing.
     fn is_stuck(&self, key: &PairKey) -> bool {
         let ground = &self.world.ground;
         let lacks = || {
@@ -246,7 +247,7 @@ impl<'a> Run<'a> {
         self.stuck.contains(&key.source) && (ground.check_tie(key, Direction::Create).is_err() || lacks())
     }
 
-    /// Tells whether a step cannot create the pairs of some of its sources.
+    /// Tells whether a step leaves out some of its sources, because it can't create their pairs.
     fn leaves_some_out(&self, work: &Work) -> bool {
         let Work::Relate(relate) = work else { return false };
         let Relate { direction, assembly, relationship, target, sources, side, .. } = &**relate;
@@ -279,8 +280,8 @@ impl<'a> Run<'a> {
             && keys.iter().any(|key| has_fallen(&key.source) || has_fallen(&key.target))
     }
 
-    /// Asserts that the ends of a pair have their required states when it is created or ceased, and that the values of
-    /// the elements that are called to create it are known.
+    /// Asserts that the ends of a pair have their required states when it is created or ceased. Also asserts
+    /// that the values of the elements whose operations create it are known.
     fn check_ends(&self, work: &Work) {
         let (direction, keys) = self.keys(work);
         for key in &keys {
@@ -330,7 +331,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the value of the property `peer` for a new pair; it must be known by now.
+    /// Returns the value of the property `peer` for a new pair, which must be known at this time.
     fn peer(&self, key: &PairKey, direction: Direction) -> Option<String> {
         let desired = self.desired.as_ref().filter(|_| direction == Direction::Create)?;
         let peer = self.world.ground.peer(desired, key);
@@ -368,7 +369,7 @@ impl<'a> Run<'a> {
         }
         if well && side == Side::Desired {
             let topology = self.desired.as_ref().expect("the step's version is there");
-            // The value must be known by now, whether or not this step applies it.
+            // The value must be known at this time, even if this step does not apply it.
             let input = self.world.ground.value(topology, element).unwrap_or_else(|why| panic!("{why}"));
             let launches = to.rank() == Some(2) || calls.contains(Transition::Adopt);
             let record = self.world.records.entry(element.clone()).or_default();

@@ -1,4 +1,4 @@
-//! The records that an engine would have, beside the real state.
+//! The records that an engine would have, together with the simulated real state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,21 +19,21 @@ use super::run::Run;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
     pub(super) present: bool,
-    /// The transition that failed and may have leftovers.
+    /// The transition that failed and may have left something behind.
     pub(super) attempted: Option<Transition>,
-    /// The position of the version that it was installed from.
+    /// The position of the version from which the resource was installed.
     pub(super) version: usize,
     pub(super) installed_by: u64,
     pub(super) configured_by: u64,
 }
 
-/// The records that an engine would have, with the real state.
+/// The records that an engine would have, together with the simulated real state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct World {
     pub(super) ground: Ground,
     pub(super) versions: Vec<Topology>,
     pub(super) records: BTreeMap<ElementName, Record>,
-    /// Resources with leftovers of failed installations, whether or not their driver knows an id.
+    /// Resources with leftovers of failed installations, even if their driver has reported no instance.
     pub(super) debris: BTreeSet<ElementName>,
     /// Created pairs that a step has failed to cease.
     pub(super) half_ended: BTreeSet<PairKey>,
@@ -94,7 +94,7 @@ impl World {
         let Some(desired) = desired else { return Vec::new() };
         let change = |key: &PairKey| {
             let (before, after) = (self.ground.made_with(key).cloned(), self.ground.peer(desired, key));
-            // An unknown value is not a changed one.
+            // An unknown value does not count as changed.
             if before == after || after.is_none() && Ground::has_peer(desired, key) {
                 return None;
             }
@@ -152,7 +152,8 @@ impl World {
         self.ground.forget("t", |_| false);
         self.half_ended.retain(|key| self.ground.is_made(key));
         let planned = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
-        // Hash maps have another iteration order the second time, but the plan must have the same bytes.
+        // The plan must have the same bytes a second time, although hash maps have another iteration order
+        // then.
         let again = self.plan(desired, options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(bytes(&planned), bytes(&again));
         let installed = self.installed();
@@ -161,7 +162,7 @@ impl World {
         self.versions.extend(desired.cloned());
         let well = Run::new(self, &planned.plan, (installed, desired.cloned()), luck).run();
         if well && options.target.is_empty() {
-            // From now on, all records are of this version.
+            // After success, all records belong to the newest version.
             let version = self.versions.len().saturating_sub(1);
             self.records.values_mut().for_each(|record| record.version = version);
             self.ground.complete("t");

@@ -15,7 +15,7 @@ pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
         return None;
     }
     let line = site.line();
-    // The parser stops at the brace, or after it where `x}` was read as an entry of a mapping.
+    // The parser stops at the brace. If it has read `x}` as an entry of a mapping, it stops after the brace.
     let stop = site.at + site.text[site.at..].chars().next().map_or(0, char::len_utf8);
     let dollar = line.start + site.text[line.start..stop.min(line.end())].rfind("${")?;
     let bounds: &[char] = &[',', '[', '{', ' ', '\t'];
@@ -30,7 +30,7 @@ pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "quote the reference", vec![edit(start..end, quoted)]))
 }
 
-/// Returns the end of the text around a reference: after its closing brace, up to the next separator.
+/// Returns the end of the text that contains a reference: the first separator after the closing brace.
 fn text_end(text: &str, dollar: usize, line_end: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, c) in text[dollar..line_end].char_indices() {
@@ -84,11 +84,11 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
     let at_end = opened || site.text[site.at..].trim().is_empty();
     let own = at_end.then_some(here);
     let (line, at, open) = own.into_iter().chain(here.above(site.text)).find_map(opens)?;
-    // The first line that can't be inside the brackets, if any.
+    // The first line that can't be inside the brackets; none if there is no such line.
     let next = if at_end {
         line.below_all(site.text).find(|below| below.indent() <= line.indent())
     } else {
-        // The parser may have read some further lines before it found one that can't be inside the brackets.
+        // The parser stops later: it may have read further lines before it noticed the error.
         let mut between = line.below_all(site.text).take_while(|below| below.start <= here.start);
         between.find(|below| below.indent() <= line.indent()).or(Some(here))
     };

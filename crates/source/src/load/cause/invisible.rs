@@ -8,8 +8,8 @@ use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::load::draft::Draft;
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters outside of the given ranges, one diagnostic for each kind. Removes harmful
-/// invisible characters from the draft, which must still be the original text.
+/// Reports invisible characters outside of the ranges `quoted`, with one diagnostic for each kind. Removes
+/// harmful invisible characters from the draft, which must still be the original text.
 pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[Range<usize>]) -> Diagnostics {
     let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);
@@ -20,13 +20,14 @@ pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[R
     found.into_iter().map(|((severity, c), edits)| report(source, severity, c, edits)).collect()
 }
 
-/// Maximum bytes of a line that is searched, since the context of each character is inspected.
+/// Maximum bytes of a line that is searched. The limit is needed because the rest of the line is inspected
+/// for each character.
 const LONGEST_LINE: usize = 16 << 10;
 
 /// Maximum number of removed characters.
 const MOST: usize = 10_000;
 
-/// Returns the edits that remove them, by severity and character.
+/// Returns the edits that remove or replace invisible characters, by severity and character.
 fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<Edit>> {
     let mut found: BTreeMap<_, Vec<Edit>> = BTreeMap::new();
     if text.is_ascii() {
@@ -74,8 +75,8 @@ fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
 }
 
-/// Tells whether a key or a value starts here: only indentation, list markers or a key with its colon
-/// precede.
+/// Tells whether a key or a value starts after the text `before` of a line. This is so if the text contains
+/// only indentation, list markers, or a key with its colon.
 fn opens(before: &str) -> bool {
     let seen = before.chars().filter(|&c| !is_invisible(c)).map(|c| if is_false_blank(c) { ' ' } else { c });
     let seen: String = seen.collect();
@@ -84,7 +85,7 @@ fn opens(before: &str) -> bool {
     content.is_empty() || key.is_some_and(|key| !key.contains(": "))
 }
 
-/// Tells whether a key or a value ends here.
+/// Tells whether a key or a value ends before the text `after` of a line.
 fn ends(after: &str) -> bool {
     let rest = after.trim_start_matches(is_invisible);
     rest.trim_end().is_empty() || rest.starts_with(": ") || rest.trim_end() == ":"

@@ -35,7 +35,8 @@ pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {
     });
     let edits = edits.collect();
     let deepest = lines_indent(site.text).max().unwrap_or(0);
-    // If lines with spaces are indented deeper, the level that a tab stands for is ambiguous.
+    // If lines with spaces have several levels of indentation, it is not certain how many spaces a tab
+    // replaces.
     if deepest > unit {
         let help = "put as many spaces as the lines beside it have";
         return Some(Cause { diagnostic: diagnostic.help(help), repair: Some(edits) });
@@ -60,7 +61,8 @@ fn lines_indent(text: &str) -> impl Iterator<Item = usize> {
         .map(|line| line.indent())
 }
 
-/// Returns the number of spaces of one level in this text; 2 if no line is indented.
+/// Returns the smallest indentation in a text, as the number of spaces for one level; 2 if no line is
+/// indented.
 fn unit(text: &str) -> usize {
     lines_indent(text).filter(|&indent| indent > 0).min().unwrap_or(2)
 }
@@ -82,7 +84,7 @@ pub(super) fn escaped_comment(site: &Site<'_>) -> Option<Cause> {
     (!at.is_empty()).then(|| escaped_comments(site, &at))
 }
 
-/// Recognises the lines of an unresolved merge conflict. Only the first side of the conflict is read.
+/// Recognises the lines of an unresolved merge conflict. The repair keeps the first side of the conflict.
 pub(super) fn conflict(site: &Site<'_>) -> Option<Cause> {
     let mut lines = lines(site.text);
     let begin = lines.find(|line| line.text.starts_with("<<<<<<< "))?;
@@ -269,7 +271,7 @@ pub(super) fn fits_nowhere(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Returns the indentations that a line could have to match the lines above, the nearest level first.
+/// Returns the indentations with which a line would match the lines above, the nearest level first.
 fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::new();
     for above in line.above(site.text) {
@@ -284,7 +286,7 @@ fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
     levels
 }
 
-/// Recognises a list item at a place where none is allowed.
+/// Recognises a list item at a place where no list item is allowed.
 pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let (message, help, start) = match site.kind {

@@ -1,4 +1,4 @@
-//! One line of text, and the quotes and brackets that it leaves open.
+//! Lines of text, and the quotes and brackets that they leave open.
 
 use std::ops::Range;
 
@@ -62,7 +62,7 @@ impl<'t> Line<'t> {
         self.below_all(text).next()
     }
 
-    /// Returns the offset and the content after the `- ` markers.
+    /// Returns the content after the list markers (`- `), with its offset.
     pub(super) fn entry(&self) -> (usize, &'t str) {
         let mut rest = self.content();
         while let Some(inner) = rest.strip_prefix("- ") {
@@ -88,12 +88,12 @@ pub(super) enum Unclosed {
     Bracket { at: usize, open: char, closers: String },
 }
 
-/// Returns the quote or bracket that these lines leave open. Other lines are not considered.
+/// Returns the quote or bracket that is open at the end of some lines.
 pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
     let bytes = lines.as_bytes();
     let mut brackets: Vec<(usize, char)> = Vec::new();
     let mut at = 0;
-    // Whether a value may start here; unquoted text extends to the next separator.
+    // Whether a value may start at the current character. Inside unquoted text, a quote opens nothing.
     let mut fresh = true;
     while let Some(&byte) = bytes.get(at) {
         let next = bytes.get(at + 1).copied();
@@ -140,7 +140,7 @@ fn comment(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len())
 }
 
-/// Returns the bracket that closes another.
+/// Returns the closing bracket for an opening bracket.
 pub(super) fn closer(open: char) -> char {
     if open == '[' { ']' } else { '}' }
 }

@@ -1,8 +1,9 @@
 //! Finds the actual cause of a syntax error.
 //!
 //! The position where a parser stops is often misleading: the parser notices an unclosed quote or a missing
-//! colon only on a later line. Each function here recognises one common mistake from the text around that
-//! position. The first match wins, so the functions are sorted from the certain to the vague.
+//! colon only on a later line. Each function of these modules recognises one common mistake from the text
+//! around the position. The functions are tried in order, from the most certain to the least certain. The
+//! first match counts.
 
 mod flow;
 mod invisible;
@@ -56,7 +57,7 @@ pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> 
     MISTAKES.iter().find_map(|mistake| mistake(&site)).unwrap_or_else(|| unknown(&site))
 }
 
-/// Reports lines that start with `\#` and were read as text, all in one diagnostic.
+/// Reports lines that start with `\#` and were read as text. One diagnostic reports all these lines.
 pub(super) fn comments_as_text(source: &Arc<Source>, draft: &Draft<'_>, at: &[usize]) -> Option<Cause> {
     let site =
         Site { source, draft, text: draft.text(), at: *at.first()?, kind: &ErrorKind::SimpleKeyExpected };
@@ -71,7 +72,7 @@ fn too_deep(site: &Site<'_>) -> Option<Cause> {
     Some(Cause { diagnostic: site.error(codes::LIMIT, message, site.at..site.at), repair: None })
 }
 
-/// Reports the parser's own message.
+/// Returns the parser's own message as the cause, if no common mistake is recognised.
 fn unknown(site: &Site<'_>) -> Cause {
     let line = site.line();
     let end = site.text[site.at..]

@@ -53,7 +53,7 @@ pub(super) fn reserved_character(site: &Site<'_>) -> Option<Cause> {
         .error(codes::RESERVED_CHARACTER, format!("text can't begin with {}", shown(found)), site.at..end)
         .help("quote the text");
     let text = &site.text[site.at..end];
-    // Inside brackets, or in a key, the end of the text is ambiguous.
+    // If the text contains such characters, it is not certain where it ends.
     if end == site.at || text.contains([',', ']', '}', '"', '\'']) || text.contains(": ") {
         return Some(site.left_out(diagnostic, site.at..site.at));
     }
@@ -77,7 +77,7 @@ pub(super) fn block_header(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Recognises a backslash in double quotes that starts no escape.
+/// Recognises a backslash in double quotes that starts no valid escape.
 pub(super) fn escape(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::UnknownQuotedScalarEscape {
         return None;
@@ -175,7 +175,7 @@ pub(super) fn unclosed_quote(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, at..at))
 }
 
-/// Returns the end of unquoted text on its line: before a comment, without trailing spaces.
+/// Returns the end of unquoted text on a line. A comment and trailing spaces are not part of the text.
 fn plain_end(text: &str, start: usize, end: usize) -> usize {
     let value = &text[start..end];
     let value = value.find(" #").map_or(value, |comment| &value[..comment]);

@@ -8,14 +8,15 @@ use crate::load::draft::Draft;
 use crate::load::yaml::ErrorKind;
 use crate::{Code, Diagnostic, Edit, Fix, Place, Source, Span};
 
-/// The cause of a syntax error, as a diagnostic, and the edits with which reading can continue.
+/// The cause of a syntax error: a diagnostic, and the edits with which reading can continue.
 pub(crate) struct Cause {
     pub(crate) diagnostic: Diagnostic,
-    /// Edits of the draft; `None` when reading must stop.
+    /// Edits of the draft; `None` if reading must stop.
     pub(crate) repair: Option<Vec<Edit>>,
 }
 
-/// The position where the parser stopped, and the text at that time. All offsets are those of the draft.
+/// The position where the parser stopped, with the text of the draft that it has read. All offsets are
+/// offsets in this text.
 pub(super) struct Site<'a> {
     pub(super) source: &'a Arc<Source>,
     pub(super) draft: &'a Draft<'a>,
