@@ -49,11 +49,10 @@ mod tests {
         })
     }
 
-    /// Makes the first step of a thread 128 KiB below its caller.
-    #[inline(never)]
-    fn begin_below() -> usize {
-        let frame = black_box([1_u8; 128 * 1024]);
-        descend(usize::from(frame[7]))
+    /// Makes the first step of a thread below `levels` frames of 16 KiB.
+    fn begin_below(levels: usize) -> usize {
+        let frame = black_box([1_u8; 16 * 1024]);
+        if levels == 0 { descend(usize::from(frame[0])) } else { begin_below(levels - 1) }
     }
 
     fn on_a_small_stack(work: fn() -> usize) -> usize {
@@ -67,6 +66,6 @@ mod tests {
 
     #[test]
     fn a_first_step_that_was_lower_does_not_matter() {
-        assert_eq!(on_a_small_stack(|| begin_below() + descend(1_000)), 1_001);
+        assert_eq!(on_a_small_stack(|| begin_below(8) + descend(1_000)), 1_001);
     }
 }
