@@ -53,8 +53,7 @@ impl Printed<'_> {
             Role::Launch => self.launched(output)?,
             _ => self.named(output),
         };
-        let others = others.iter().filter(|_| self.notes_others);
-        let mut notes: Vec<_> = others.map(|said| not_asked(output, said)).collect();
+        let mut notes = if self.notes_others { not_asked(output, &others) } else { Vec::new() };
         let Some(said) = wanted else { return Ok(answer(None, Update::new(), &notes, self.call)) };
         notes.extend(said.notices.iter().cloned());
         let place = output.source.place(said.span);
@@ -234,9 +233,21 @@ fn twice(output: &Output, requested: &str, first: &Said, second: &Said) -> Diagn
         .help("launch one instance for each request")
 }
 
-fn not_asked(output: &Output, said: &Said) -> Diagnostic {
-    let message = format!("the instance `{}` was not requested: its updates are ignored", said.id);
-    Diagnostic::warning(codes::NOT_ASKED, message).at(output.source.place(said.span))
+/// Notes the instances that were not requested: the first ones, and the number of the others.
+fn not_asked(output: &Output, others: &[&Said]) -> Vec<Diagnostic> {
+    /// Maximum number of instances with a note of their own.
+    const NAMED: usize = 10;
+    let note = |said: &&Said, message| {
+        Diagnostic::warning(codes::NOT_ASKED, message).at(output.source.place(said.span))
+    };
+    let named = others.iter().take(NAMED).map(|said| {
+        note(said, format!("the instance `{}` was not requested: its updates are ignored", said.id))
+    });
+    let rest = others.get(NAMED).map(|said| {
+        let more = others.len() - NAMED;
+        note(said, format!("{more} more instances were not requested: their updates are ignored"))
+    });
+    named.chain(rest).collect()
 }
 
 fn entry(note: &Diagnostic) -> LogEntry {

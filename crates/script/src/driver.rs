@@ -11,7 +11,7 @@ use windlass_driver::{
     Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report, Setting,
     SettingError,
 };
-use windlass_executor::{Job, Limits, Outcome};
+use windlass_executor::{Captured, Job, Limits, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::{Action, CommandName, Transition};
 use windlass_source::Diagnostic;
@@ -298,7 +298,17 @@ impl<'a> Run<'a> {
 
     /// Reads the observations for calls from the output of a health check.
     pub(crate) fn observations(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, Failure>> {
-        let answers = calls.iter().zip(self.answers(calls, outcome));
+        self.observations_in(calls, &self.parsed(calls[0], &outcome.stdout), outcome)
+    }
+
+    /// Finds the observations for calls in the parsed output of a health check.
+    pub(crate) fn observations_in(
+        &self,
+        calls: &[&Call],
+        output: &Result<Output, Vec<Diagnostic>>,
+        outcome: &Outcome,
+    ) -> Vec<Result<Observed, Failure>> {
+        let answers = calls.iter().zip(self.answers_in(calls, output, outcome));
         answers.map(|(call, answer)| Ok(observe::observed(call, answer?))).collect()
     }
 
@@ -362,21 +372,32 @@ impl<'a> Run<'a> {
 
     /// Reads the answers to calls.
     fn answers(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Answer, Failure>> {
+        self.answers_in(calls, &self.parsed(calls[0], &outcome.stdout), outcome)
+    }
+
+    /// Parses the output of a job for a call.
+    pub(crate) fn parsed(&self, call: &Call, stdout: &Captured) -> Result<Output, Vec<Diagnostic>> {
+        let name = format!("stdout of {}", self.script.name());
+        Output::read_as(&name, stdout, call.package.shape(), self.settings.adapter)
+    }
+
+    /// Finds the answers to calls in the parsed output of a job.
+    fn answers_in(
+        &self,
+        calls: &[&Call],
+        output: &Result<Output, Vec<Diagnostic>>,
+        outcome: &Outcome,
+    ) -> Vec<Result<Answer, Failure>> {
         let name = self.script.name();
         let failed = |problems: &[Diagnostic]| self.reporter.protocol(problems, &outcome.stderr);
-        let output = match Output::read_as(
-            &format!("stdout of {name}"),
-            &outcome.stdout,
-            calls[0].package.shape(),
-            self.settings.adapter,
-        ) {
+        let output = match output {
             Ok(output) => output,
-            Err(problems) => return calls.iter().map(|_| Err(failed(&problems))).collect(),
+            Err(problems) => return calls.iter().map(|_| Err(failed(problems))).collect(),
         };
         let asked: BTreeSet<&str> = calls.iter().map(|call| input::natural(call)).collect();
         let answer = |(at, call): (usize, &&Call)| {
             let printed = Printed { role: &self.role, call, asked: &asked, notes_others: at == 0 };
-            let answer = printed.read(&output).map_err(|problems| failed(&problems))?;
+            let answer = printed.read(output).map_err(|problems| failed(&problems))?;
             Ok(answer.with_left_behind(name, &outcome.left_behind).masked(&self.reporter))
         };
         calls.iter().enumerate().map(answer).collect()

@@ -184,7 +184,7 @@ pub use application::application_package;
 pub use binding::KIND;
 pub use driver::Script;
 pub use output::{Output, Said};
-pub use replay::{observed, observed_all, replay};
+pub use replay::{ParsedOutput, observed, observed_all, replay};
 pub use request::{LaunchKey, Request, Requested, RequestedCommand, RequestedInstance, Values};
 pub use role::Role;
 pub use single::single_script;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use windlass_driver::{Call, Failure, FailureKind, Observed, Report};
 use windlass_executor::{Captured, Limits, Outcome};
 use windlass_model::{Action, Transition};
+use windlass_source::Diagnostic;
 use windlass_update_ops::Update;
 
 use crate::answer::Printed;
@@ -47,13 +48,18 @@ pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>
 }
 
 /// Interprets the output of a health check that has succeeded, and returns an observation for each call.
-/// Nothing runs.
+/// Nothing runs. `parsed` remembers the parsed output. If it already contains the output of an earlier check
+/// of the same package and location with the same text, the text is not parsed again.
 ///
 /// # Errors
 /// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no such
 /// script.
 #[must_use]
-pub fn observed_all(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, Failure>> {
+pub fn observed_all(
+    calls: &[&Call],
+    outcome: &Outcome,
+    parsed: &mut Option<ParsedOutput>,
+) -> Vec<Result<Observed, Failure>> {
     let Some(first) = calls.first() else { return Vec::new() };
     let Some(script) = scripts::health_check(&first.package) else {
         let failure = Failure::new(FailureKind::Refused, "the package has no health check script");
@@ -61,7 +67,20 @@ pub fn observed_all(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, 
     };
     let role = Role::HealthCheck;
     let settings = Settings::read(&role, &first.binding, Timeouts::default()).0.at(&first.location);
-    Run::new(role, script, settings, calls).observations(calls, outcome)
+    let run = Run::new(role, script, settings, calls);
+    let known = parsed.take().filter(|known| known.stdout == outcome.stdout);
+    let known = known.unwrap_or_else(|| ParsedOutput {
+        stdout: outcome.stdout.clone(),
+        output: run.parsed(first, &outcome.stdout),
+    });
+    run.observations_in(calls, &parsed.insert(known).output, outcome)
+}
+
+/// The parsed output of a health check.
+#[derive(Debug)]
+pub struct ParsedOutput {
+    stdout: Captured,
+    output: Result<Output, Vec<Diagnostic>>,
 }
 
 /// Interprets the update that a health check would print for the instance of a call. No text is read, and

@@ -150,7 +150,8 @@ fn rules(answers: &mut String, mode: &str, title: &str, count: u32) -> Result<()
         )?;
         return writeln!(answers, "- {{script: health-check, title: {title}, update: {WELL}}}");
     }
-    for (window, changes) in [(window, true), ("from: 0", false)] {
+    // The check that follows a launch asks about one application, so a script would not print the others.
+    for (window, changes) in [(window, true), ("from: 1m", false)] {
         writeln!(answers, "- script: health-check\n  title: {title}\n  stdout: |\n    instances:")?;
         for number in 1..=count {
             let update = if changes && number % 20 == 0 { ODD } else { WELL };

@@ -1,6 +1,7 @@
 //! Health checks of many simulated applications: by answers with data, or in groups by the driver.
 
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use windlass_driver::{Call, Failure, FailureKind, Observed};
@@ -171,12 +172,16 @@ impl Host<'_> {
         part: &[Element<'_>],
     ) -> Option<(Vec<Result<Observed, Failure>>, Kept)> {
         let runs = self.parts.runtime.is_some() && part.iter().all(|(.., rule)| rule.is_none());
-        let (_, first, _) = part.first().filter(|_| !runs)?;
+        let (_, first, number) = part.first().filter(|_| !runs)?;
         let calls: Vec<&Call> = part.iter().map(|(_, application, _)| &application.check).collect();
         let printout = self.printout(part, calls.iter().copied());
         let (outcome, took) = printout.outcome(self.timeouts[first.title], now);
         let has_succeeded = outcome.end == End::Exited(0);
-        has_succeeded.then(|| (observed_all(&calls, &outcome), Kept { took, ..Kept::default() }))
+        has_succeeded.then(|| {
+            let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+            let parsed = parsed.entry((first.title, *number)).or_default();
+            (observed_all(&calls, &outcome, parsed), Kept { took, ..Kept::default() })
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The loop that advances the virtual clock and runs the tasks of the machine.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use windlass_driver::contract::{Found, Query};
@@ -9,6 +10,7 @@ use windlass_engine::{EngineError, Stop};
 use windlass_executor::Runtime;
 use windlass_model::instance::LogEntry;
 use windlass_model::{Action, InstanceId, Timestamp, Transition};
+use windlass_script::ParsedOutput;
 
 use super::answered::Printout;
 use super::application::Application;
@@ -54,7 +56,12 @@ pub(super) struct Host<'h> {
     pub(super) standard: Rule,
     /// The maximum duration of a health check, by the position of the title in the cast.
     pub(super) timeouts: Vec<Duration>,
+    /// The last parsed outputs of health checks. The same answer often has the same text.
+    pub(super) parsed: Mutex<ParsedOutputs>,
 }
+
+/// Parsed outputs by the position of the title and the number of the answer.
+pub(super) type ParsedOutputs = BTreeMap<(usize, Option<usize>), Option<ParsedOutput>>;
 
 impl<'h> Host<'h> {
     pub(super) fn new(parts: HostParts<'h>) -> Self {
@@ -63,7 +70,7 @@ impl<'h> Host<'h> {
         let timeout = |package| driver.nature(package, &integrity).map_or(LONGEST, |nature| nature.timeout);
         let timeouts = cast.titles.iter().map(|title| timeout(&title.compiled.package)).collect();
         let standard = Rule::standard(cast);
-        Self { parts, standard, timeouts }
+        Self { parts, standard, timeouts, parsed: Mutex::default() }
     }
 
     /// Advances the clock from event to event, and runs the tasks that become due.
