@@ -79,7 +79,7 @@ pub enum StoreError {
     Claimed {
         /// The owner of both assemblies.
         owner: AssemblyName,
-        /// The natural id that both assemblies have.
+        /// The natural id that another assembly has.
         natural_id: String,
         /// The assembly that has the natural id.
         by: AssemblyName,
@@ -101,7 +101,7 @@ pub enum StoreError {
     /// The path is not a windlass store, or the header of the file is damaged.
     #[error("`{}` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`", path.display())]
     NotAStore {
-        /// The file at the path of the store.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A newer windlass has changed the store.

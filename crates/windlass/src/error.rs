@@ -112,13 +112,13 @@ pub enum Error {
     NoRequest {
         /// The name of the assembly.
         assembly: AssemblyName,
-        /// The id of the requested request.
+        /// The id of the unknown request.
         request: RequestId,
     },
     /// There is no such request.
     #[error("there is no request {request}; `windlass ps` lists those that are pending")]
     UnknownRequest {
-        /// The id of the requested request.
+        /// The id of the unknown request.
         request: RequestId,
     },
     /// The request is no longer pending.

@@ -16,7 +16,7 @@ use crate::state::State;
 pub struct EventRecord {
     /// The number of the event.
     pub seq: Seq,
-    /// The content and context of the event.
+    /// The event without its number.
     #[serde(rename = "event")]
     pub draft: EventDraft,
 }
