@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-/// Success.
+/// The exit code for success.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
-/// Something failed.
+/// The exit code for a failure.
 pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
 
-/// Wrong input: nothing was changed.
+/// Returns the exit code for wrong input: nothing was changed.
 pub(crate) fn wrong_input() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A change is pending, and `--detailed-exitcode` was given.
+/// Returns the exit code for a pending change, if `--detailed-exitcode` was given.
 pub(crate) fn changes() -> ExitCode {
     ExitCode::from(3)
 }
 
-/// Interrupted.
+/// Returns the exit code for an interruption.
 pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(130)
 }

@@ -267,7 +267,7 @@ pub(crate) fn state_style(state: State) -> Style {
     }
 }
 
-/// Indents every line.
+/// Indents every line of a text.
 pub(crate) fn indent(text: &str, by: &str) -> String {
     let mut out = String::new();
     for line in text.trim_end().lines() {

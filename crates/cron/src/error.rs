@@ -1,4 +1,4 @@
-//! Errors of expressions.
+//! Errors of cron expressions.
 
 use std::fmt;
 use std::ops::Range;
@@ -69,15 +69,15 @@ pub enum CronProblem {
     /// A text is not a valid value of its field.
     #[error("`{text}` is no {field}")]
     NoValue {
-        /// The field.
+        /// The field of the expression.
         field: Field,
-        /// The text.
+        /// The text that is no value.
         text: String,
     },
     /// A number is outside of the range of its field.
     #[error("{value} is no {field}: expected {} to {}", .field.range().start(), .field.range().end())]
     OutOfRange {
-        /// The field.
+        /// The field of the expression.
         field: Field,
         /// The number as written.
         value: String,
@@ -88,19 +88,19 @@ pub enum CronProblem {
     /// The step is 0, or larger than the field allows.
     #[error("the step {step} is outside of 1 to {largest}, the steps of a {field}")]
     StepRange {
-        /// The field.
+        /// The field of the expression.
         field: Field,
         /// The step as written.
         step: String,
-        /// The largest step.
+        /// The largest step that the field allows.
         largest: u16,
     },
     /// A range of years ends before it starts. In other fields, such a range wraps.
     #[error("the years from {first} to {last} count down, and years do not wrap")]
     YearsDown {
-        /// The first year.
+        /// The first year of the range.
         first: u16,
-        /// The last year.
+        /// The last year of the range.
         last: u16,
     },
     /// `?` stands in a field other than the two fields of days.

@@ -54,7 +54,7 @@ pub(crate) struct Values {
     /// The days of the month or of the week, depending on the kind of the rule; 0 if the rule lists no days.
     pub(crate) days: u64,
     pub(crate) months: u64,
-    /// The years, sorted.
+    /// The selected years, sorted.
     pub(crate) years: Vec<u16>,
 }
 

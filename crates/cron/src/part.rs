@@ -15,7 +15,7 @@ pub(crate) struct Part {
 /// The values that a part covers. The step of the part selects some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All values: `*`.
+    /// All values of the field: `*`.
     Every,
     /// One value; with a step, all values from this one to the end of the field.
     Single(u16),
@@ -51,16 +51,16 @@ impl Part {
 /// The rule that selects the days: the fields for days of the month and of the week together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Days {
-    /// Each day.
+    /// Each day of the month.
     Every,
-    /// These days of the month.
+    /// The given days of the month.
     OfMonth(Vec<Part>),
     /// The day that is `before` days before the last day of the month; with `weekday`, the weekday nearest to
     /// that day.
     Last { before: u16, weekday: bool },
     /// The weekday nearest to this day of the month.
     NearestWeekday(u16),
-    /// These days of the week.
+    /// The given days of the week.
     OfWeek(Vec<Part>),
     /// The last occurrence of this day of the week in the month.
     LastOfWeek(u16),

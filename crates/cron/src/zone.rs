@@ -33,7 +33,7 @@ pub struct UnknownZone(String);
 pub struct TimeError(String);
 
 impl Zone {
-    /// UTC.
+    /// The time zone UTC.
     pub const UTC: Self = Self(TimeZone::UTC);
 
     /// Reads a point in time: RFC 3339, or a date with an optional time of day of this zone.

@@ -19,9 +19,9 @@ use crate::template::Value;
 /// A descriptor of either kind.
 #[derive(Debug, Clone)]
 pub enum Descriptor {
-    /// An assembly.
+    /// The descriptor of an assembly.
     Assembly(Arc<AssemblyDescriptor>),
-    /// A resource.
+    /// The descriptor of a resource.
     Resource(Arc<ResourceDescriptor>),
 }
 
@@ -58,7 +58,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the metrics.
+    /// Returns the metrics of the descriptor.
     pub fn metrics(&self) -> &Metrics {
         match self {
             Self::Assembly(assembly) => &assembly.metrics,
@@ -114,7 +114,7 @@ pub struct AssemblyDescriptor {
     pub source: Arc<Source>,
     /// Name, if it is valid.
     pub name: Option<Spanned<DescriptorName>>,
-    /// Description.
+    /// Description of the assembly.
     pub description: Option<String>,
     /// Whether the components are protected from removal and replacement; an extension of the language.
     pub protect: bool,
@@ -122,11 +122,11 @@ pub struct AssemblyDescriptor {
     pub properties: Properties,
     /// Capabilities offered to others.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements on others.
+    /// Requirements on other assemblies.
     pub requirements: IndexMap<String, Span>,
     /// Promoted operations of its components.
     pub operations: IndexMap<OperationName, Promotion>,
-    /// Components.
+    /// Components of the assembly.
     pub composition: IndexMap<ComponentName, Component>,
     /// References to existing instances.
     pub references: IndexMap<ComponentName, ReferenceDecl>,
@@ -134,9 +134,9 @@ pub struct AssemblyDescriptor {
     pub relationships: IndexMap<RelationshipName, RelationshipDecl>,
     /// Promoted metrics of its components.
     pub metrics: Metrics,
-    /// Policies.
+    /// Policies of the assembly.
     pub policies: Policies,
-    /// Declared data types.
+    /// Data types that the descriptor declares.
     pub data_types: DataTypes,
 }
 
@@ -168,7 +168,7 @@ pub struct Component {
     pub depends_on: Vec<Spanned<ComponentName>>,
     /// Rules for changes of its nodes; an extension of the language.
     pub update: Option<Update>,
-    /// Given values.
+    /// Values that the component is given.
     pub properties: Properties,
 }
 
@@ -236,11 +236,11 @@ pub struct EachDecl {
 pub struct ReferenceDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Accepted types.
+    /// Types that the reference accepts.
     pub kind: Option<Spanned<ReferenceType>>,
     /// `type`, if it is an unresolved placeholder of the tool `lmctl`.
     pub placeholder: Option<Box<Spanned<String>>>,
-    /// Required properties.
+    /// Properties that the instance must have.
     pub properties: Properties,
 }
 
@@ -251,7 +251,7 @@ pub struct ReferenceType {
     pub kind: DescriptorKind,
     /// Middle part of the name.
     pub name: AssemblyName,
-    /// Accepted versions.
+    /// Versions of the descriptor that are accepted.
     pub versions: VersionRange,
 }
 
@@ -279,36 +279,36 @@ impl std::fmt::Display for ReferenceType {
     }
 }
 
-/// A declared relationship.
+/// A relationship that an assembly declares.
 #[derive(Debug, Clone)]
 pub struct RelationshipDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// `source-capabilities`.
+    /// Source ends: the key `source-capabilities`.
     pub sources: Vec<Spanned<EndpointDecl>>,
-    /// `target-requirements`.
+    /// Target ends: the key `target-requirements`.
     pub targets: Vec<Spanned<EndpointDecl>>,
-    /// `source-state`.
+    /// State of the source: the key `source-state`.
     pub source_state: State,
-    /// `source-state-modifier`; defaults to post.
+    /// Modifier of the source's state: the key `source-state-modifier`; defaults to post.
     pub source_modifier: Modifier,
-    /// `target-state`.
+    /// State of the target: the key `target-state`.
     pub target_state: State,
-    /// `target-state-modifier`; defaults to pre.
+    /// Modifier of the target's state: the key `target-state-modifier`; defaults to pre.
     pub target_modifier: Modifier,
     /// Values for the operations.
     pub properties: Properties,
-    /// `lifecycle.Create`.
+    /// Operations of the creation: the key `lifecycle.Create`.
     pub create: Vec<Spanned<OperationCall>>,
-    /// `lifecycle.Cease`.
+    /// Operations of the cessation: the key `lifecycle.Cease`.
     pub cease: Vec<Spanned<OperationCall>>,
 }
 
 /// A declared end of a relationship.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndpointDecl {
-    /// Component or reference.
+    /// Name of the component or reference.
     pub component: ComponentName,
-    /// Capability or requirement.
+    /// Name of the capability or requirement.
     pub capability: Option<String>,
 }

@@ -31,7 +31,7 @@ pub(crate) enum Form {
     DescriptorName,
     /// The name of a descriptor with a range of versions, or a placeholder.
     ReferenceType,
-    /// `component.operation`.
+    /// A text of the form `component.operation`.
     PromotedOperation,
     /// The endpoints of a relationship.
     Endpoints,
@@ -39,14 +39,14 @@ pub(crate) enum Form {
     Components,
     /// A state that a relationship waits for.
     State,
-    /// `pre` or `post`.
+    /// The word `pre` or `post`.
     Modifier,
-    /// `keep`, `reconfigure` or `replace`.
+    /// The word `keep`, `reconfigure` or `replace`.
     PackageChange,
     /// A number of nodes from 1, a percentage, or `all`.
     MaxUnavailable,
     MaxSurge,
-    /// `stop` or `rollback`.
+    /// The word `stop` or `rollback`.
     OnFailure,
     /// The time between two batches.
     Pause,

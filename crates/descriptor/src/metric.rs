@@ -26,7 +26,7 @@ pub type Metrics = IndexMap<MetricName, MetricDecl>;
 /// Policies, in the order of declaration.
 pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 
-/// A declared metric.
+/// A metric that a descriptor declares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricDecl {
     /// Place of the name.
@@ -40,7 +40,7 @@ pub struct MetricDecl {
     pub period: Option<Value>,
 }
 
-/// A declared policy.
+/// A policy that a descriptor declares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyDecl {
     /// Place of the name.

@@ -28,7 +28,7 @@ pub struct PropertyDecl {
     pub kind: Option<Box<Spanned<String>>>,
     /// Type of the entries of a `map` or `list`.
     pub entry_schema: Option<Box<Spanned<String>>>,
-    /// Description.
+    /// Description of the property.
     pub description: Option<Box<str>>,
     /// Whether a value must be given if the property belongs to a top-level assembly.
     pub required: bool,
@@ -38,9 +38,9 @@ pub struct PropertyDecl {
     pub volatile: bool,
     /// Whether the value is secret: `type: password`, or `sensitive: true`.
     pub sensitive: bool,
-    /// Default value.
+    /// Default value of the property.
     pub default: Option<Box<Value>>,
-    /// Fixed value.
+    /// Fixed value of the property.
     pub value: Option<Value>,
 }
 
@@ -61,7 +61,7 @@ impl PropertyDecl {
         self.read_only || self.value.is_some()
     }
 
-    /// Returns the type.
+    /// Returns the type of the property.
     pub fn kind(&self) -> &str {
         self.kind.as_ref().map_or(STRING, |kind| &kind.value)
     }
@@ -87,9 +87,9 @@ pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots
 /// The treatment of a dot in a property's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dots {
-    /// An error, because `${a.b}` could also mean the property `b` of the component `a`.
+    /// The dot is an error, because `${a.b}` could also mean the property `b` of the component `a`.
     Refused,
-    /// A warning.
+    /// The dot causes a warning.
     Tolerated,
 }
 

@@ -135,7 +135,7 @@ fn text_fits(sort: Sort, text: &str) -> bool {
     }
 }
 
-/// Reads `data-types`.
+/// Reads the section `data-types`.
 pub(crate) fn read_data_types(reader: &mut Reader<'_>, root: &Mapping) -> DataTypes {
     let mapping = get(root, "data-types").and_then(|node| reader.mapping(node, "`data-types`"));
     let mut found = DataTypes::new();

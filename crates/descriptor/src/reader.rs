@@ -379,7 +379,7 @@ where
     entries
 }
 
-/// Reads `component.name`.
+/// Reads a text of the form `component.name`.
 pub(crate) fn dotted<N: FromStr>(
     reader: &mut Reader<'_>,
     text: &Spanned<String>,

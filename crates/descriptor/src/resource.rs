@@ -30,13 +30,13 @@ pub struct ResourceDescriptor {
     pub source: Arc<Source>,
     /// Name, if it is valid.
     pub name: Option<Spanned<DescriptorName>>,
-    /// Description.
+    /// Description of the resource.
     pub description: Option<String>,
-    /// Properties.
+    /// Properties of the resource.
     pub properties: Properties,
     /// Properties that are not visible from outside.
     pub private_properties: Properties,
-    /// Declared transitions.
+    /// Transitions that the descriptor declares.
     pub transitions: IndexMap<Transition, ActionDecl>,
     /// Operations that relationships may call.
     pub operations: IndexMap<OperationName, ActionDecl>,
@@ -48,17 +48,17 @@ pub struct ResourceDescriptor {
     pub default_drivers: Vec<DriverDecl>,
     /// Drivers that find an existing instance, for references.
     pub queries: Vec<DriverDecl>,
-    /// Supported infrastructure types.
+    /// Infrastructure types that the resource supports.
     pub infrastructure: IndexMap<String, Span>,
     /// Capabilities offered to others.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements on others.
+    /// Requirements on other resources.
     pub requirements: IndexMap<String, Span>,
-    /// Published metrics.
+    /// Metrics that the resource publishes.
     pub metrics: Metrics,
     /// Policies about its metrics.
     pub policies: Policies,
-    /// Declared data types.
+    /// Data types that the descriptor declares.
     pub data_types: DataTypes,
 }
 
@@ -73,7 +73,7 @@ pub struct ActionDecl {
     pub properties: Properties,
 }
 
-/// A declared driver.
+/// A driver that a descriptor declares.
 #[derive(Debug, Clone)]
 pub struct DriverDecl {
     /// Place of the name.
@@ -82,7 +82,7 @@ pub struct DriverDecl {
     pub driver: DriverKind,
     /// Infrastructure types that the driver supports. An empty list means all types.
     pub infrastructure: Vec<String>,
-    /// Driver properties.
+    /// Properties that configure the driver.
     pub properties: serde_json::Map<String, serde_json::Value>,
     /// Places of the names of the driver properties.
     pub property_spans: IndexMap<String, Span>,
@@ -131,7 +131,7 @@ pub(crate) fn read(
     }
 }
 
-/// Reads `on-package-change`.
+/// Reads the key `on-package-change`.
 fn on_package_change(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<OnPackageChange>> {
     let text = reader.text(node, "`on-package-change`")?;
     match text.value.parse::<OnPackageChange>() {

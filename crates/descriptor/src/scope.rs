@@ -241,11 +241,11 @@ pub(crate) fn unknown_component(
 /// The result of looking up a property of a component or reference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Has {
-    /// It is declared.
+    /// The property is declared.
     Yes,
-    /// It is not declared.
+    /// The property is not declared.
     No,
-    /// It is declared, but only the resource itself can read it.
+    /// The property is declared, but only the resource itself can read it.
     Private,
     /// The descriptor is unavailable.
     CannotTell,

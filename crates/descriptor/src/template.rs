@@ -20,11 +20,11 @@ pub struct Value {
 /// The content of a [`Value`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueKind {
-    /// Null.
+    /// The null value.
     Null,
     /// Text and references, concatenated. A scalar keeps its spelling.
     Text(Box<[Segment]>),
-    /// A list.
+    /// A list of values.
     List(Vec<Value>),
     /// A mapping, in the order of declaration.
     Map(Vec<(String, Value)>),
@@ -33,16 +33,16 @@ pub enum ValueKind {
 /// A segment of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Segment {
-    /// Literal text.
+    /// A literal text.
     Literal(SmolStr),
-    /// `${…}`.
+    /// A reference: `${…}`.
     Reference(Reference),
 }
 
 /// A reference, as written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// Place of `${…}`.
+    /// Place of the reference `${…}`.
     pub span: Span,
     /// Text between the braces.
     pub text: SmolStr,

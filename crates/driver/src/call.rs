@@ -145,7 +145,7 @@ pub enum Settled {
 /// The result of an observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// The observation.
+    /// The observation of the instance.
     pub observation: Observation,
     /// The updates and log entries of the observation. The field `settled` of this report is ignored.
     pub report: Report,

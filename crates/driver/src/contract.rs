@@ -251,7 +251,7 @@ impl Registry {
         self
     }
 
-    /// Finds a driver.
+    /// Returns the driver of a kind, if it is available.
     pub fn get(&self, kind: &DriverKind) -> Option<&Arc<dyn Driver>> {
         self.drivers.get(kind)
     }

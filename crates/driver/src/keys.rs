@@ -17,7 +17,7 @@ pub struct Setting {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct SettingError {
-    /// The key.
+    /// The key of the refused setting.
     pub key: &'static str,
     /// The reason, with the value and the expected form.
     pub message: String,

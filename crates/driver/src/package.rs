@@ -17,7 +17,7 @@ use windlass_update_ops::Shape;
 /// A driver chosen for an action, from `drivers:` or `default-driver:` of a resource descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
-    /// The driver.
+    /// The kind of the chosen driver.
     pub driver: DriverKind,
     /// The infrastructure types for which the descriptor chooses the driver; `*` stands for all.
     pub infrastructure: Vec<String>,

@@ -1,4 +1,4 @@
-//! Errors of intents.
+//! Errors of executing intents.
 
 use std::fmt;
 
@@ -31,16 +31,16 @@ pub enum EngineError {
     /// The assembly does not exist.
     #[error("there is no assembly `{name}`{}", near(name, .known))]
     Unknown {
-        /// The name.
+        /// The name of the unknown assembly.
         name: AssemblyName,
-        /// The existing assemblies.
+        /// The names of the existing assemblies.
         known: Vec<AssemblyName>,
     },
     /// The name belongs to an assembly of another descriptor, or to any assembly if a new assembly was
     /// requested.
     #[error("`{name}` is the name of an assembly of `{other}` already; choose another with `--name`")]
     NameTaken {
-        /// The name.
+        /// The name that is taken.
         name: AssemblyName,
         /// The descriptor of that assembly.
         other: DescriptorName,
@@ -56,9 +56,9 @@ pub enum EngineError {
     /// Other assemblies reference the assembly, and the intent would remove something that they may use.
     #[error("{}", referenced(.name, .by, .what))]
     Referenced {
-        /// The assembly.
+        /// The name of the referenced assembly.
         name: AssemblyName,
-        /// The referring assemblies.
+        /// The names of the referring assemblies.
         by: Vec<AssemblyName>,
         /// The consequence of the intent, as a sentence fragment.
         what: String,
@@ -68,9 +68,9 @@ pub enum EngineError {
         "an interrupted process of `{by}` may still work on parts of `{name}`; resume it first: `windlass retry {by}`"
     )]
     Entangled {
-        /// The assembly.
+        /// The name of the referenced assembly.
         name: AssemblyName,
-        /// The referring assembly.
+        /// The name of the referring assembly.
         by: AssemblyName,
     },
     /// An assembly on whose elements operations are to be called was interrupted itself.
@@ -87,7 +87,7 @@ pub enum EngineError {
         if *here { "the assembly exists" } else { "`windlass log` shows its history since" }
     )]
     ImportedBefore {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
         /// The time of that import.
         at: Timestamp,
@@ -100,7 +100,7 @@ pub enum EngineError {
     /// The new name of an assembly is in use.
     #[error("{}", in_use(.name, *.by))]
     NameInUse {
-        /// The new name.
+        /// The new name of the assembly.
         name: AssemblyName,
         /// The use of the name.
         by: NameUse,
@@ -110,9 +110,9 @@ pub enum EngineError {
         "{request} of `{name}` is pending; execute it with `windlass run`, or withdraw it with `windlass cancel {name} {request}`"
     )]
     Pending {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
-        /// The request.
+        /// The id of the pending request.
         request: RequestId,
     },
     /// The plan differs from the saved plan.
@@ -133,9 +133,9 @@ pub enum EngineError {
     /// A referenced assembly is missing, is being removed, or references the referring assembly in turn.
     #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
-        /// The referenced assembly.
+        /// The name of the referenced assembly.
         name: AssemblyName,
-        /// The referring assembly.
+        /// The name of the referring assembly.
         by: AssemblyName,
         /// The reason, as a sentence fragment.
         why: &'static str,
@@ -143,15 +143,15 @@ pub enum EngineError {
     /// Another process holds the lease.
     #[error("`{name}` is held by {by}; wait until it ends, or stop it, and try again")]
     Busy {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
-        /// The holder.
+        /// The process that holds the lease.
         by: Box<Holder>,
     },
     /// No earlier version exists.
     #[error("{}", no_version(.name, *.process))]
     NoVersion {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
         /// The process whose version was requested.
         process: Option<ProcessId>,
@@ -168,9 +168,9 @@ pub enum EngineError {
     /// An operator must state the outcome of calls.
     #[error("{}", undecided(.name, .calls))]
     NeedsDecision {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
-        /// The undecided calls.
+        /// The records of the undecided calls.
         calls: Vec<CallRecord>,
     },
     /// No call is undecided.
@@ -184,25 +184,25 @@ pub enum EngineError {
     /// The named call is not undecided.
     #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
     NotUndecided {
-        /// The named call.
+        /// The id of the named call.
         call: CallId,
-        /// The undecided calls.
+        /// The records of the undecided calls.
         calls: Vec<CallRecord>,
     },
     /// No call of the named element is undecided.
     #[error("`{}` has no undecided call; these parts have one: `{}`", .part.local(), listed(.calls))]
     NoUndecidedCall {
-        /// The named element.
+        /// The name of the element.
         part: ElementName,
-        /// The undecided calls.
+        /// The records of the undecided calls.
         calls: Vec<CallRecord>,
     },
     /// A recorded open call is damaged: this engine can't have written its record.
     #[error("the record of call `{}` of `{name}` is damaged: {why}; restore the store from a backup", .call.id)]
     DamagedCall {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
-        /// The recorded call.
+        /// The record of the call.
         call: Box<CallRecord>,
         /// The reason why the record is damaged.
         why: String,
@@ -213,17 +213,17 @@ pub enum EngineError {
     /// The name of a command's argument is not a valid property name.
     #[error("argument `{argument}`: {cause}")]
     NotAnArgument {
-        /// The argument.
+        /// The name of the argument.
         argument: String,
-        /// The problem.
+        /// The reason why the name is invalid.
         cause: NameError,
     },
     /// A command that can't be called.
     #[error("command `{command}` of `{}` can't be called: {why}", .part.local())]
     NotCallable {
-        /// The element.
+        /// The name of the element.
         part: ElementName,
-        /// The command.
+        /// The name of the command.
         command: CommandName,
         /// The reason, as a sentence fragment.
         why: String,
@@ -231,7 +231,7 @@ pub enum EngineError {
     /// Elements were launched under natural ids that are unknown, because their reports are lost.
     #[error("{}", unnamed(.name, .parts))]
     Unnamed {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
         /// The launched elements, with the ids that their scripts were given.
         parts: Vec<(ElementName, InstanceId)>,
@@ -242,9 +242,9 @@ pub enum EngineError {
     /// A pinned package can't be read.
     #[error("the package of `{name}` in the store can't be read: {cause}")]
     PackageUnreadable {
-        /// The package.
+        /// The descriptor name of the package.
         name: DescriptorName,
-        /// The cause.
+        /// The reason why the package can't be read.
         cause: String,
     },
     /// A runtime can't list the jobs of an earlier process. These jobs may still run, and must not run twice.
@@ -253,17 +253,17 @@ pub enum EngineError {
     /// The request has already ended.
     #[error("{request} of `{name}` is no longer pending; `windlass log {name}` shows its result")]
     RequestEnded {
-        /// The assembly.
+        /// The name of the assembly.
         name: AssemblyName,
-        /// The request.
+        /// The id of the ended request.
         request: RequestId,
     },
     /// The content of a request can't be read.
     #[error("{request} can't be read: {cause}; submit the request again")]
     RequestUnreadable {
-        /// The request.
+        /// The id of the request.
         request: RequestId,
-        /// The cause.
+        /// The reason why the request can't be read.
         cause: String,
     },
     /// A stop was requested before anything of the new plan started.
@@ -443,9 +443,9 @@ impl fmt::Display for ProtectedPart {
 pub struct Unplaced {
     /// The elements, in the order of the assembly.
     pub elements: Vec<ElementName>,
-    /// The missing requirement.
+    /// The requirement that is missing.
     pub lack: Lack,
-    /// The reason.
+    /// The reason why the elements can't be placed or adopted.
     pub why: String,
     /// The place in the descriptor that chooses the location; for an adoption, the place of the first element.
     pub origin: Option<Origin>,

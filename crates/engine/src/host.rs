@@ -99,7 +99,7 @@ pub enum Input<M: Machine + ?Sized> {
 
 /// An output of a machine.
 pub enum Output<M: Machine + ?Sized> {
-    /// A command.
+    /// A command of the machine.
     Command(M::Command),
     /// Starts a timer, or changes the time of a timer that runs.
     Wake {
@@ -138,7 +138,7 @@ pub trait Dispatcher<M: Machine>: Send {
     }
 }
 
-/// Runs machines.
+/// A host that runs machines.
 #[derive(Clone)]
 pub struct Host {
     clock: Arc<dyn Clock>,

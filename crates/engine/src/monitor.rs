@@ -33,11 +33,11 @@ const DEEPEST: usize = 64;
 pub struct Sample {
     /// The id of the metric: `<element>.<metric>`.
     pub id: String,
-    /// The measured value.
+    /// The value that was measured.
     pub reading: Reading,
 }
 
-/// A measured value.
+/// A value that was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Reading {
@@ -52,7 +52,7 @@ pub enum Reading {
 /// A change that a policy demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    /// The demanded action.
+    /// The action that the policy demands.
     pub act: Act,
     /// The reason, as a sentence fragment: `A.load was above 80 3 times in a row`.
     pub because: String,
@@ -72,9 +72,9 @@ pub enum SampleUse {
 /// An action that a policy demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// Stops and starts this resource.
+    /// Stops and starts the named resource.
     Heal(ElementName),
-    /// Scales this cluster.
+    /// Scales the named cluster.
     Scale(ElementName, Scale),
 }
 

@@ -28,7 +28,7 @@ const VERSION: u32 = 1;
 /// The name of the recording of a failed health check.
 const CHECK: &str = "check";
 
-/// A recorded job.
+/// The record of an ended job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedJob {
     /// The id of the job.
@@ -37,9 +37,9 @@ pub struct RecordedJob {
     pub call: Option<CallId>,
     /// The process of the call.
     pub process: Option<ProcessId>,
-    /// The action.
+    /// The action of the job.
     pub action: Action,
-    /// The applications.
+    /// The applications that the job is about.
     pub applications: Vec<AssemblyName>,
     /// The time at which the job ended.
     pub at: Timestamp,

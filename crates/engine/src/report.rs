@@ -44,7 +44,7 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    /// Returns all entries.
+    /// Returns all log entries.
     pub(crate) fn all(self) -> Vec<LogEntry> {
         [self.log, self.results].concat()
     }

@@ -30,7 +30,7 @@ pub(crate) struct Runner {
 /// A step that will never start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Skipped {
-    /// The step.
+    /// The id of the skipped step.
     pub(crate) step: StepId,
     /// The reason: the failed step that it needs, directly or indirectly.
     pub(crate) because: String,

@@ -45,7 +45,7 @@ pub enum Timing {
     },
     /// At the fire times of a cron expression. The duty never starts if there are none left.
     Cron {
-        /// The expression.
+        /// The cron expression of the duty.
         expression: CronExpression,
         /// The time zone in which the expression is read.
         zone: Zone,
@@ -136,7 +136,7 @@ pub enum Change<K> {
 /// A duty that starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started<K> {
-    /// The duty.
+    /// The duty that starts.
     pub duty: K,
     /// The fire time for which the duty starts. It lies in the past if the duty still ran at that time, or if
     /// the schedule was not asked then.

@@ -15,13 +15,13 @@ pub enum Capability {
     User,
     /// Isolates a job, so that a [relaxation](crate::Isolation) has an effect.
     Isolation,
-    /// Enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
+    /// The runtime enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     MemoryLimit,
-    /// Enforces [`Limits::pids`](crate::Limits::pids).
+    /// The runtime enforces [`Limits::pids`](crate::Limits::pids).
     PidsLimit,
-    /// Enforces [`Limits::cpu_millis`](crate::Limits::cpu_millis).
+    /// The runtime enforces [`Limits::cpu_millis`](crate::Limits::cpu_millis).
     CpuLimit,
-    /// Enforces [`Limits::open_files`](crate::Limits::open_files).
+    /// The runtime enforces [`Limits::open_files`](crate::Limits::open_files).
     OpenFilesLimit,
     /// Bounds the size of a job's `TMPDIR`. A job can't request this capability: a runtime either always
     /// bounds the size or never.

@@ -21,7 +21,7 @@ use windlass_secret::Sensitive;
 pub struct Content(Sensitive<Vec<u8>>);
 
 impl Content {
-    /// Returns the bytes.
+    /// Returns the bytes of the content.
     pub fn expose(&self) -> &[u8] {
         self.0.expose()
     }

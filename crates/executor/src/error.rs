@@ -16,7 +16,7 @@ pub enum RuntimeError {
     Unsupported {
         /// The kind of the runtime.
         runtime: String,
-        /// All missing capabilities.
+        /// All capabilities that the runtime lacks.
         missing: Vec<Capability>,
     },
     /// There is no job of this id.

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::Timestamp;
 
-/// One of a job's two streams.
+/// A standard stream of a job's output: stdout or stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {

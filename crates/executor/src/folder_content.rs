@@ -40,7 +40,7 @@ pub(crate) enum Unlisted {
     Outside,
     /// The path is no folder.
     NotAFolder,
-    /// Any other reason.
+    /// The folder can't be read for the given reason.
     Unreadable(String),
 }
 

@@ -44,7 +44,7 @@ pub struct NameError {
     pub what: &'static str,
     /// The text as it was given.
     pub found: String,
-    /// The violated rule.
+    /// The rule that the name violates.
     pub rule: &'static str,
 }
 

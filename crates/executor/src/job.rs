@@ -115,7 +115,7 @@ pub struct OutputRequest {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutputKind {
-    /// One file.
+    /// A single file.
     #[default]
     File,
     /// All files directly in a folder, which exists when the job starts.
@@ -156,11 +156,11 @@ pub enum Network {
     /// The runtime's default: no network in a container, the host's network for a process.
     #[default]
     Default,
-    /// No network.
+    /// The job has no network.
     None,
     /// A network behind the engine's bridge.
     Bridge,
-    /// The host's own network.
+    /// The job uses the host's own network.
     Host,
     /// A network of the engine, by name.
     Named(String),
@@ -170,7 +170,7 @@ pub enum Network {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct User {
-    /// The user's number.
+    /// The number of the user.
     pub uid: u32,
     /// The group's number; the user's first group if not given.
     pub gid: Option<u32>,
@@ -292,13 +292,13 @@ impl Job {
         self
     }
 
-    /// Sets all limits.
+    /// Sets all resource limits of the job.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets the network.
+    /// Sets the network of the job.
     pub fn network(mut self, network: Network) -> Self {
         self.network = network;
         self
@@ -328,7 +328,7 @@ impl Job {
         self
     }
 
-    /// Sets the owner.
+    /// Sets the owner of the job.
     pub fn owner(mut self, owner: Owner) -> Self {
         self.owner = owner;
         self
@@ -420,9 +420,9 @@ pub enum JobProblem {
     /// A mode has bits other than the permissions (such as set-user-id).
     #[error("the file `{path}` has the mode {mode:o}, which is more than permissions (777)")]
     Mode {
-        /// The file.
+        /// The path of the file.
         path: WorkPath,
-        /// Its mode.
+        /// The mode of the file.
         mode: u32,
     },
     /// Two outputs have the same name.
@@ -445,7 +445,7 @@ pub enum JobProblem {
         "the volume `{name}` can't be at `{path}`: expected an absolute path other than /, /tmp and /windlass"
     )]
     VolumePath {
-        /// The volume.
+        /// The name of the volume.
         name: VolumeName,
         /// The path as given.
         path: String,

@@ -100,7 +100,7 @@ pub enum BoundError {
     /// The value is malformed or too small.
     #[error("`{key}` is {expected}, and this is `{found}`")]
     Value {
-        /// The bound.
+        /// The name of the bound.
         key: &'static str,
         /// Description of a valid value.
         expected: &'static str,

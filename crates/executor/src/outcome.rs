@@ -19,9 +19,9 @@ pub struct Outcome {
     version: Version,
     /// How the job ended.
     pub end: End,
-    /// Captured standard output.
+    /// Captured standard output of the job.
     pub stdout: Captured,
-    /// Captured standard error.
+    /// Captured standard error of the job.
     pub stderr: Captured,
     /// Result of each requested output, by name.
     pub outputs: BTreeMap<String, Output>,
@@ -167,7 +167,7 @@ pub enum Output {
     Missing,
     /// The file is larger than the request allows.
     TooLarge {
-        /// Size in bytes.
+        /// Size of the file in bytes.
         bytes: u64,
     },
     /// The file is a link that leads out of the working folder. It was not followed.

@@ -24,7 +24,7 @@ pub(crate) enum Refusal {
     InterpreterNotFound(String),
     /// The program exists, but can't be executed.
     NotExecutable(&'static str),
-    /// Any other error.
+    /// Another error of the program.
     Other(String),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Refusal {
 pub(crate) enum Found {
     /// Nothing, or nothing that can be opened.
     Nothing,
-    /// A folder.
+    /// The path is a folder.
     Folder,
     /// A file, with its first [`FIRST_LINE`] bytes.
     File(Vec<u8>),

@@ -26,7 +26,7 @@ pub struct WorkPath(String);
 pub struct WorkPathError {
     /// The path as it was given.
     pub path: String,
-    /// The violated rule.
+    /// The rule that the path violates.
     pub problem: WorkPathProblem,
 }
 

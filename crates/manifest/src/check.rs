@@ -22,7 +22,7 @@ use crate::visible::{self, LeafPin, Visible};
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Checked<'m> {
-    /// The checked manifest.
+    /// The manifest that was checked.
     pub manifest: &'m Manifest,
     /// The role; `None` if the manifest has no scripted component, or if a mandatory value of this component
     /// is missing.

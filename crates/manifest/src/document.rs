@@ -17,7 +17,7 @@ pub struct Manifest {
     pub source: Arc<Source>,
     /// Place of the key `application`.
     pub span: Span,
-    /// The outermost composite.
+    /// The outermost composite of the application.
     pub application: Composite,
 }
 
@@ -206,7 +206,7 @@ pub struct Parameter {
 /// Texts for people beside a pin or an argument.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Presentation {
-    /// `name`: a label.
+    /// The label: the key `name`.
     pub label: Option<String>,
     /// Suggested values, each by its label.
     pub suggestions: IndexMap<String, Node>,

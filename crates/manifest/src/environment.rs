@@ -61,7 +61,7 @@ pub struct Choice {
     pub service: AssemblyName,
     /// The component of the type `reference.Service`.
     pub component: ComponentPath,
-    /// The chosen service.
+    /// The service that was chosen.
     pub chosen: AssemblyName,
 }
 
@@ -90,7 +90,7 @@ pub enum EnvironmentError {
     /// The environment has no such service.
     #[error("the environment has no service `{service}`{}", near(service, known))]
     NoService {
-        /// The requested service.
+        /// The name of the requested service.
         service: String,
         /// Names of the environment's services.
         known: Vec<String>,
@@ -128,15 +128,15 @@ pub enum EnvironmentError {
     /// The environment has no such marker.
     #[error("the environment has no marker `{marker}`{}", near(marker, known))]
     NoMarker {
-        /// The requested marker.
+        /// The name of the requested marker.
         marker: String,
-        /// The environment's markers.
+        /// The markers that the environment has.
         known: Vec<String>,
     },
     /// The environment has no such property.
     #[error("the environment has no property `{property}`{}", near(property, known))]
     NoProperty {
-        /// The requested property.
+        /// The name of the requested property.
         property: String,
         /// Names of the environment's properties.
         known: Vec<String>,
@@ -144,7 +144,7 @@ pub enum EnvironmentError {
     /// The given text is not the type of a property.
     #[error("`{text}` is not the type of a property: {problem}")]
     Type {
-        /// The given text.
+        /// The text that was given as a type.
         text: String,
         /// The mistake in the text.
         problem: GrammarError,
@@ -152,7 +152,7 @@ pub enum EnvironmentError {
     /// The given value does not have the property's type.
     #[error("the value of `{property}` does not fit: {misfit}")]
     Value {
-        /// The property.
+        /// The name of the property.
         property: Name,
         /// The mistake. It does not contain the value, which may be secret.
         misfit: Misfit,

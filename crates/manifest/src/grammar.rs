@@ -32,7 +32,7 @@ pub enum GrammarProblem {
     /// Another token was expected.
     #[error("expected {expected} here, and found {found}")]
     Expected {
-        /// The expected token.
+        /// The token that was expected.
         expected: &'static str,
         /// The token in the text, or `the end`.
         found: String,

@@ -19,9 +19,9 @@ const IGNORED: [&str; 4] = ["policies", "componentPolicies", "services", "servic
 /// The content of an environment file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Imported {
-    /// Markers to add.
+    /// Markers to add to the environment.
     pub markers: Vec<Name>,
-    /// Properties to set.
+    /// Properties to set in the environment.
     pub properties: Vec<ImportedProperty>,
 }
 

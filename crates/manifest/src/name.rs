@@ -1,4 +1,4 @@
-//! Paths of components.
+//! Paths of the components of a manifest.
 
 use std::fmt;
 use std::str::FromStr;

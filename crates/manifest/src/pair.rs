@@ -10,9 +10,9 @@ use crate::role::{FactoryRole, Role};
 /// A manifest, and the title by which other manifests name it.
 #[derive(Debug, Clone, Copy)]
 pub struct Published<'m> {
-    /// The title.
+    /// The title of the manifest.
     pub title: &'m str,
-    /// The manifest.
+    /// The manifest with the title.
     pub manifest: &'m Manifest,
     /// The manifest's role, as [`check`](crate::check()) finds it.
     pub role: &'m Role,

@@ -19,7 +19,7 @@ const PROPERTIES: &str = "properties";
 /// The provider of the pins of a component of the type `reference.Service`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provider {
-    /// A service.
+    /// A service of the environment.
     Service(AssemblyName),
     /// The markers and properties of the environment.
     Environment,

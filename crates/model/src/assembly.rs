@@ -24,7 +24,7 @@ pub use self::update::{
 use crate::name::{CommandName, OperationName};
 use crate::state::Transition;
 
-/// One of the two versions of an assembly that an upgrade involves.
+/// The two versions of an assembly that an upgrade involves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {

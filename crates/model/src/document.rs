@@ -88,11 +88,11 @@ impl DocumentScope {
 /// The identity of a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocumentKey {
-    /// Its owner.
+    /// The owner of the document.
     pub scope: DocumentScope,
-    /// Its kind, such as `environment`.
+    /// The kind of the document, such as `environment`.
     pub kind: DocumentKind,
-    /// Its name.
+    /// The name of the document.
     pub name: DocumentName,
 }
 
@@ -132,13 +132,13 @@ pub enum Expected {
 /// A stored document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DocumentRecord {
-    /// Its identity.
+    /// The identity of the document.
     pub key: DocumentKey,
     /// The number of its last change.
     pub revision: Revision,
     /// The version of the body's format, as counted by the crate that writes it.
     pub version: u32,
-    /// Its data.
+    /// The data of the document.
     pub body: Value,
     /// The packages that it keeps in the store.
     pub packages: BTreeSet<PackageDigest>,
@@ -147,13 +147,13 @@ pub struct DocumentRecord {
 /// A document to store.
 #[derive(Debug, Clone)]
 pub struct DocumentDraft {
-    /// Its identity.
+    /// The identity of the document.
     pub key: DocumentKey,
     /// The condition for storing it.
     pub expected: Expected,
     /// The version of the body's format.
     pub version: u32,
-    /// Its data, without secrets.
+    /// The data of the document, without secrets.
     pub body: Value,
     /// The secret part of its data. The store seals it, and returns it only on request.
     pub secrets: Option<Sensitive<Vec<u8>>>,

@@ -16,13 +16,13 @@ use crate::newtype::checked_text;
 pub struct IdError {
     /// The text as given.
     pub text: String,
-    /// The expected form.
+    /// The form that the id must have.
     pub expected: &'static str,
 }
 
 /// A source of unpredictable bytes, for ids and keys.
 pub trait Entropy: Send + Sync {
-    /// Fills the buffer.
+    /// Fills a buffer with unpredictable bytes.
     fn fill(&self, buffer: &mut [u8]);
 }
 

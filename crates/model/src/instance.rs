@@ -208,7 +208,7 @@ impl<'a> InstanceView<'a> {
 /// An entry of an activity log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// The severity.
+    /// The severity of the entry.
     pub severity: Severity,
     /// The message, which may have several lines.
     pub message: String,

@@ -42,7 +42,7 @@ fn beginning(name: &str) -> String {
     }
 }
 
-/// An invalid name.
+/// The reason why a name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -59,7 +59,7 @@ pub enum NameError {
         kind: &'static str,
         /// The name as given.
         name: String,
-        /// Its length in characters.
+        /// The length of the name in characters.
         length: usize,
     },
     /// The name contains a forbidden character, or a character that is forbidden at its beginning or end.
@@ -356,7 +356,7 @@ pub struct DescriptorParts {
     pub kind: DescriptorKind,
     /// The middle part: 1 to 50 characters.
     pub name: AssemblyName,
-    /// The version.
+    /// The version of the descriptor.
     pub version: Version,
 }
 

@@ -30,7 +30,7 @@ pub fn metric_id(element: &ElementName, metric: &MetricName) -> String {
 /// A metric of an element.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
-    /// The measured quantity.
+    /// The quantity that the metric measures.
     pub kind: MetricKind,
     /// The declared seconds between two messages. Without a declaration, [`DEFAULT_PERIOD`] applies. A
     /// promoted metric has no period of its own.
@@ -45,7 +45,7 @@ pub struct Metric {
 /// The name of a metric and the element that publishes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MetricSource {
-    /// The element.
+    /// The element that publishes the metric.
     pub element: ElementName,
     /// The metric's name on that element.
     pub metric: MetricName,
@@ -155,17 +155,17 @@ words!(PolicyKind, Heal, Scale);
 /// A policy, bound to elements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// Its name in the descriptor.
+    /// The name of the policy in the descriptor.
     pub name: PolicyName,
     /// The element that declares it: an assembly, or a resource. Each node of a resource has its own policy.
     pub owner: ElementName,
-    /// The action.
+    /// The kind of action that the policy demands.
     pub kind: PolicyKind,
     /// The metric that the policy reads.
     pub metric: MetricSource,
     /// The element that the policy changes: the group to scale, or the resource to heal.
     pub target: ElementName,
-    /// Its settings, for example `scaleOut_threshold` and `smoothing`.
+    /// The settings of the policy, for example `scaleOut_threshold` and `smoothing`.
     pub properties: IndexMap<PropertyName, Property>,
     /// The place of its declaration.
     pub origin: Option<Origin>,

@@ -34,7 +34,7 @@ use crate::state::{State, Transition};
 /// An assembly in the store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AssemblyRecord {
-    /// Its name.
+    /// The name of the assembly.
     pub name: AssemblyName,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
@@ -101,16 +101,16 @@ pub struct Scaled {
 /// A version of an assembly: the desired assembly of one process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VersionRecord {
-    /// The process.
+    /// The id of the process that the version was desired for.
     pub process: ProcessId,
-    /// The desired assembly.
+    /// The desired assembly of the process.
     pub assembly: AssemblyRecord,
 }
 
 /// The record of an element, with its progress in the lifecycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ElementRecord {
-    /// Its full name.
+    /// The full name of the element.
     pub name: ElementName,
     /// The engine's id of its instance.
     pub id: InstanceId,
@@ -181,7 +181,7 @@ fn is_zero(number: &u32) -> bool {
 /// The package of an element, and the processes that created it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
-    /// Its package.
+    /// The digest of the element's package.
     pub package: PackageDigest,
     /// The process that began to create the element.
     pub installed_by: ProcessId,
@@ -217,11 +217,11 @@ impl InstanceRecord {
 pub struct PackageRecord {
     /// The digest of its content.
     pub digest: PackageDigest,
-    /// The descriptor's name.
+    /// The name of the package's descriptor.
     pub name: DescriptorName,
     /// The package's manifest. Only the crate that wrote it reads its content.
     pub manifest: Value,
-    /// Its files, sorted by path.
+    /// The files of the package, sorted by path.
     pub files: Vec<PackageFile>,
 }
 
@@ -230,9 +230,9 @@ pub struct PackageRecord {
 pub struct PackageFile {
     /// The path within the package, with `/` between its parts.
     pub path: String,
-    /// Whether it may be executed.
+    /// Whether the file may be executed.
     pub executable: bool,
-    /// Its bytes.
+    /// The bytes of the file.
     pub content: Vec<u8>,
 }
 

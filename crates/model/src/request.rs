@@ -15,11 +15,11 @@ use crate::record::Intent;
 /// begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
-    /// Its id. Requests and processes share a counter.
+    /// The id of the request. Requests and processes share a counter.
     pub id: RequestId,
     /// The assembly, which may not exist yet.
     pub assembly: AssemblyName,
-    /// The queued intent.
+    /// The intent that is queued.
     pub intent: Intent,
     /// The requester, as text for display: `` `windlass scale out h_bta B` (process 12 on host) ``.
     pub by: String,

@@ -11,25 +11,25 @@ use thiserror::Error;
 /// The states from `Absent` to `Active` are ordered by rank. `Broken` and `Failed` have no rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum State {
-    /// It does not exist yet, or no longer exists. TNC-O calls this state `null`.
+    /// The element does not exist yet, or no longer exists. TNC-O calls this state `null`.
     #[default]
     Absent,
-    /// Its infrastructure exists.
+    /// The infrastructure of the element exists.
     Created,
-    /// It is installed.
+    /// The element is installed.
     Installed,
-    /// It is configured and stopped.
+    /// The element is configured and stopped.
     Inactive,
-    /// It does its work.
+    /// The element does its work.
     Active,
-    /// It was Active and is known not to work.
+    /// The element was Active and is known not to work.
     Broken,
     /// A transition failed, and the condition of the element is unknown.
     Failed,
 }
 
 impl State {
-    /// All states.
+    /// All lifecycle states.
     pub const ALL: [Self; 7] = [
         Self::Absent,
         Self::Created,
@@ -141,23 +141,23 @@ impl FromStr for Modifier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Transition {
-    /// Absent → Created.
+    /// The transition Absent → Created.
     Create,
-    /// Created → Installed.
+    /// The transition Created → Installed.
     Install,
-    /// Installed → Inactive.
+    /// The transition Installed → Inactive.
     Configure,
-    /// Inactive → Active.
+    /// The transition Inactive → Active.
     Start,
     /// Inactive → Active, together with Start: a check after Start.
     Integrity,
     /// Active → Active with new values of volatile properties.
     Reconfigure,
-    /// Active → Inactive.
+    /// The transition Active → Inactive.
     Stop,
     /// Inactive or Installed → Created.
     Uninstall,
-    /// Created → Absent.
+    /// The transition Created → Absent.
     Delete,
     /// Absent → Active: takes over an existing instance. It replaces the transitions from Create to
     /// Integrity.
@@ -274,7 +274,7 @@ impl Transitions {
         self.contains(Transition::Create) || self.contains(Transition::Delete)
     }
 
-    /// Adds a transition.
+    /// Adds a transition to the set.
     pub fn insert(&mut self, transition: Transition) {
         self.0 |= 1 << transition as u16;
     }

@@ -16,7 +16,7 @@ use crate::name::{ElementName, PropertyName};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Template {
-    /// No value.
+    /// The template has no value.
     Null,
     /// Text and references, joined.
     Text(Vec<Part>),
@@ -31,25 +31,25 @@ pub enum Template {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Part {
-    /// Literal text.
+    /// A literal text.
     Literal(String),
     /// The value of a property.
     Property {
         /// The element that has the property.
         element: ElementName,
-        /// The property.
+        /// The name of the property.
         property: PropertyName,
     },
     /// A value that the engine gives to an element: `${instance.name}`.
     Instance {
-        /// The element.
+        /// The name of the element.
         element: ElementName,
-        /// The field.
+        /// The field of the element's instance.
         field: InstanceField,
     },
     /// The value of a property of one end of a relationship: `${source.privateIp}`.
     End {
-        /// The end.
+        /// The end that has the property.
         end: End,
         /// The property. `name`, `id` and `index` name fields of the end's instance, unless the end declares
         /// a property of that name.
@@ -72,7 +72,7 @@ pub enum InstanceField {
 }
 
 impl InstanceField {
-    /// All fields.
+    /// All fields of an instance.
     pub const ALL: [Self; 3] = [Self::Name, Self::Id, Self::Index];
 
     /// Returns the word used in `${instance.…}`.

@@ -138,7 +138,7 @@ pub struct VersionRange {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rule {
-    /// A plain version.
+    /// A plain version, which matches only equal versions.
     Exact(Version),
     /// Comparators. `semver` is `None` if one of them has more than three parts.
     Comparators { semver: Option<semver::VersionReq>, bounds: Vec<Bounds> },

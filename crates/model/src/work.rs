@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 pub enum Work {
     /// Moves one resource from a state into another.
     Transition {
-        /// The resource.
+        /// The name of the resource.
         element: ElementName,
-        /// Its state before.
+        /// The state of the resource before the step.
         from: State,
-        /// Its state after.
+        /// The state of the resource after the step.
         to: State,
         /// The driver calls, in order; none when its resource declares no such transition.
         calls: Transitions,
@@ -32,14 +32,14 @@ pub enum Work {
     Relate(Box<Relate>),
     /// Makes one resource use the package of the desired version from now on. No driver is called.
     Package {
-        /// The resource.
+        /// The name of the resource.
         element: ElementName,
     },
     /// Calls a command of one resource. Its state stays as it is.
     Command {
-        /// The resource.
+        /// The name of the resource.
         element: ElementName,
-        /// The command.
+        /// The name of the command.
         command: CommandName,
     },
     /// Waits between two batches of a group.
@@ -56,9 +56,9 @@ pub enum Work {
 /// Its text is `batch 2 of 5 of web`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Batch {
-    /// The group.
+    /// The name of the group.
     pub group: ElementName,
-    /// Its number, from 1.
+    /// The number of the batch, from 1.
     pub number: u32,
     /// The number of batches of the group.
     pub count: u32,
@@ -79,7 +79,7 @@ pub struct Relate {
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
-    /// The relationship.
+    /// The name of the relationship.
     pub relationship: RelationshipName,
     /// The one node for which the step creates or ceases the relationship: usually a target node.
     pub target: ElementName,
@@ -177,9 +177,9 @@ impl fmt::Display for Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// It is created.
+    /// The relationship is created.
     Create,
-    /// It is ceased.
+    /// The relationship is ceased.
     Cease,
     /// Operations with an unknown outcome are undone, so that the relationship can then be created.
     Undo,
@@ -202,7 +202,7 @@ impl fmt::Display for Direction {
 pub enum Reason {
     /// An element passes through its states in order.
     Order {
-        /// The element.
+        /// The name of the element.
         element: ElementName,
         /// The state that the element must reach first.
         state: State,
@@ -211,18 +211,18 @@ pub enum Reason {
     Property {
         /// The element that reads.
         reader: ElementName,
-        /// Its property.
+        /// The property of the reader.
         property: PropertyName,
         /// The element that publishes the output.
         producer: ElementName,
-        /// The output.
+        /// The output that the property reads.
         output: PropertyName,
         /// The place where the reading property is declared.
         origin: Option<Origin>,
     },
     /// A relationship demands a state of one of its ends.
     Relationship {
-        /// The relationship.
+        /// The name of the relationship.
         relationship: RelationshipName,
         /// The demand, for example `source A must be Active (post)`.
         rule: String,
@@ -238,7 +238,7 @@ pub enum Reason {
     Batch(Batch),
     /// An element is inside another element.
     Nesting {
-        /// The outer element.
+        /// The name of the outer element.
         element: ElementName,
     },
 }

@@ -24,7 +24,7 @@ pub struct Cycle<W, R> {
 pub struct CycleEdge<W, R> {
     /// The step that waits.
     pub step: Task<W>,
-    /// The awaited step.
+    /// The step that is awaited.
     pub on: Task<W>,
     /// The reason of the wait.
     pub reason: R,

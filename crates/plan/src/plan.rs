@@ -27,7 +27,7 @@ pub struct Plan<W, R> {
     pub(crate) order: Vec<StepNumber>,
 }
 
-/// A stored step.
+/// A step as the plan stores it.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry<W> {
     pub(crate) task: Task<W>,
@@ -35,7 +35,7 @@ pub(crate) struct Entry<W> {
     pub(crate) waits: Range<u32>,
 }
 
-/// A stored wait.
+/// A wait as the plan stores it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Link {
     pub(crate) on: StepNumber,
@@ -125,7 +125,7 @@ pub struct Step<'p, W, R> {
 /// A wait of a step for another step.
 #[derive(Debug)]
 pub struct Wait<'p, R> {
-    /// The awaited step.
+    /// The number of the awaited step.
     pub on: StepNumber,
     /// The condition that ends the wait.
     pub kind: WaitKind,

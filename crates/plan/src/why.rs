@@ -11,9 +11,9 @@ pub struct Because<'a, W, R> {
     pub depth: usize,
     /// The step that waits.
     pub step: Step<'a, W, R>,
-    /// The wait.
+    /// The wait that is explained.
     pub wait: Wait<'a, R>,
-    /// The awaited step.
+    /// The step that is awaited.
     pub on: Step<'a, W, R>,
     /// Whether the waits of `on` are listed already, after an earlier entry.
     pub is_repeated: bool,

@@ -29,7 +29,7 @@ pub(crate) enum Form {
     Runtime,
     /// The settings of the registered drivers, by driver.
     Drivers,
-    /// One of a few words.
+    /// A word from a fixed list.
     Word(&'static [&'static str]),
     /// Paths by the names of volumes.
     Volumes,
@@ -45,11 +45,11 @@ pub(crate) enum Form {
     Descriptor,
     /// Any values, by name.
     Properties,
-    /// One section.
+    /// A mapping with the keys of the section.
     One(&'static Section),
     /// A list of sections.
     List(&'static Section),
-    /// Sections by name.
+    /// Mappings with the keys of the section, by name.
     ByName(&'static Section),
 }
 

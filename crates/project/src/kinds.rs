@@ -77,7 +77,7 @@ pub enum Misfit {
     /// The kind does not have the key.
     #[error("`{key}` has no meaning for the runtime `{runtime}`")]
     Key {
-        /// The key.
+        /// The key that has no meaning.
         key: String,
         /// The kind of the location.
         runtime: String,
@@ -87,7 +87,7 @@ pub enum Misfit {
     /// The kind needs an image, and the location has none.
     #[error("the location `{location}` has the runtime `{runtime}` and no `image` to run scripts in")]
     NoImage {
-        /// The location.
+        /// The name of the location.
         location: String,
         /// The kind of the location.
         runtime: String,

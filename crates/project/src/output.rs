@@ -45,7 +45,7 @@ pub fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
 pub enum Mode {
     /// These bits minus the umask of the process.
     LessUmask(u32),
-    /// Exactly these permissions.
+    /// Exactly the given permissions.
     Exact(Permissions),
 }
 

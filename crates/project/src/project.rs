@@ -250,17 +250,17 @@ pub enum PlacementError {
     /// No location has the name.
     #[error("`{file}` declares no location `{location}`")]
     Unknown {
-        /// The requested name.
+        /// The name that the component requests.
         location: String,
         /// The project file, for display.
         file: String,
-        /// The declared names.
+        /// The names of the declared locations.
         known: Vec<String>,
     },
     /// The location belongs to another resource manager.
     #[error("the location `{location}` belongs to the resource manager `{has}`, not to `{wanted}`")]
     OtherManager {
-        /// The location.
+        /// The name of the location.
         location: String,
         /// The resource manager of the location.
         has: String,

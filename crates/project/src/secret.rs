@@ -31,9 +31,9 @@ pub enum SecretSource {
 #[derive(Debug, Error)]
 #[error("the property `{property}` of the location `{location}` {why}")]
 pub struct SecretError {
-    /// The location.
+    /// The name of the location.
     pub location: String,
-    /// The property.
+    /// The name of the property.
     pub property: String,
     /// The reason, as the rest of a sentence.
     pub why: String,

@@ -31,7 +31,7 @@ pub(crate) struct Answer {
 pub(crate) struct Printed<'a> {
     /// The role of the script.
     pub(crate) role: &'a Role,
-    /// The call.
+    /// The call that the script serves.
     pub(crate) call: &'a Call,
     /// The natural ids of all instances in the input document; a launch ignores them.
     pub(crate) asked: &'a BTreeSet<&'a str>,

@@ -18,17 +18,17 @@ pub(crate) enum JobRefusal {
     File {
         /// The path relative to [`FOLDER`].
         path: String,
-        /// The reason.
+        /// The reason why the path is unusable.
         source: WorkPathError,
     },
     /// The name of a volume is invalid.
     #[error("the volume `{name}` of the location `{location}` can't be mounted: {source}")]
     Volume {
-        /// The volume.
+        /// The name of the volume.
         name: String,
-        /// The location.
+        /// The name of the location.
         location: String,
-        /// The reason.
+        /// The reason why the name is invalid.
         source: NameError,
     },
     /// The script has no executable bit.

@@ -28,7 +28,7 @@ pub struct Request {
     pub program: Option<String>,
     /// The values of the location or the factory.
     pub configuration: Values,
-    /// The instances.
+    /// The instances that the request is about.
     pub instances: Requested,
     /// The transition of a step.
     pub transition: Option<Transition>,
@@ -62,9 +62,9 @@ pub enum LaunchKey {
 pub struct RequestedInstance {
     /// The place of its id.
     pub span: Span,
-    /// Its configuration, if the document has one. Null is an empty configuration.
+    /// The configuration of the instance, if the document has one. Null is an empty configuration.
     pub configuration: Option<Values>,
-    /// Its commands, by their command ids.
+    /// The commands of the instance, by their command ids.
     pub commands: BTreeMap<String, RequestedCommand>,
 }
 
@@ -75,7 +75,7 @@ pub struct RequestedCommand {
     pub interface: String,
     /// The name of its pin or operation.
     pub pin: String,
-    /// Its arguments.
+    /// The arguments of the command.
     pub arguments: Values,
 }
 

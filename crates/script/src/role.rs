@@ -21,7 +21,7 @@ use windlass_model::{Action, Transition};
 pub enum Role {
     /// Creates an instance and chooses its natural id.
     Launch,
-    /// Removes an instance.
+    /// The script removes an instance.
     Destroy,
     /// Reports the status of an instance without changing it.
     HealthCheck,

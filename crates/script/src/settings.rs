@@ -166,7 +166,7 @@ pub(crate) enum SettingError {
         /// The value as given.
         found: String,
     },
-    /// One of the limits is invalid.
+    /// A limit is invalid.
     #[error("the driver property `limits` can't be used: {0}")]
     Limit(#[from] BoundError),
 }

@@ -58,7 +58,7 @@ impl std::str::FromStr for Notation {
 /// The program that a job runs for a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Adapter {
-    /// The script.
+    /// The job runs the script itself.
     #[default]
     Direct,
     /// `/invoke.py` of the image, which reads `{script, arguments}`, runs the script, and prints `{results}`.

@@ -44,7 +44,7 @@ pub enum SecretRefError {
 }
 
 impl SecretRef {
-    /// Returns the id.
+    /// Returns the id of the secret.
     pub fn id(&self) -> &str {
         &self.0
     }

@@ -32,11 +32,11 @@ use zeroize::Zeroize;
 /// ```
 pub struct Sensitive<T: Zeroize>(SecretBox<T>);
 
-/// Sensitive text.
+/// A sensitive text.
 pub type SensitiveString = Sensitive<String>;
 
 impl<T: Zeroize> Sensitive<T> {
-    /// Wraps a value.
+    /// Wraps a value as sensitive.
     pub fn new(value: T) -> Self {
         Self(SecretBox::new(Box::new(value)))
     }

@@ -62,7 +62,7 @@ impl Serialize for Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CodeInfo {
-    /// The code.
+    /// The code that is explained.
     pub code: Code,
     /// Title: a few words, without a full stop.
     pub title: &'static str,

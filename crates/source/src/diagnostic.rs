@@ -36,17 +36,17 @@ pub struct Label {
 #[non_exhaustive]
 #[must_use]
 pub struct Diagnostic {
-    /// Stable code.
+    /// The stable code of the problem.
     pub code: Code,
-    /// Severity.
+    /// The severity of the problem.
     pub severity: Severity,
     /// The problem, in one sentence.
     pub message: String,
     /// Primary place; absent if the problem has no place, for example because a file is missing.
     pub primary: Option<Label>,
-    /// Related places.
+    /// Places that are related to the problem.
     pub related: Vec<Label>,
-    /// Remedy, for people.
+    /// The remedy, for people.
     pub help: Option<String>,
     /// Alternative fixes, the best first.
     pub fixes: Vec<Fix>,
@@ -57,17 +57,17 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Creates an error.
+    /// Creates a diagnostic of the severity error.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
-    /// Creates a warning.
+    /// Creates a diagnostic of the severity warning.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
 
-    /// Creates a note.
+    /// Creates a diagnostic of the severity note.
     pub fn note(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, message)
     }
@@ -115,7 +115,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a fix.
+    /// Adds a fix that a program can apply.
     pub fn fix(mut self, fix: Fix) -> Self {
         self.fixes.push(fix);
         self

@@ -32,7 +32,7 @@ impl Fix {
 pub struct Edit {
     /// Replaced byte range of the original text; empty for an insertion.
     pub span: Span,
-    /// New text.
+    /// The text that replaces the span.
     pub replacement: String,
 }
 

@@ -108,9 +108,9 @@ struct Walk<'a> {
     raw: &'a str,
     /// Offset of `raw` in the source.
     base: usize,
-    /// Offset in `raw`.
+    /// Position of the walk in `raw`.
     at: usize,
-    /// Offset in `text`.
+    /// Position of the walk in `text`.
     done: usize,
     parts: Vec<Part>,
     /// Whether the last element was an escaped line break.

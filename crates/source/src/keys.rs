@@ -51,9 +51,9 @@ use serde_json::{Map, Value, json};
 pub struct Section<F: 'static> {
     /// Name of the section's definition in the schema.
     pub name: &'static str,
-    /// Description.
+    /// Description of the section.
     pub about: &'static str,
-    /// The accepted values.
+    /// The values that the section accepts.
     pub body: Body,
     /// Names of the keys, in the canonical order.
     pub names: &'static [&'static str],
@@ -64,7 +64,7 @@ pub struct Section<F: 'static> {
 /// The accepted values of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A mapping.
+    /// A mapping, which may have undeclared keys.
     Mapping,
     /// A mapping of only the declared keys.
     Strict,
@@ -78,13 +78,13 @@ pub enum Body {
 
 /// A key of a section.
 pub struct Key<F> {
-    /// The key.
+    /// The name of the key.
     pub name: &'static str,
     /// Form of the key's value.
     pub form: F,
     /// Whether the section must contain the key. The value of an optional key may be null.
     pub is_required: bool,
-    /// Description.
+    /// Description of the key.
     pub about: &'static str,
 }
 
@@ -117,7 +117,7 @@ macro_rules! section {
 
 /// A language whose values have forms, with a schema for each form.
 pub trait Forms {
-    /// A form.
+    /// The type of the forms.
     type Form: Copy + 'static;
 
     /// Returns the schema of a form. If the schema is a `$ref`, an optional key with this form also accepts

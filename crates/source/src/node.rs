@@ -137,22 +137,22 @@ pub struct Key {
 }
 
 impl Key {
-    /// Creates a key.
+    /// Creates a key from a scalar.
     pub fn new(span: Span, scalar: Scalar) -> Self {
         Self { span, scalar }
     }
 
-    /// Returns the span.
+    /// Returns the span of the key.
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// Returns the text.
+    /// Returns the text of the key.
     pub fn text(&self) -> &str {
         &self.scalar.text
     }
 
-    /// Returns the notation.
+    /// Returns the notation of the key.
     pub fn style(&self) -> Style {
         self.scalar.style
     }
@@ -161,9 +161,9 @@ impl Key {
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The key.
+    /// The key of the entry.
     pub key: Key,
-    /// The value.
+    /// The value of the entry.
     pub value: Node,
 }
 

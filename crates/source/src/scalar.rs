@@ -15,13 +15,13 @@ pub struct Scalar {
 pub enum Style {
     /// Without quotes. Only this notation can mean null, a boolean or a number.
     Plain,
-    /// `'…'`
+    /// A text in single quotes: `'…'`.
     SingleQuoted,
-    /// `"…"`
+    /// A text in double quotes: `"…"`.
     DoubleQuoted,
-    /// `|`
+    /// A literal block: `|`.
     Literal,
-    /// `>`
+    /// A folded block: `>`.
     Folded,
 }
 
@@ -36,7 +36,7 @@ impl Scalar {
         &self.text
     }
 
-    /// Returns the notation.
+    /// Returns the notation of the scalar.
     pub fn style(&self) -> Style {
         self.style
     }

@@ -12,7 +12,7 @@ pub enum Severity {
     Error,
     /// The document can be used, but probably doesn't mean what its author intends.
     Warning,
-    /// Additional information.
+    /// The diagnostic is additional information.
     Note,
 }
 

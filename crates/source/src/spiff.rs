@@ -7,7 +7,7 @@ use crate::{Scalar, Style};
 /// It represents more than JSON: infinities, NaN and bytes, and integers apart from floats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpiffScalar {
-    /// Null.
+    /// The null value.
     Null,
     /// A boolean.
     Bool(bool),
@@ -15,7 +15,7 @@ pub enum SpiffScalar {
     Int(i64),
     /// A floating point number, which may be infinite or NaN.
     Float(f64),
-    /// Text.
+    /// A text.
     Text(String),
     /// Base64 text of `!!binary`, in its original spelling.
     Binary(String),

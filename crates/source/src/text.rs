@@ -206,7 +206,7 @@ fn floor_char_boundary(text: &str, offset: usize) -> usize {
 /// A value with its span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spanned<T> {
-    /// The value.
+    /// The value without its span.
     pub value: T,
     /// Span of the value.
     pub span: Span,
@@ -264,9 +264,9 @@ impl From<std::ops::Range<usize>> for Span {
 /// character, and a byte-order mark does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// Column, from 1.
+    /// The column, from 1.
     pub column: usize,
 }
 
@@ -294,7 +294,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns the source.
+    /// Returns the source that contains the place.
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }

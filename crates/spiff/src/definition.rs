@@ -15,9 +15,9 @@ pub enum DefinitionError {
     /// A field on the path of the name is no map.
     #[error("field \"{field}\" in {path} is no map")]
     NoMap {
-        /// The field.
+        /// The field that is no map.
         field: String,
-        /// The whole name.
+        /// The whole name as given.
         path: String,
     },
 }

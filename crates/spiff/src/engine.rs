@@ -36,7 +36,7 @@ pub enum SpiffError {
     /// The result exceeds the output limit.
     #[error("limit of {limit} bytes of output exceeded")]
     Output {
-        /// The limit.
+        /// The output limit in bytes.
         limit: usize,
     },
 }
@@ -103,7 +103,7 @@ impl Default for Engine {
     }
 }
 
-/// A processed document.
+/// A document after processing.
 #[derive(Clone, Debug)]
 pub struct Processed {
     node: Node,
@@ -112,7 +112,7 @@ pub struct Processed {
 }
 
 impl Processed {
-    /// Returns the document.
+    /// Returns the root of the document.
     pub fn node(&self) -> &Node {
         &self.node
     }

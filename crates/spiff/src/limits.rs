@@ -59,9 +59,9 @@ pub struct Features {
 }
 
 impl Features {
-    /// No optional part.
+    /// The features without any optional part.
     pub const NONE: Self = Self { interpolation: false, control: false };
-    /// All optional parts.
+    /// The features with all optional parts.
     pub const ALL: Self = Self { interpolation: true, control: true };
 
     /// Enables the features of a comma-separated list. The prefix `no` disables a feature, and `all` stands

@@ -1,6 +1,6 @@
 //! Errors of the original that an engine can reproduce on request.
 
-/// The reproduced errors.
+/// The errors of the original that an engine reproduces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mistakes {
     /// Whether expressions with non-ASCII characters are refused.

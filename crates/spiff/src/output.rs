@@ -40,9 +40,9 @@ pub enum OutputError {
     /// The expression is malformed, or has no value.
     #[error("expression \"{expression}\" failed: {error}")]
     Expression {
-        /// The expression.
+        /// The text of the expression.
         expression: String,
-        /// The problem.
+        /// The reason why the expression failed.
         error: SpiffError,
     },
     /// The value has no JSON form.

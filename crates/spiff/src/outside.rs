@@ -28,11 +28,11 @@ pub enum Capability {
     Read,
     /// Writing files below granted folders.
     Write,
-    /// Running commands.
+    /// The capability to run commands.
     Exec,
     /// Fetching `http:` and `https:` URLs.
     Http,
-    /// Reading environment variables.
+    /// The capability to read environment variables.
     Env,
 }
 
@@ -58,7 +58,7 @@ pub enum Denied {
     /// The capability is granted, but not for this object.
     #[error("`{path}` is outside of the folders granted for {capability}")]
     Outside {
-        /// The capability.
+        /// The capability that was granted.
         capability: Capability,
         /// File, command, URL or variable.
         path: String,
@@ -160,7 +160,7 @@ impl Outside {
         self
     }
 
-    /// Sets the clock.
+    /// Sets the clock that templates read.
     pub fn with_clock(mut self, now: Now) -> Self {
         self.now = now;
         self

@@ -18,7 +18,7 @@ pub struct UnresolvedNode {
     pub path: Vec<Arc<str>>,
     /// Path of the problem's origin, if it is another node.
     pub origin: Vec<Arc<str>>,
-    /// Reason.
+    /// The reason why the node has no value.
     pub reason: Reason,
     /// Problem with its causes; empty if unknown.
     pub issue: Issue,

@@ -9,7 +9,7 @@ pub struct TraceStep {
     pub document: String,
     /// The number of the pass, from 1.
     pub pass: u32,
-    /// The event.
+    /// A description of what happened in the step.
     pub event: String,
     /// Shortened value after the step.
     pub value: String,

@@ -67,7 +67,7 @@ pub enum Change {
         secret: SecretRef,
         /// The assembly that owns the secret; dropping the assembly drops the secret.
         assembly: AssemblyName,
-        /// The value.
+        /// The value to seal.
         value: Sensitive<Vec<u8>>,
     },
     /// Erases a secret of the lease's assembly.
@@ -123,7 +123,7 @@ impl Batch {
         Self::default()
     }
 
-    /// Appends a change.
+    /// Appends a change to the batch.
     pub fn push(&mut self, change: Change) {
         self.changes.push(change);
     }

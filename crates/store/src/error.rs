@@ -21,9 +21,9 @@ pub enum StoreError {
     /// Another holder, or the caller itself, holds the lease.
     #[error("`{scope}` is held by {by} since {since}; wait until it ends, or stop it, and try again")]
     Held {
-        /// The assembly.
+        /// The assembly that the lease is for.
         scope: AssemblyName,
-        /// The current holder.
+        /// The holder of the lease.
         by: Box<Holder>,
         /// The time at which the holder took the lease.
         since: Timestamp,
@@ -31,7 +31,7 @@ pub enum StoreError {
     /// The lease was released, or another holder has taken over.
     #[error("the lease on `{scope}` with epoch {epoch} is lost; take a new lease and reload the assembly")]
     LeaseLost {
-        /// The assembly.
+        /// The assembly that the lost lease was for.
         scope: AssemblyName,
         /// The epoch of the lost lease.
         epoch: Epoch,
@@ -41,13 +41,13 @@ pub enum StoreError {
         "an earlier change of `{scope}` was not stored, so this change is not stored either; release the lease and reload the assembly"
     )]
     AfterFailure {
-        /// The assembly.
+        /// The assembly that the batch changes.
         scope: AssemblyName,
     },
     /// The batch breaks a rule of the store: a bug in the program, not a mistake of the user.
     #[error("the change of `{scope}` is refused: {reason}; please report this as a bug")]
     Refused {
-        /// The assembly.
+        /// The assembly that the batch changes.
         scope: AssemblyName,
         /// The broken rule, as a sentence fragment.
         reason: String,
@@ -55,15 +55,15 @@ pub enum StoreError {
     /// The assembly has no process with this id.
     #[error("`{scope}` has no process {process}; `windlass ps` lists all processes")]
     NoProcess {
-        /// The assembly.
+        /// The name of the assembly.
         scope: AssemblyName,
-        /// The process id.
+        /// The id of the process.
         process: ProcessId,
     },
     /// A document needs a package that is not stored: a bug in the program.
     #[error("a package of the {key} is not stored; please report this as a bug")]
     NoPackage {
-        /// The document.
+        /// The key of the document.
         key: Box<DocumentKey>,
     },
     /// A document is not as expected: another program has changed it.
@@ -71,7 +71,7 @@ pub enum StoreError {
         "the {key} was changed by another command at the same time; nothing of this change was stored; run the command again"
     )]
     DocumentChanged {
-        /// The document.
+        /// The key of the document.
         key: Box<DocumentKey>,
     },
     /// Another assembly of the same owner has the natural id.
@@ -79,7 +79,7 @@ pub enum StoreError {
     Claimed {
         /// The owner of both assemblies.
         owner: AssemblyName,
-        /// The natural id.
+        /// The natural id that another assembly has.
         natural_id: String,
         /// The assembly that has the natural id.
         by: AssemblyName,
@@ -101,7 +101,7 @@ pub enum StoreError {
     /// The path is not a windlass store, or the header of the file is damaged.
     #[error("`{}` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`", path.display())]
     NotAStore {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A newer windlass has changed the store.
@@ -109,7 +109,7 @@ pub enum StoreError {
         "the store `{}` has schema version {found}, and this windlass knows versions up to {known}; use the newer windlass that opened it before", path.display()
     )]
     Newer {
-        /// The file.
+        /// The file or the address of the store.
         path: PathBuf,
         /// The schema version of the store.
         found: u32,
@@ -121,7 +121,7 @@ pub enum StoreError {
         "the store `{}` is locked by another program; close that program, such as a `sqlite3` shell or a backup, and try again", path.display()
     )]
     Locked {
-        /// The file.
+        /// The file or the address of the store.
         path: PathBuf,
     },
     /// The write queue is full.
@@ -133,7 +133,7 @@ pub enum StoreError {
     /// The disk has no space for the change.
     #[error("no space is left for the store `{}`; free some space on its disk and try again", path.display())]
     Full {
-        /// The file.
+        /// The file or the address of the store.
         path: PathBuf,
     },
     /// The file or its folder can't be written.
@@ -141,7 +141,7 @@ pub enum StoreError {
         "the store `{}` can't be written; make the file and its folder writable for this user", path.display()
     )]
     ReadOnly {
-        /// The file.
+        /// The file or the address of the store.
         path: PathBuf,
     },
     /// Stored data can't be read.
@@ -149,7 +149,7 @@ pub enum StoreError {
         "the store `{}` is damaged: {detail}; keep a copy of the folder, then restore a backup or repair it with `sqlite3 … .recover`", path.display()
     )]
     Corrupt {
-        /// The file.
+        /// The file of the store.
         path: PathBuf,
         /// The damage that was found.
         detail: String,
@@ -162,15 +162,15 @@ pub enum StoreError {
     Io {
         /// The attempted action, as a verb.
         action: &'static str,
-        /// The file or folder.
+        /// The file, the folder or the address of the store.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         source: Arc<io::Error>,
     },
     /// The database reports an error that the program should not provoke.
     #[error("the store `{}` reports: {detail}; please report this as a bug", path.display())]
     Database {
-        /// The file.
+        /// The file or the address of the store.
         path: PathBuf,
         /// The database's own message.
         detail: String,

@@ -12,7 +12,7 @@ pub struct Holder {
     /// The scope in which the pid is unique: one boot of one machine and one pid namespace. Pids of different
     /// realms can't be compared, for example the pids of two containers with one host name.
     pub realm: String,
-    /// The process id.
+    /// The id of the process.
     pub pid: u32,
     /// The start time of the process, in units of the realm, to detect a reused pid; 0 if the system does not
     /// report it.

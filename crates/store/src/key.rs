@@ -48,7 +48,7 @@ pub enum KeyError {
     /// Other users may read or write the key file.
     #[error("the key `{}` is accessible to others (mode {mode:04o}); run `chmod 600 {}`", path.display(), path.display())]
     TooOpen {
-        /// The file.
+        /// The path of the key file.
         path: PathBuf,
         /// The permission bits of the file.
         mode: u32,
@@ -69,7 +69,7 @@ pub enum KeyError {
     Wrong {
         /// The origin of the key, as a noun.
         key: String,
-        /// The store.
+        /// The file or the address of the store.
         path: PathBuf,
     },
     /// A secret can't be opened with the store's key.
@@ -78,9 +78,9 @@ pub enum KeyError {
         secret.id()
     )]
     Unopened {
-        /// The secret.
+        /// The secret that can't be opened.
         secret: SecretRef,
-        /// The cause.
+        /// The reason why the secret can't be opened.
         source: SealError,
     },
     /// A value can't be sealed or opened, because the store has no key.
@@ -96,9 +96,9 @@ pub enum KeyError {
     Io {
         /// The attempted action, as a verb.
         action: &'static str,
-        /// The file.
+        /// The path of the key file.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         source: Arc<io::Error>,
     },
 }

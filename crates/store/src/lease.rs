@@ -42,11 +42,11 @@ impl Default for LeaseTerms {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the assembly stays locked until the lease is released or expires"]
 pub struct Lease {
-    /// The assembly.
+    /// The assembly that the lease is for.
     pub scope: AssemblyName,
     /// The epoch, which is higher than the epochs of all earlier leases on the assembly.
     pub epoch: Epoch,
-    /// The holder.
+    /// The process that holds the lease.
     pub holder: Holder,
     /// The time at which the lease was taken.
     pub since: Timestamp,

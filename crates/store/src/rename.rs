@@ -14,7 +14,7 @@ use windlass_model::{AssemblyName, ProcessId};
 pub struct Rename {
     /// The old and the new name.
     pub renaming: Renaming,
-    /// The other assemblies whose records name the renamed assembly.
+    /// The assemblies, other than the renamed one, whose records name it.
     pub others: BTreeSet<AssemblyName>,
     /// The plans of processes with the new name. A store can't read plans, so it leaves the plans of all
     /// other processes unchanged.

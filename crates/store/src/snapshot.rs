@@ -12,7 +12,7 @@ use windlass_secret::{SecretRef, Sensitive};
 /// An assembly with all records that the engine needs to resume work on it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The assembly.
+    /// The record of the assembly.
     pub assembly: AssemblyRecord,
     /// The states of the assembly's elements.
     pub elements: BTreeMap<ElementName, ElementRecord>,
@@ -47,7 +47,7 @@ pub struct History {
 /// One process with its steps, calls and jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessHistory {
-    /// The process.
+    /// The record of the process.
     pub process: ProcessRecord,
     /// The steps of the process, by number.
     pub steps: Vec<StepRecord>,
@@ -77,7 +77,7 @@ fn by_call(jobs: &[JobRecord]) -> BTreeMap<&CallId, Vec<&JobRecord>> {
 /// An assembly that belongs to another assembly, its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owned {
-    /// The assembly.
+    /// The name of the owned assembly.
     pub assembly: AssemblyName,
     /// The natural id of the assembly, once it is [claimed](crate::Store::claim).
     pub natural_id: Option<String>,

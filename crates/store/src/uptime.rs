@@ -70,7 +70,7 @@ mod system {
 pub(crate) struct Moment {
     /// The time on the store's wall clock.
     pub(crate) at: Timestamp,
-    /// The same time on the monotonic clock, if the store belongs to one machine.
+    /// The point in time on the monotonic clock, if the store belongs to one machine.
     pub(crate) tick: Option<Tick>,
 }
 

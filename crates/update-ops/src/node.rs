@@ -131,7 +131,7 @@ impl Node {
     }
 }
 
-/// Restrictions.
+/// Restrictions and defaults of a node.
 impl Node {
     /// Forbids an operator at this node. The hint tells authors the alternative, as a lower-case fragment
     /// such as "use `$pushAll`".

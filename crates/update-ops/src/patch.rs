@@ -28,13 +28,13 @@ pub enum PatchProblem {
     /// The result of the operation depends on the document: `test`, `move`, `copy`.
     #[error("`{op}` depends on the document, and an update does not")]
     DependsOnDocument {
-        /// The operation.
+        /// The name of the operation.
         op: String,
     },
     /// The pointer leads to an entry of a list, or its last key may be an index of a list.
     #[error("`{pointer}` names an entry of a list, and an update appends to lists or replaces them")]
     Entry {
-        /// The JSON Pointer.
+        /// The JSON Pointer as given.
         pointer: String,
     },
     /// The patch replaces or removes the whole document.

@@ -69,7 +69,7 @@ pub enum Problem {
     /// The operator is not permitted on this path.
     #[error("it may not be {}", .operator.participle())]
     NotPermitted {
-        /// The requested operator.
+        /// The operator that the update requests.
         operator: Operator,
         /// The alternative: "use `$pushAll`".
         hint: String,

@@ -18,7 +18,7 @@ use crate::update::{Op, Update};
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Parsed {
-    /// The update.
+    /// The update that was parsed.
     pub update: Update,
     /// Inputs that were accepted, but probably not intended.
     pub warnings: Vec<Warning>,

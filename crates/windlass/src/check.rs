@@ -62,7 +62,7 @@ impl CheckView {
 pub struct RepairedFile {
     /// The path of the file, for display.
     pub file: String,
-    /// The applied fixes.
+    /// The fixes that were applied to the file.
     pub fixes: Vec<AppliedFix>,
     /// The text of the file before the repair.
     #[serde(skip)]

@@ -13,7 +13,7 @@ pub use crate::runtimes::RuntimeView;
 pub struct Doctor {
     /// The version of this view.
     pub version: u32,
-    /// The program's version.
+    /// The version of windlass.
     pub windlass: String,
     /// The store of the project's state.
     pub state: StateView,

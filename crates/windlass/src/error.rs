@@ -60,7 +60,7 @@ pub enum Error {
     NoComponent {
         /// The name of the assembly.
         assembly: AssemblyName,
-        /// The requested component.
+        /// The name of the requested component.
         component: String,
         /// The components with recorded work.
         known: Vec<String>,
@@ -70,15 +70,15 @@ pub enum Error {
     NoPart {
         /// The name of the assembly.
         assembly: AssemblyName,
-        /// The requested part.
+        /// The name of the requested part.
         part: String,
-        /// The existing parts.
+        /// The names of the existing parts.
         known: Vec<String>,
     },
     /// The part is a reference to an existing instance, so the assembly does not create it.
     #[error("`{part}` is a reference, which this assembly does not create; name a component instead")]
     IsReference {
-        /// The requested part.
+        /// The name of the requested part.
         part: String,
     },
     /// There is no process with this id.
@@ -86,7 +86,7 @@ pub enum Error {
     NoProcess {
         /// The id of the requested process.
         process: ProcessId,
-        /// The last process.
+        /// The id of the last process.
         last: Option<ProcessId>,
     },
     /// The process has already ended.
@@ -112,13 +112,13 @@ pub enum Error {
     NoRequest {
         /// The name of the assembly.
         assembly: AssemblyName,
-        /// The unknown request.
+        /// The id of the unknown request.
         request: RequestId,
     },
     /// There is no such request.
     #[error("there is no request {request}; `windlass ps` lists those that are pending")]
     UnknownRequest {
-        /// The unknown request.
+        /// The id of the unknown request.
         request: RequestId,
     },
     /// The request is no longer pending.
@@ -176,7 +176,7 @@ pub enum Error {
     NotDelivered {
         /// The path of the socket.
         path: PathBuf,
-        /// The reason.
+        /// The reason why the metric was not delivered.
         why: String,
     },
     /// The daemon received a text that is not a metric. The message gives the reason.
@@ -187,7 +187,7 @@ pub enum Error {
     File {
         /// The path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The error of reading the file.
         source: std::io::Error,
     },
     /// A file or folder can't be created or written.
@@ -195,7 +195,7 @@ pub enum Error {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// The cause.
+        /// The error of creating or writing the file.
         source: std::io::Error,
     },
 }

@@ -77,7 +77,7 @@ pub enum ImagesError {
     Write {
         /// The path of the archive.
         path: PathBuf,
-        /// The cause.
+        /// The error of writing the archive.
         source: std::io::Error,
     },
 }

@@ -16,7 +16,7 @@ use crate::open::{Settings, Windlass};
 /// The language of the scripts of a new package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// POSIX shell.
+    /// Scripts for a POSIX shell.
     Shell,
     /// Python 3 without third-party packages.
     Python,

@@ -218,7 +218,7 @@ impl Windlass {
         Ok(Self { project, settings, context, places, slots, store: OnceCell::new() })
     }
 
-    /// Returns the project.
+    /// Returns the open project.
     pub fn project(&self) -> &Project {
         &self.project
     }

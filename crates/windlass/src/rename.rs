@@ -14,9 +14,9 @@ use crate::upkeep::Upkeep;
 pub struct RenameView {
     /// The version of this format.
     pub version: u32,
-    /// The new name.
+    /// The new name of the assembly.
     pub assembly: AssemblyName,
-    /// The previous name.
+    /// The previous name of the assembly.
     pub from: AssemblyName,
     /// The title of the application from which the assembly was launched; `None` for an assembly with a
     /// descriptor.

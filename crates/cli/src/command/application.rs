@@ -1,4 +1,4 @@
-//! `windlass app`.
+//! The command `windlass app`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `windlass check`.
+//! The command `windlass check`.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

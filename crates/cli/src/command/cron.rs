@@ -1,4 +1,4 @@
-//! `windlass cron`.
+//! The command `windlass cron`.
 
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! `windlass doctor`.
+//! The command `windlass doctor`.
 
 use std::process::ExitCode;
 

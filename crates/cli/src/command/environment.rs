@@ -1,4 +1,4 @@
-//! `windlass env`.
+//! The command `windlass env`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `windlass exec`.
+//! The command `windlass exec`.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Read as _};

@@ -1,4 +1,4 @@
-//! `windlass explain`.
+//! The command `windlass explain`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `windlass fmt`.
+//! The command `windlass fmt`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `windlass forget`.
+//! The command `windlass forget`.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `windlass graph`.
+//! The command `windlass graph`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `windlass image`.
+//! The command `windlass image`.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;

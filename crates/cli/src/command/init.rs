@@ -1,4 +1,4 @@
-//! `windlass init`.
+//! The command `windlass init`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `windlass log`.
+//! The command `windlass log`.
 
 mod follow;
 

@@ -1,4 +1,4 @@
-//! `windlass output`.
+//! The command `windlass output`.
 
 use std::process::ExitCode;
 

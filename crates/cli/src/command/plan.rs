@@ -1,4 +1,4 @@
-//! `windlass plan`.
+//! The command `windlass plan`.
 
 pub(crate) mod listing;
 

@@ -1,4 +1,4 @@
-//! `windlass prune`.
+//! The command `windlass prune`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `windlass ps`.
+//! The command `windlass ps`.
 
 use std::process::ExitCode;
 

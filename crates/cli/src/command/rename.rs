@@ -1,4 +1,4 @@
-//! `windlass rename`.
+//! The command `windlass rename`.
 
 use std::process::ExitCode;
 use std::time::Duration;

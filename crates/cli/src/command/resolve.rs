@@ -1,4 +1,4 @@
-//! `windlass resolve`.
+//! The command `windlass resolve`.
 
 use std::process::ExitCode;
 

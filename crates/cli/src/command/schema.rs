@@ -1,4 +1,4 @@
-//! `windlass schema`.
+//! The command `windlass schema`.
 
 use std::path::Path;
 use std::process::ExitCode;

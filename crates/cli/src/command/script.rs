@@ -1,4 +1,4 @@
-//! `windlass script`.
+//! The command `windlass script`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

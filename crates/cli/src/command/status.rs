@@ -1,4 +1,4 @@
-//! `windlass status`.
+//! The command `windlass status`.
 
 mod applications;
 mod node;

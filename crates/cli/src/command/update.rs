@@ -1,4 +1,4 @@
-//! `windlass update`.
+//! The command `windlass update`.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use crate::failure::{fault, report_problems};
 use crate::output::{print_document, say, tell};
 use crate::size_limit::{larger, max_size};
 
-/// Conflicts as JSON.
+/// The conflicts of two updates as JSON.
 #[derive(Serialize)]
 struct ConflictsView {
     /// The version of this format.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{env::until, normal::Normal};
 
-/// A running program.
+/// A program that was started.
 pub(crate) struct Running {
     child: Child,
     stdout: PathBuf,

@@ -147,7 +147,7 @@ fn years() -> impl Strategy<Value = (String, BTreeSet<i64>)> {
     ]
 }
 
-/// Generates valid expressions.
+/// Generates valid cron expressions.
 pub(crate) fn case() -> impl Strategy<Value = Case> {
     let time = [field(0, 59, &[]), field(0, 59, &[]), field(0, 23, &[])];
     (time, days(), field(1, 12, MONTHS), years()).prop_map(

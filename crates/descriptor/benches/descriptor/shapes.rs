@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// The pattern of references between the components of a generated assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// No references.
+    /// The components have no references.
     Wide,
     /// Each component refers to the previous one.
     Chain,
@@ -20,7 +20,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// All shapes.
+    /// All shapes of references.
     pub(crate) const ALL: [Self; 5] = [Self::Wide, Self::Chain, Self::Diamond, Self::Grid, Self::Clusters];
 
     /// Name of the shape.

@@ -55,7 +55,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Binds a value.
+    /// Binds the references in a value.
     pub(super) fn bind(&mut self, value: &Value, binder: Binder<'_>, sensitive: bool) -> Template {
         match &value.kind {
             ValueKind::Null => Template::Null,

@@ -11,7 +11,7 @@ use crate::codes;
 use crate::document::AssemblyDescriptor;
 use crate::property::PropertyDecl;
 
-/// The user's parameters.
+/// The parameters that the user has given.
 pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, Value>,
     /// Element of the assembly that has the parameters.

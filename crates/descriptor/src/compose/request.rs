@@ -57,7 +57,7 @@ impl Existing {
 /// The operations that relationships may call on an existing instance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Offered {
-    /// No operations.
+    /// The instance offers no operations.
     Nothing,
     /// The operations that another assembly promotes, each with the resource on which it is called.
     Promoted(IndexMap<OperationName, Operation>),
@@ -107,7 +107,7 @@ pub struct Request<'a> {
     pub name: &'a AssemblyName,
     /// Values of the assembly's properties. Text is literal: a `${…}` in it has no meaning.
     pub parameters: &'a BTreeMap<String, Json>,
-    /// Source of descriptors.
+    /// Source of the descriptors of components.
     pub catalog: &'a dyn Catalog,
     /// Instances that references may resolve to.
     pub existing: &'a [Existing],

@@ -12,7 +12,7 @@ const COPIED: usize = 64 << 20;
 /// Additional bytes of copied properties for each multiplied element.
 const COPIED_EACH: usize = 4096;
 
-/// An exceeded limit.
+/// The error for an exceeded limit.
 pub(super) struct Excess {
     pub(super) message: String,
     pub(super) help: String,
@@ -20,7 +20,7 @@ pub(super) struct Excess {
 
 /// The elements and copies that were counted against the limits.
 pub(super) struct Room {
-    /// Maximum of `multiplied`.
+    /// Maximum number of multiplied elements.
     nodes: usize,
     /// Whether a limit is exceeded.
     full: bool,

@@ -22,9 +22,9 @@ const MAX_VALUES: u64 = 64 << 20;
 
 /// The values that are too long.
 enum TooLong {
-    /// The value of the property with this number.
+    /// The value of the property with this number is too long.
     Value(usize),
-    /// All values together.
+    /// The values are too long together.
     All,
 }
 

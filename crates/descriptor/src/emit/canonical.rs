@@ -15,11 +15,11 @@ pub(crate) enum Position<'a> {
     Own,
     /// The number of nodes of a component, or one of its bounds.
     Number,
-    /// In a component.
+    /// The value is in a component.
     Component(&'a str),
-    /// In a reference.
+    /// The value is in a reference.
     Reference(&'a str),
-    /// In a relationship.
+    /// The value is in a relationship.
     Relationship(&'a str),
 }
 

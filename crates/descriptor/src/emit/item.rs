@@ -47,7 +47,7 @@ impl Item {
         Self::new(Body::Text(text.into()))
     }
 
-    /// Copies a node.
+    /// Copies a node of a document.
     pub(crate) fn of(node: &Node) -> Self {
         Self::map_texts(node, &mut |text| Self::text(text))
     }

@@ -44,7 +44,7 @@ pub(super) enum SettingError {
     /// An output does not name an input property.
     #[error("the driver property `outputs` takes `{output}` from a property, not from `{found}`")]
     Output {
-        /// The output property.
+        /// The name of the output property.
         output: String,
         /// The value as given.
         found: String,

@@ -15,7 +15,7 @@ use crate::{Call, Context, Driver, Failure, Found, Nature, Observation, Observed
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It panics.
+    /// The driver panics.
     Panics,
     /// It gives no answer to its call.
     NoAnswer,
@@ -24,7 +24,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All faults.
+    /// All faults of drivers.
     pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
 }
 

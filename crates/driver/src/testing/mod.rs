@@ -115,7 +115,7 @@ impl Subject {
         answers
     }
 
-    /// Performs one call.
+    /// Performs one call of the driver.
     async fn perform_one(&self, call: &Call, trial: &Trial<'_>) -> Result<Report, Failure> {
         self.perform(std::slice::from_ref(call), trial).await.remove(0)
     }

@@ -21,7 +21,7 @@ use windlass_source::Diagnostic;
 /// A violation of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slip {
-    /// No violation.
+    /// The driver violates nothing.
     Nothing,
     /// Each repetition of a call gives its first job another name.
     OtherName,

@@ -38,9 +38,9 @@ const AT_ONCE: usize = 64;
 /// The result of the check of an assembly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// The assembly.
+    /// The name of the checked assembly.
     pub name: AssemblyName,
-    /// The result.
+    /// The result of the check.
     pub end: CheckEnd,
 }
 

@@ -39,7 +39,7 @@ impl Consent {
 /// A plan without consent that removes or replaces parts which are recorded as healthy.
 #[derive(Debug, Clone)]
 pub struct DestructivePlan {
-    /// The assembly.
+    /// The assembly that the plan is for.
     pub assembly: AssemblyName,
     /// The changes that the plan makes.
     pub changes: Diff,

@@ -50,11 +50,11 @@ impl Default for Options {
 /// An engine, which executes intents on one store.
 #[derive(Clone)]
 pub struct Engine {
-    /// The store.
+    /// The store with the state of the assemblies.
     pub store: Arc<dyn Store>,
     /// The environment: drivers, places, clock.
     pub env: EngineEnv,
-    /// The settings.
+    /// The settings of execution.
     pub options: Options,
 }
 

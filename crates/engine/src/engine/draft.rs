@@ -116,7 +116,7 @@ struct Target {
 }
 
 impl EngineEnv {
-    /// Drafts an intent.
+    /// Drafts the process that executes an intent.
     pub(super) fn draft(
         &self,
         request: Request,

@@ -17,13 +17,13 @@ use crate::world::World;
 /// The environment of an engine, without its store.
 #[derive(Clone)]
 pub struct EngineEnv {
-    /// The available drivers.
+    /// The drivers that are available.
     pub drivers: Registry,
     /// The locations and runtimes.
     pub places: Arc<dyn Places>,
     /// The slots of locations with a limit. Engines that share these slots also share the limits.
     pub slots: JobSlots,
-    /// The clock.
+    /// The clock of the engine.
     pub clock: Arc<dyn Clock>,
     /// The source of random ids.
     pub entropy: Arc<dyn Entropy>,

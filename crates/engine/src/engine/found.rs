@@ -44,7 +44,7 @@ pub(super) struct Found {
     pub(super) states: Vec<(ElementName, State, State)>,
     /// The broken elements that only a new installation can repair.
     pub(super) replace: BTreeSet<ElementName>,
-    /// The changed records.
+    /// The batch with the changed records.
     pub(super) batch: Batch,
 }
 

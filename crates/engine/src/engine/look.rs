@@ -34,9 +34,9 @@ use crate::world::World;
 /// The result of a health check.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The element.
+    /// The name of the checked element.
     pub element: ElementName,
-    /// The recorded state.
+    /// The recorded state of the element.
     pub state: State,
     /// The observation of the driver, or the reason why there is none.
     pub sight: Result<Observation, Failure>,
@@ -287,7 +287,7 @@ const LINES: usize = 100;
 
 /// One round of checks of an assembly.
 struct CheckRound {
-    /// Ends the checks.
+    /// The token that ends the checks.
     stop: CancellationToken,
     /// Maximum time for all checks.
     within: Option<Duration>,

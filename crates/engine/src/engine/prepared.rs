@@ -45,7 +45,7 @@ pub struct Prepared {
 /// The result of a process.
 #[derive(Debug, Clone)]
 pub struct Ended {
-    /// The process.
+    /// The record of the ended process.
     pub process: ProcessRecord,
     /// The number of steps, by result.
     pub tally: Tally,
@@ -78,7 +78,7 @@ impl Prepared {
         Self { engine, renewal, world, process, plan, diff, undone, consent, seen }
     }
 
-    /// Returns the plan.
+    /// Returns the plan of the process.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

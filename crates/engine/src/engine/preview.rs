@@ -17,13 +17,13 @@ use crate::stop::Stop;
 /// A preview of an intent.
 #[derive(Debug, Clone)]
 pub struct Preview {
-    /// The plan.
+    /// The plan of the intent.
     pub plan: Plan,
     /// The changes that the plan makes.
     pub diff: Diff,
     /// Changes that the plan omits because it is limited to some elements.
     pub undone: Diff,
-    /// The desired assembly.
+    /// The record of the desired assembly.
     pub assembly: AssemblyRecord,
     /// The intent that would be recorded.
     pub intent: Intent,

@@ -212,7 +212,7 @@ pub(super) async fn stays(
     }
 }
 
-/// Releases leases.
+/// Releases the leases of visited assemblies.
 pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
     for visit in visits {
         // A lost lease needs no release.

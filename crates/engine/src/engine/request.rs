@@ -213,7 +213,7 @@ impl Request {
         &self.selection
     }
 
-    /// Returns the intent.
+    /// Returns the intent of the request.
     pub fn intent(&self) -> &Intent {
         &self.intent
     }
@@ -233,7 +233,7 @@ impl Request {
 /// A desired assembly with everything that is needed to create it.
 #[derive(Debug, Clone)]
 pub struct Desired {
-    /// The desired topology.
+    /// The topology of the desired assembly.
     pub topology: Topology,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
@@ -248,7 +248,7 @@ pub struct Desired {
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// The packages of the assembly's resources. Assemblies with the same packages share them.
     pub packages: Vec<Arc<Package>>,
-    /// The options.
+    /// The options of [`Request::up`].
     pub options: UpOptions,
 }
 

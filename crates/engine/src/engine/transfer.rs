@@ -28,7 +28,7 @@ pub struct Bundle {
     /// The id of the export; `None` in files of writers that gave no id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferId>,
-    /// The assembly.
+    /// The record of the assembly.
     pub assembly: AssemblyRecord,
     /// The records of the assembly's elements.
     pub elements: Vec<ElementRecord>,
@@ -38,7 +38,7 @@ pub struct Bundle {
     pub pairs: Vec<PairRecord>,
     /// The processes of the versions, and the processes that created or configured the elements.
     pub processes: Vec<ProcessRecord>,
-    /// The assembly's versions.
+    /// The versions of the assembly.
     pub versions: Vec<VersionRecord>,
     /// The packages of the assembly's elements and versions. The writer of the bundle stores them separately.
     #[serde(skip)]
@@ -354,7 +354,7 @@ fn said(name: &AssemblyName, at: Timestamp, body: Happening) -> EventDraft {
 }
 
 impl HandOver {
-    /// Returns the bundle.
+    /// Returns the bundle that is handed over.
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }

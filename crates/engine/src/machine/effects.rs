@@ -11,7 +11,7 @@ use windlass_store::Change;
 use super::ProcessMachine;
 use crate::outdated_inputs::record_inputs;
 
-/// A failed call.
+/// A call that has failed.
 #[derive(Clone, Copy)]
 pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,

@@ -121,9 +121,9 @@ pub(crate) struct Pace {
 /// The number of steps of a process, by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Steps that succeeded.
+    /// The number of steps that succeeded.
     pub succeeded: u32,
-    /// Steps that failed.
+    /// The number of steps that failed.
     pub failed: u32,
     /// Failed steps that use the packages from which parts were created, usually pinned by an earlier `up`.
     pub failed_with_pinned: u32,

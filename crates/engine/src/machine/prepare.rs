@@ -84,7 +84,7 @@ pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 pub(crate) struct Preparer {
     drivers: Registry,
     places: Arc<dyn Places>,
-    /// The resolved locations.
+    /// The locations that were resolved, by placement.
     locations: HashMap<Placement, Arc<Location>>,
 }
 

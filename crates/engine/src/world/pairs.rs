@@ -41,12 +41,12 @@ impl Pairs {
         pairs
     }
 
-    /// Returns a pair.
+    /// Returns the pair with a key.
     pub(crate) fn get(&self, key: &PairKey) -> Option<&PairRecord> {
         self.records.get(key)
     }
 
-    /// Returns all pairs.
+    /// Returns all pairs of the assembly.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &PairRecord> {
         self.records.values()
     }

@@ -21,7 +21,7 @@ impl Secrets {
         Self(texts.collect())
     }
 
-    /// Returns a secret.
+    /// Returns the text of a secret, if it is known.
     pub(crate) fn get(&self, secret: &SecretRef) -> Option<&Sensitive<String>> {
         self.0.get(secret)
     }

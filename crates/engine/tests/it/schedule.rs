@@ -8,7 +8,7 @@ use windlass_cron::Zone;
 use windlass_engine::schedule::{Schedule, Timing};
 use windlass_model::Timestamp;
 
-/// 2026-01-01T00:00:00Z.
+/// The time 2026-01-01T00:00:00Z in milliseconds.
 const BEGIN: i64 = 1_767_225_600_000;
 
 fn second(second: i64) -> Timestamp {

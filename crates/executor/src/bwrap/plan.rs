@@ -47,7 +47,7 @@ pub(crate) struct SandboxPlan {
 pub(crate) enum SandboxNetwork {
     /// Only a loopback interface.
     None,
-    /// The host's network.
+    /// The sandbox shares the host's network.
     Host,
 }
 

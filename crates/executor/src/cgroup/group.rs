@@ -77,7 +77,7 @@ impl Memory {
 }
 
 impl Group {
-    /// Uses existing folders.
+    /// Creates a group from existing folders.
     pub(crate) fn new(folders: BTreeMap<PathBuf, Version>) -> Self {
         Self { folders, memory: None, was_killed: Cell::new(false) }
     }

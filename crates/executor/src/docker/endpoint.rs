@@ -102,7 +102,7 @@ pub enum EndpointError {
     /// A file of the Docker client's configuration can't be read.
     #[error("can't read `{}`: {problem}", path.display())]
     Config {
-        /// The file.
+        /// The path of the configuration file.
         path: PathBuf,
         /// The problem, for people.
         problem: String,

@@ -74,7 +74,7 @@ pub struct Description {
     pub security: Vec<String>,
     /// Whether jobs survive a restart of the engine.
     pub live_restore: bool,
-    /// Number of processors.
+    /// Number of processors of the engine's host.
     pub processors: usize,
     /// Processor architecture, in the notation of images.
     pub architecture: String,
@@ -88,7 +88,7 @@ pub struct Description {
 pub enum EngineKind {
     /// Docker, or an engine that reports itself as Docker.
     Docker,
-    /// Podman.
+    /// The engine is Podman.
     Podman,
 }
 
@@ -139,7 +139,7 @@ impl Engine {
         self
     }
 
-    /// Returns the endpoint.
+    /// Returns the endpoint of the engine.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

@@ -1,4 +1,4 @@
-//! Errors of engines.
+//! Errors of requests to container engines.
 
 use std::{io, time::Duration};
 
@@ -29,15 +29,15 @@ pub enum EngineError {
     Slow {
         /// Address of the engine.
         endpoint: String,
-        /// The requested action.
+        /// The requested action, as a verb phrase.
         action: String,
-        /// The time limit.
+        /// The time limit of the request.
         limit: Duration,
     },
     /// The engine refused the request.
     #[error("the engine can't {action}: {message}")]
     Refused {
-        /// The requested action.
+        /// The requested action, as a verb phrase.
         action: String,
         /// HTTP status of the answer.
         status: u16,
@@ -47,7 +47,7 @@ pub enum EngineError {
     /// The engine's answer is malformed.
     #[error("the engine's answer is invalid when asked to {action}: {problem}")]
     Protocol {
-        /// The requested action.
+        /// The requested action, as a verb phrase.
         action: String,
         /// The problem, for people.
         problem: String,

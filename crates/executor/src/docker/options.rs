@@ -46,7 +46,7 @@ impl Default for DockerOptions {
 }
 
 impl DockerOptions {
-    /// Returns the defaults.
+    /// Returns the default options.
     pub fn new() -> Self {
         Self::default()
     }

@@ -76,7 +76,7 @@ pub enum BuildError {
     Write {
         /// The entry that was being written.
         path: String,
-        /// The cause.
+        /// The error of writing the archive.
         source: io::Error,
     },
     /// A program of the host that lists the files of the image failed.
@@ -116,7 +116,7 @@ impl ImageBuilder {
         self
     }
 
-    /// Adds a folder.
+    /// Adds a folder to the image.
     pub fn folder(mut self, path: impl Into<String>, mode: u32) -> Self {
         self.entries.insert(path.into(), Entry::Folder { mode });
         self
@@ -245,7 +245,7 @@ impl ImageBuilder {
         self
     }
 
-    /// Adds a label.
+    /// Adds a label to the image.
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(name.into(), value.into());
         self

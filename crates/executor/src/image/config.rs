@@ -10,7 +10,7 @@ use crate::Digest;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageConfig {
-    /// Environment variables.
+    /// Environment variables of the image's jobs.
     pub env: BTreeMap<String, String>,
     /// Entry point, which always runs.
     pub entrypoint: Vec<String>,
@@ -19,13 +19,13 @@ pub struct ImageConfig {
     pub cmd: Vec<String>,
     /// User that runs the programs: a name or number, `user:group`.
     pub user: Option<String>,
-    /// Working folder.
+    /// Working folder of the image's jobs.
     pub working_dir: Option<String>,
     /// Labels for people and tools.
     pub labels: BTreeMap<String, String>,
     /// Processor architecture in the notation of Go: `amd64`.
     pub architecture: String,
-    /// Operating system.
+    /// Operating system that the image is for.
     pub os: String,
 }
 

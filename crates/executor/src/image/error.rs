@@ -1,4 +1,4 @@
-//! Errors of images.
+//! Errors of reading and storing images.
 
 use std::{io, path::PathBuf};
 
@@ -44,17 +44,17 @@ pub enum ImageError {
         path: PathBuf,
         /// Description of the content.
         what: String,
-        /// Expected digest.
+        /// Digest that the content should have.
         expected: Digest,
-        /// Computed digest.
+        /// Digest that the content has.
         found: Digest,
     },
     /// A layer contains an entry that can't be unpacked safely.
     #[error("the entry `{entry}` of {layer} can't be unpacked: {problem}")]
     Entry {
-        /// The layer's description.
+        /// Description of the layer.
         layer: String,
-        /// The entry's name.
+        /// Name of the entry.
         entry: String,
         /// The problem, for people.
         problem: String,
@@ -62,9 +62,9 @@ pub enum ImageError {
     /// An image exceeds a limit.
     #[error("the image has more than {limit} {what}, which is the limit")]
     TooLarge {
-        /// The limit.
+        /// The limit that the image exceeds.
         limit: u64,
-        /// The limited quantity.
+        /// The limited quantity, as a noun phrase.
         what: &'static str,
     },
     /// None of the images in a file is for this host.
@@ -96,7 +96,7 @@ pub enum ImageError {
     Several {
         /// The file or folder.
         path: PathBuf,
-        /// Number of images.
+        /// Number of images in the file.
         count: usize,
     },
 }

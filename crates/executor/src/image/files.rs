@@ -52,7 +52,7 @@ enum Entry {
     },
     /// A symbolic link with its target.
     Link(String),
-    /// A named pipe.
+    /// A named pipe, or another special file.
     Other,
 }
 

@@ -63,7 +63,7 @@ pub(crate) trait Target {
     /// Lists the names in a folder; the list is empty if the path is not a folder.
     fn children(&mut self, parts: &[&str]) -> io::Result<Vec<String>>;
 
-    /// Ends a layer.
+    /// Marks the end of a layer.
     fn end_layer(&mut self) {}
 }
 

@@ -52,7 +52,7 @@ impl ImageName {
         &self.repository
     }
 
-    /// Returns the tag.
+    /// Returns the tag of the image.
     pub fn tag(&self) -> &str {
         &self.tag
     }

@@ -56,7 +56,7 @@ pub struct Store {
 pub struct Image {
     /// Id: the digest of the config.
     pub id: Digest,
-    /// Run configuration.
+    /// Run configuration of the image.
     pub config: ImageConfig,
     /// Folder of the image in the store.
     folder: PathBuf,
@@ -72,7 +72,7 @@ pub struct Listed {
     pub names: Vec<ImageName>,
     /// Total size of its files in bytes.
     pub bytes: u64,
-    /// Processor architecture.
+    /// Processor architecture of the image.
     pub architecture: String,
 }
 
@@ -89,7 +89,7 @@ pub enum Prune {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// Removed images.
+    /// Digests of the removed images.
     pub removed: Vec<Digest>,
     /// Total size of their files in bytes.
     pub bytes: u64,
@@ -97,7 +97,7 @@ pub struct Pruned {
     pub in_use: Vec<Digest>,
 }
 
-/// The document `index.json`.
+/// The content of the store's document `index.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Index {

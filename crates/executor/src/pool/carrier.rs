@@ -37,7 +37,7 @@ pub trait Carrier: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub struct Shape {
-    /// Image reference.
+    /// Reference of the container's image.
     pub image: Option<String>,
     /// Network, in the engine's notation.
     pub network: String,
@@ -71,7 +71,7 @@ impl std::fmt::Debug for WarmContainer {
     }
 }
 
-/// Ends a container.
+/// A handle that ends a container.
 #[async_trait]
 pub trait EndContainer: Send + Sync {
     /// Ends the container with all its processes and removes it. A container that is already gone is no
@@ -91,7 +91,7 @@ pub enum StartError {
         /// Error text of the engine.
         why: String,
     },
-    /// Any other error.
+    /// Another error of the runtime.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
 }

@@ -102,7 +102,7 @@ impl Disk {
         }
     }
 
-    /// Creates a volume.
+    /// Creates the folder of a volume.
     fn volume(&self, volume: &Volume) -> Result<PathBuf, RuntimeError> {
         let path = self.volumes.join(volume.name.as_str());
         make(&path).map_err(storage("make the volume", &path))?;

@@ -24,7 +24,7 @@ pub(crate) enum Request {
     /// Moves this staged folder into place and runs the job in it. A short stdin is included; a longer one is
     /// in the folder.
     Start { id: JobId, staged: String, stdin: Option<Input> },
-    /// Ends a job.
+    /// Ends a job after a grace period.
     Cancel { id: JobId, grace_ms: u64 },
     /// Reports the output of a job from now on.
     Watch { id: JobId },

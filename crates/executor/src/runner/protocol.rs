@@ -34,7 +34,7 @@ pub(crate) enum Request {
         /// Lease in milliseconds: a runner that receives nothing for this long considers the owner dead.
         lease_ms: u64,
     },
-    /// Starts a job.
+    /// The owner starts a job.
     Start {
         /// Number of the job.
         job: u32,
@@ -85,7 +85,7 @@ pub(crate) enum Reply {
         job: u32,
         /// 0 for stdout, 1 for stderr.
         stream: u8,
-        /// Bytes written.
+        /// Bytes that the job wrote.
         bytes: Vec<u8>,
     },
     /// Next piece of the end of a stream, without the bytes sent as `Output`.
@@ -101,7 +101,7 @@ pub(crate) enum Reply {
     File {
         /// Number of the job.
         job: u32,
-        /// Index into [`Spec::outputs`].
+        /// Index of the file in [`Spec::outputs`].
         index: u32,
         /// Bytes of the piece.
         bytes: Vec<u8>,
@@ -113,7 +113,7 @@ pub(crate) enum Reply {
         /// Description of the end.
         ending: Box<Ending>,
     },
-    /// Answer to `Ping`.
+    /// The answer to a `Ping`.
     Pong {
         /// Number of the ping.
         number: u32,
@@ -154,9 +154,9 @@ pub(crate) struct Spec {
 pub(crate) struct FileSpec {
     /// Path relative to the working folder.
     pub(crate) path: String,
-    /// Permission bits.
+    /// Permission bits of the file.
     pub(crate) mode: u32,
-    /// Length in bytes.
+    /// Length of the file in bytes.
     pub(crate) length: u64,
 }
 
@@ -249,7 +249,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Appends received bytes.
+    /// Appends received bytes to the buffer.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.from == self.bytes.len() {
             self.bytes.clear();

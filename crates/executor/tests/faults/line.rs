@@ -53,7 +53,7 @@ impl Trap {
     }
 }
 
-/// The proxy.
+/// The proxy between a client and an engine.
 pub(crate) struct Line {
     trap: Arc<Trap>,
     listening: JoinHandle<()>,

@@ -27,7 +27,7 @@ pub(crate) struct NodePath {
 /// The disposition of an element in a plan: whether it is kept, changed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Disposition {
-    /// It is kept.
+    /// The element is kept.
     #[default]
     Kept,
     /// The element, or a part of it, is lowered or re-installed.

@@ -15,23 +15,23 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 /// The kind of a resource's change, which determines its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
-    /// It stays, or continues up from its current state.
+    /// The resource stays, or continues up from its current state.
     Keep,
-    /// It is added.
+    /// The resource is added.
     Add,
-    /// Its instance exists already and is adopted.
+    /// The resource's instance exists already and is adopted.
     Adopt,
-    /// It has failed and is re-created.
+    /// The resource has failed and is re-created.
     Repair,
-    /// It is Broken, or its heal was requested. It is stopped and started again.
+    /// The resource is Broken, or its heal was requested. It is stopped and started again.
     Heal,
-    /// It is lowered to a lower state.
+    /// The resource is lowered to a lower state.
     Lower,
-    /// It gets new values while it is Active.
+    /// The resource gets new values while it is Active.
     Reconfigure,
-    /// It has changed: it is removed and re-created.
+    /// The resource has changed: it is removed and re-created.
     Reinstall,
-    /// It is removed.
+    /// The resource is removed.
     Remove,
 }
 
@@ -55,9 +55,9 @@ pub(crate) enum PackageChange {
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) name: ElementName,
-    /// The desired descriptor.
+    /// The resource's descriptor in the desired version.
     pub(crate) descriptor: Option<DescriptorName>,
-    /// The desired transitions.
+    /// The transitions that the desired descriptor declares.
     pub(crate) declared: Transitions,
     /// The element in the version from which the part was installed.
     pub(crate) before: Option<&'a Element>,

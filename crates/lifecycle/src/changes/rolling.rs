@@ -241,7 +241,7 @@ struct Nodes {
     removed: Vec<RollingNode>,
     /// New nodes that replace removed nodes.
     added: Vec<RollingNode>,
-    /// New additional nodes.
+    /// New nodes in addition to the desired ones.
     surge: Vec<RollingNode>,
     /// Whether the group contains additional nodes, new or existing.
     surges: bool,

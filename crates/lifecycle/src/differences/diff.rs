@@ -42,7 +42,7 @@ pub struct Diff {
 /// A group whose nodes go down together, because they read outputs of parts that are re-created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Together {
-    /// The group.
+    /// The name of the group.
     pub group: ElementName,
     /// The nodes that go down.
     pub nodes: Vec<ElementName>,
@@ -63,7 +63,7 @@ impl fmt::Display for Together {
 /// relationships are created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batches {
-    /// The group.
+    /// The name of the group.
     pub group: ElementName,
     /// The nodes of each batch, in order. Nodes that are down already are in the first batch. A removed node
     /// and the node that replaces it are in the same batch.
@@ -119,13 +119,13 @@ impl Diff {
 /// The change of a resource.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ElementChange {
-    /// The resource.
+    /// The name of the resource.
     pub element: ElementName,
     /// The kind of the change.
     pub kind: ElementChangeKind,
-    /// Its state before.
+    /// The state of the resource before the plan.
     pub from: State,
-    /// Its state after.
+    /// The state of the resource after the plan.
     pub to: State,
     /// The previous descriptor of the resource; none if the descriptor stays the same.
     pub replaces: Option<Box<DescriptorName>>,
@@ -147,15 +147,15 @@ pub struct ElementChange {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ElementChangeKind {
-    /// It is added.
+    /// The resource is added.
     Added,
-    /// It exists already and is adopted.
+    /// The resource exists already and is adopted.
     Adopted,
-    /// It is removed.
+    /// The resource is removed.
     Removed,
-    /// It gets new values while it is Active.
+    /// The resource gets new values while it is Active.
     Reconfigured,
-    /// It uses the new content of its package after the plan. No driver is called.
+    /// The resource uses the new content of its package after the plan. No driver is called.
     Repackaged,
     /// It is uninstalled and installed again.
     Reinstalled,
@@ -174,11 +174,11 @@ pub enum ElementChangeKind {
 /// The change of a property's value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PropertyChange {
-    /// The property.
+    /// The name of the property.
     pub property: PropertyName,
-    /// The value before.
+    /// The property's value before the change.
     pub before: Shown,
-    /// The value after.
+    /// The property's value after the change.
     pub after: Shown,
     /// Whether the property may change while the part is Active.
     pub volatile: bool,
@@ -191,13 +191,13 @@ pub struct PropertyChange {
 pub struct RelationshipChange {
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
-    /// The relationship.
+    /// The name of the relationship.
     pub relationship: RelationshipName,
     /// The kind of the change.
     pub kind: RelationshipChangeKind,
-    /// Its ends before.
+    /// The ends of the relationship before the change.
     pub before: Option<Ends>,
-    /// Its ends after.
+    /// The ends of the relationship after the change.
     pub after: Option<Ends>,
     /// The outdated values because of which pairs are re-created. Equal changes of several pairs are listed
     /// once.
@@ -209,24 +209,24 @@ pub struct RelationshipChange {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RelationshipChangeKind {
-    /// It is added.
+    /// The relationship is added.
     Added,
-    /// It is removed.
+    /// The relationship is removed.
     Removed,
-    /// It has other ends.
+    /// The relationship has other ends.
     Moved,
-    /// It has the same ends, with other operations or values.
+    /// The relationship has the same ends, with other operations or values.
     Changed,
-    /// Its declaration is unchanged, but some pairs were created with values that have changed since.
+    /// The declaration is unchanged, but some pairs were created with values that have changed since.
     Renewed,
 }
 
 /// The ends of a relationship, as the descriptor names them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Ends {
-    /// The sources.
+    /// The elements at the source end.
     pub sources: Vec<ElementName>,
-    /// The targets.
+    /// The elements at the target end.
     pub targets: Vec<ElementName>,
 }
 
@@ -251,13 +251,13 @@ impl fmt::Display for Diff {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Effect {
-    /// It is removed and re-created.
+    /// The element or relationship is removed and re-created.
     Replaced,
-    /// It is removed.
+    /// The element or relationship is removed.
     Removed,
-    /// It stays, and is updated.
+    /// The element or relationship stays, and is updated.
     Changed,
-    /// It is added.
+    /// The element or relationship is added.
     Added,
     /// It is stopped and started without a change.
     Restarted,

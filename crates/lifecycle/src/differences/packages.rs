@@ -21,7 +21,7 @@ pub struct PackageDiff {
 /// The change of a file in a package.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileChange {
-    /// Its path in the package.
+    /// The path of the file in the package.
     pub path: String,
     /// The kind of the change.
     pub kind: FileChangeKind,
@@ -35,7 +35,7 @@ pub struct FileChange {
 pub enum FileChangeKind {
     /// Only the desired package contains it.
     Added,
-    /// Its content or its executable bit differs.
+    /// The content or the executable bit of the file differs.
     Changed,
     /// Only the installed package contains it.
     Removed,

@@ -1,4 +1,4 @@
-//! Drawings of plans.
+//! Turns plans into drawings.
 
 use windlass_model::work::Reason;
 use windlass_plan::draw::Drawing;

@@ -25,7 +25,7 @@ pub enum LifecycleError {
     /// An element that the options name is in neither version.
     #[error("there is no element `{name}`; there are {}", listed(known))]
     Unknown {
-        /// The element.
+        /// The name of the unknown element.
         name: ElementName,
         /// The elements of the versions, sorted.
         known: Vec<ElementName>,
@@ -38,7 +38,7 @@ pub enum LifecycleError {
     NeedsExcepted {
         /// The part that changes.
         part: ElementName,
-        /// The needed part.
+        /// The part that the changing part needs.
         needs: ElementName,
     },
     /// A part that stays depends on a part that the limited plan would remove.

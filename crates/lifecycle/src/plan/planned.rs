@@ -14,7 +14,7 @@ pub type Plan = windlass_plan::Plan<Work, Reason>;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Planned {
-    /// The steps.
+    /// The plan with its steps.
     pub plan: Plan,
     /// The changes for display.
     pub diff: Diff,

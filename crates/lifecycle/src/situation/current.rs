@@ -51,7 +51,7 @@ pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 /// The recorded state of an element.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ElementNow {
-    /// Its state.
+    /// The recorded state of the element.
     pub state: State,
     /// Whether its driver has reported an instance, or may have created one.
     pub present: bool,

@@ -11,7 +11,7 @@ pub enum HealError {
     /// The assembly has no such element.
     #[error("there is no element `{name}`; there are {}", listed(known))]
     Unknown {
-        /// The element.
+        /// The name of the unknown element.
         name: ElementName,
         /// The resources of the assembly.
         known: Vec<ElementName>,
@@ -19,13 +19,13 @@ pub enum HealError {
     /// The element still exists, but is no longer part of the assembly.
     #[error("`{}` is no longer a part of the assembly; `windlass up` removes it, or keeps it if the descriptor has it again", name.local())]
     Left {
-        /// The element.
+        /// The name of the element.
         name: ElementName,
     },
     /// The element is a reference, which windlass does not manage.
     #[error("`{name}` is a reference: heal it in the assembly that owns it")]
     Reference {
-        /// The element.
+        /// The name of the reference.
         name: ElementName,
     },
 }

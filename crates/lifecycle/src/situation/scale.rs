@@ -25,7 +25,7 @@ pub enum ScaleError {
     /// The element is not a cluster.
     #[error("`{name}` is not a cluster; {}", clusters_of(clusters))]
     NoCluster {
-        /// The element.
+        /// The name of the element.
         name: ElementName,
         /// The clusters of the assembly.
         clusters: Vec<ElementName>,
@@ -33,13 +33,13 @@ pub enum ScaleError {
     /// A list declares the nodes of the group, by their keys.
     #[error("the nodes of `{}` are the entries of a list; change the list, and run `windlass up`", name.local())]
     Keyed {
-        /// The group.
+        /// The name of the group.
         name: ElementName,
     },
     /// The number of nodes would exceed the maximum.
     #[error("`{name}` can't grow by {by}: nodes now {nodes}, at most {maximum} (`maximum-nodes`)")]
     TooMany {
-        /// The cluster.
+        /// The name of the cluster.
         name: ElementName,
         /// The current number of nodes.
         nodes: u32,
@@ -51,7 +51,7 @@ pub enum ScaleError {
     /// The number of nodes would fall below the minimum.
     #[error("`{name}` can't shrink by {by}: nodes now {nodes}, at least {minimum} (`minimum-nodes`)")]
     TooFew {
-        /// The cluster.
+        /// The name of the cluster.
         name: ElementName,
         /// The current number of nodes.
         nodes: u32,
@@ -63,7 +63,7 @@ pub enum ScaleError {
     /// The cluster has no node to copy.
     #[error("`{name}` has no node to copy; declare its number of nodes, and run `windlass up`")]
     Empty {
-        /// The cluster.
+        /// The name of the cluster.
         name: ElementName,
     },
 }

@@ -27,7 +27,7 @@ pub enum Shown {
     Nothing,
     /// A value that is not sensitive.
     Value(Value),
-    /// A sensitive value.
+    /// A sensitive value, which is not displayed.
     Masked,
     /// A value that is known once these parts are installed.
     KnownAfter(Vec<ElementName>),

@@ -8,7 +8,7 @@ use super::current::Current;
 /// A version of an assembly.
 #[derive(Clone, Copy)]
 pub struct Version<'a> {
-    /// Its elements and relationships.
+    /// The elements and relationships of the version.
     pub topology: &'a Topology,
     /// The outputs that drivers have published so far, and the secrets that this version refers to.
     pub lookup: &'a dyn Lookup,

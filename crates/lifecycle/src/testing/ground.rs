@@ -19,7 +19,7 @@ use crate::rank::least;
 /// An existing instance of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thing {
-    /// Its state.
+    /// The state of the instance.
     pub state: State,
     /// The descriptor with which it was installed.
     pub kind: String,

@@ -5,7 +5,7 @@ use proptest::test_runner::Config;
 /// The failures of a run, derived from a seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Luck {
-    /// The seed.
+    /// The seed of the random failures.
     pub seed: u64,
     /// On average, one of this many steps fails; 0 means none.
     pub fails: u64,

@@ -70,9 +70,9 @@ impl Tie {
 /// other version.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// Its components.
+    /// The components of the assembly.
     pub components: Vec<Option<Component>>,
-    /// Its relationships.
+    /// The relationships of the assembly.
     pub ties: Vec<Option<Tie>>,
 }
 

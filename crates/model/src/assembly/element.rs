@@ -85,22 +85,22 @@ impl FromStr for OnPackageChange {
 /// An element of an assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Element {
-    /// The full name.
+    /// The full name of the element.
     pub name: ElementName,
-    /// The kind.
+    /// The kind of the element.
     pub kind: ElementKind,
     /// The element that contains it; none for the root.
     pub parent: Option<ElementName>,
     /// The name of its entry in the composition or in the references of the parent; none for the root.
     pub component: Option<ComponentName>,
-    /// Its number within its group, from 1; none outside of groups, and for nodes with keys.
+    /// The element's number within its group, from 1; none outside of groups, and for nodes with keys.
     pub index: Option<u32>,
-    /// Its key within its group; none outside of groups, and for numbered nodes.
+    /// The element's key within its group; none outside of groups, and for numbered nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<NodeKey>,
     /// The name of its descriptor.
     pub descriptor: DescriptorName,
-    /// Its properties, in the order of declaration.
+    /// The properties of the element, in the order of declaration.
     pub properties: IndexMap<PropertyName, Property>,
     /// The transitions that its resource declares, in lifecycle order.
     pub transitions: Transitions,

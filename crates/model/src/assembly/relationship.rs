@@ -109,7 +109,7 @@ impl Relationship {
 /// One end of a relationship, as the descriptor declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
-    /// The element.
+    /// The name of the element at this end.
     pub element: ElementName,
     /// The name of the capability or requirement; none for a bare reference.
     pub capability: Option<String>,
@@ -118,9 +118,9 @@ pub struct Endpoint {
 /// An operation that a relationship calls on one of its ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationCall {
-    /// The end.
+    /// The end on which the operation is called.
     pub end: End,
-    /// The operation's name.
+    /// The name of the operation.
     pub operation: OperationName,
 }
 

@@ -135,7 +135,7 @@ impl FromStr for OnFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MaxUnavailable {
-    /// Some nodes.
+    /// A fixed number of nodes.
     Nodes(NonZeroU32),
     /// A percentage of the nodes, from 1 to 100.
     Percent(u8),
@@ -213,7 +213,7 @@ impl From<MaxUnavailable> for String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MaxSurge {
-    /// Some nodes.
+    /// A fixed number of additional nodes.
     Nodes(u32),
     /// A percentage of the nodes, from 0 to 100.
     Percent(u8),

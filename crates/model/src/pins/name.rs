@@ -46,9 +46,9 @@ checked_text! {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PinId {
-    /// The interface.
+    /// The name of the interface.
     pub interface: Name,
-    /// The pin.
+    /// The name of the pin in the interface.
     pub pin: Name,
 }
 

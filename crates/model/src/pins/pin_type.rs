@@ -12,25 +12,25 @@ use super::name::Name;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ValueType {
-    /// `string`
+    /// The type `string`.
     String,
     /// `int`: a whole number of 64 bits.
     Int,
-    /// `double`
+    /// The type `double`.
     Double,
-    /// `bool`
+    /// The type `bool`.
     Bool,
-    /// `object`: any value.
+    /// The type `object`: any value.
     Object,
     /// `bytes`: text in base64.
     Bytes,
     /// `unit`: present or absent, without a value.
     Unit,
-    /// `list<T>`
+    /// The type `list<T>`.
     List(Box<ValueType>),
     /// `map<K, V>`; the keys of `map<V>` are texts.
     Map(Box<ValueType>, Box<ValueType>),
-    /// `record<T name, …>`
+    /// The type `record<T name, …>`.
     Record(Record),
 }
 
@@ -41,7 +41,7 @@ pub struct Record(pub IndexMap<Name, ValueType>);
 /// The values that a command takes and returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Signature {
-    /// The arguments.
+    /// The arguments of the command.
     pub arguments: Record,
     /// The values of an intermediate result; none if the command declares no intermediate results.
     #[serde(default, skip_serializing_if = "Option::is_none")]

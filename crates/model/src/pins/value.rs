@@ -9,7 +9,7 @@ use super::pin_type::ValueType;
 /// A value that does not fit its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// The expected type.
+    /// The type that the value should have.
     pub expected: ValueType,
     /// A description such as `a list` or `text`. It does not contain the value, which may be a secret.
     pub found: &'static str,

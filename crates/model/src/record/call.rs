@@ -28,17 +28,17 @@ pub enum Effect {
 /// One call of a driver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// Its id. Repeated attempts keep it.
+    /// The id of the call. Repeated attempts keep it.
     pub id: CallId,
-    /// The process.
+    /// The id of the process that makes the call.
     pub process: ProcessId,
-    /// The step.
+    /// The id of the step that makes the call.
     pub step: StepId,
     /// The element that the driver acts on.
     pub element: ElementName,
     /// The pair that the call creates or ceases; none if the action is no operation of a relationship.
     pub pair: Option<PairKey>,
-    /// The action.
+    /// The action that the call performs.
     pub action: Action,
     /// The version of the assembly that provides the values and the package of the call.
     #[serde(default)]
@@ -83,18 +83,18 @@ pub enum Advance {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallState {
-    /// It has started, and its end is not recorded.
+    /// The call has started, and its end is not recorded.
     Open,
     /// The driver has answered, and the instance has not settled yet.
     Converging {
         /// The time at which the call fails if the instance has not settled.
         deadline: Timestamp,
     },
-    /// It succeeded.
+    /// The call succeeded.
     Succeeded,
-    /// It failed.
+    /// The call failed.
     Failed(Failure),
-    /// Its job was lost, and only a person can tell whether the action was done.
+    /// The job of the call was lost, and only a person can tell whether the action was done.
     Undecided,
     /// A person stated that the action was done.
     AssumedDone,
@@ -124,17 +124,17 @@ impl CallState {
 /// A job: one execution on a runtime.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// Its id on the runtime.
+    /// The id of the job on the runtime.
     pub id: String,
     /// The calls that it serves.
     pub calls: Vec<CallId>,
-    /// Its name within its call.
+    /// The name of the job within its call.
     pub name: String,
     /// The command for display, without values.
     pub command: String,
-    /// The runtime.
+    /// The runtime that executes the job.
     pub runtime: String,
-    /// The location.
+    /// The location in which the job runs.
     pub location: String,
     /// The time of its submission.
     pub submitted: Timestamp,
@@ -145,7 +145,7 @@ pub struct JobRecord {
 /// The end of a job, with secrets masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEnd {
-    /// The time.
+    /// The time at which the job ended.
     pub at: Timestamp,
     /// The kind of the end, for display: `exit 0`, `signal 9`, `timeout`.
     pub how: String,
@@ -162,7 +162,7 @@ pub struct JobEnd {
 /// A failure of a call, a job or a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The kind.
+    /// The kind of the failure.
     pub kind: FailureKind,
     /// The cause, as a lower-case sentence fragment.
     pub message: String,

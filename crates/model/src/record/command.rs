@@ -18,11 +18,11 @@ const INTERMEDIATE: &str = "$intermediate";
 /// assembly. The command's arguments are stored sealed with the record until the command has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    /// Its id, by which scripts report results.
+    /// The id of the command, by which scripts report results.
     pub id: CommandId,
-    /// The element.
+    /// The element whose command was called.
     pub element: ElementName,
-    /// The command.
+    /// The name of the command.
     pub command: CommandName,
     /// The process that called it.
     pub process: ProcessId,
@@ -30,7 +30,7 @@ pub struct CommandRecord {
     pub started: Timestamp,
     /// The time until which a health check may report results; none if the results end with the call.
     pub deadline: Option<Timestamp>,
-    /// The state.
+    /// The state of the command.
     pub state: CommandState,
     /// The results, intermediate ones first. Secrets in them are masked.
     pub results: Vec<Value>,
@@ -128,15 +128,15 @@ impl CommandRecord {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum CommandState {
-    /// Its call runs.
+    /// The call of the command runs.
     Running,
-    /// Its call has succeeded, and the final result is awaited.
+    /// The call of the command has succeeded, and the final result is awaited.
     Open,
-    /// Its final result has arrived, or its call has ended and has no results.
+    /// The final result has arrived, or the call has ended and has no results.
     Completed,
-    /// Its call has failed.
+    /// The call of the command has failed.
     Failed(String),
-    /// Its final result did not arrive in time.
+    /// The final result did not arrive in time.
     Expired,
 }
 

@@ -14,9 +14,9 @@ use crate::state::State;
 /// A stored event. Numbers follow the order in which events became durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
-    /// Its number.
+    /// The number of the event.
     pub seq: Seq,
-    /// The event.
+    /// The event without its number.
     #[serde(rename = "event")]
     pub draft: EventDraft,
 }
@@ -24,7 +24,7 @@ pub struct EventRecord {
 /// An event without a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventDraft {
-    /// The time.
+    /// The time of the event.
     pub at: Timestamp,
     /// The assembly that it concerns.
     pub assembly: AssemblyName,
@@ -41,18 +41,18 @@ pub struct EventDraft {
 pub enum Event {
     /// An intent was queued for another process.
     Asked {
-        /// The request.
+        /// The id of the request.
         request: RequestId,
-        /// The queued intent.
+        /// The intent that was queued.
         intent: Intent,
-        /// The requester.
+        /// The name of the requester.
         by: String,
     },
     /// A request was refused or withdrawn.
     Dismissed {
-        /// The request.
+        /// The id of the request.
         request: RequestId,
-        /// The queued intent.
+        /// The intent that was queued.
         intent: Intent,
         /// The reason of the refusal; none if the requester withdrew the request.
         why: Option<String>,
@@ -83,28 +83,28 @@ pub enum Event {
     },
     /// A process began.
     ProcessStarted {
-        /// The intent.
+        /// The intent that the process executes.
         intent: Intent,
         /// The number of steps in its plan.
         steps: u32,
     },
     /// A process ended.
     ProcessEnded {
-        /// The final status.
+        /// The final status of the process.
         status: ProcessStatus,
         /// The reason why it did not complete.
         reason: Option<String>,
     },
     /// A step began.
     StepStarted {
-        /// The step.
+        /// The id of the step.
         step: StepId,
         /// The title of the step.
         title: String,
     },
     /// A step ended.
     StepEnded {
-        /// The step.
+        /// The id of the step.
         step: StepId,
         /// The title of the step.
         title: String,
@@ -115,20 +115,20 @@ pub enum Event {
     },
     /// An element changed its state.
     StateChanged {
-        /// The element.
+        /// The name of the element.
         element: ElementName,
-        /// The state before.
+        /// The state of the element before.
         from: State,
-        /// The state after.
+        /// The state of the element after.
         to: State,
     },
     /// A message was added to an element's activity log.
     Logged {
-        /// The element.
+        /// The name of the element.
         element: ElementName,
-        /// The severity.
+        /// The severity of the message.
         severity: Severity,
-        /// The message.
+        /// The text of the message.
         message: String,
         /// JSON data that belongs to the message. Events of older versions have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,9 +162,9 @@ pub enum Severity {
     /// Information about normal operation.
     #[default]
     Info,
-    /// A possible problem.
+    /// A possible problem of an element.
     Warning,
-    /// A problem.
+    /// A problem of an element.
     Error,
 }
 

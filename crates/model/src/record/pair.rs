@@ -15,11 +15,11 @@ use crate::name::{ElementName, PropertyName, RelationshipName};
 pub struct PairKey {
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
-    /// The relationship.
+    /// The name of the relationship.
     pub relationship: RelationshipName,
-    /// The source node.
+    /// The node at the source end.
     pub source: ElementName,
-    /// The target node.
+    /// The node at the target end.
     pub target: ElementName,
 }
 
@@ -86,7 +86,7 @@ impl PairRecord {
 /// A called operation of an incomplete creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
-    /// The operation.
+    /// The operation that was called.
     pub operation: OperationCall,
     /// The operations that are still to be called to undo `operation`, in call order. They come from the
     /// version of the assembly for which `operation` was called.

@@ -37,7 +37,7 @@ pub enum Intent {
     ScaleIn(ElementName),
     /// Gives a cluster a number of nodes, within its bounds.
     ScaleTo {
-        /// The cluster.
+        /// The name of the cluster.
         cluster: ElementName,
         /// The number of nodes.
         nodes: u32,
@@ -53,9 +53,9 @@ pub enum Intent {
     Rollback(Option<ProcessId>),
     /// Calls a command of a part.
     Call {
-        /// The part.
+        /// The part whose command is called.
         part: ElementName,
-        /// The command.
+        /// The name of the command.
         command: CommandName,
     },
 }
@@ -193,11 +193,11 @@ mod previous {
 /// The execution of an intent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessRecord {
-    /// Its id.
+    /// The id of the process.
     pub id: ProcessId,
-    /// The assembly.
+    /// The name of the process's assembly.
     pub assembly: AssemblyName,
-    /// The intent.
+    /// The intent that the process executes.
     pub intent: Intent,
     /// The meaning of the intent `Up` for an application; none for other assemblies and other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -272,7 +272,7 @@ impl PlanText {
         Ok(Self(serde_json::value::to_raw_value(plan)?.into()))
     }
 
-    /// Returns the text.
+    /// Returns the text of the plan.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
@@ -331,9 +331,9 @@ impl fmt::Display for ProcessStatus {
 /// A step of a process: a working node of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// The process.
+    /// The id of the process that the step belongs to.
     pub process: ProcessId,
-    /// The step.
+    /// The id of the step.
     pub step: StepId,
     /// The title for display: `h_bta__B__1 Configure`.
     pub title: String,
@@ -361,16 +361,16 @@ impl StepRecord {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepState {
-    /// One of its calls runs.
+    /// A call of the step runs.
     Running,
-    /// Its calls have ended, and the instance has not settled yet.
+    /// The calls of the step have ended, and the instance has not settled yet.
     Converging {
         /// The time at which the step fails if the instance has not settled.
         deadline: Timestamp,
     },
-    /// One of its jobs was lost, and the engine is determining the outcome.
+    /// A job of the step was lost, and the engine is determining the outcome.
     Unknown,
-    /// It has ended.
+    /// The step has ended.
     Done(StepEnd),
 }
 
@@ -379,20 +379,20 @@ pub enum StepState {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepEnd {
-    /// It succeeded.
+    /// The step succeeded.
     Succeeded,
-    /// It failed.
+    /// The step failed.
     Failed(Failure),
-    /// It did not start.
+    /// The step did not start.
     Skipped {
         /// The reason, as a sentence fragment.
         because: String,
     },
-    /// It was stopped on request.
+    /// The step was stopped on request.
     Cancelled,
     /// Only a person can tell whether the action was done.
     NeedsDecision {
-        /// The undecided call.
+        /// The id of the undecided call.
         call: CallId,
     },
 }

@@ -8,9 +8,9 @@ use crate::name::{AssemblyName, ElementName};
 /// A change of the name of an assembly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renaming {
-    /// The old name.
+    /// The old name of the assembly.
     pub from: AssemblyName,
-    /// The new name.
+    /// The new name of the assembly.
     pub to: AssemblyName,
 }
 

@@ -11,7 +11,7 @@ use crate::name::{ElementName, PropertyName};
 pub struct Resolved {
     /// The value. If a sensitive value could not be opened, it contains the text `***`.
     pub value: Value,
-    /// Whether it is a sensitive value, or was computed from one.
+    /// Whether the value is sensitive, or was computed from a sensitive value.
     pub sensitive: bool,
 }
 
@@ -41,7 +41,7 @@ pub enum Missing {
     Output {
         /// The element that publishes the property.
         element: ElementName,
-        /// The property.
+        /// The name of the property.
         property: PropertyName,
         /// The element's position in the topology.
         place: usize,
@@ -53,7 +53,7 @@ pub enum Missing {
 /// A known value, or the outputs that an unknown value awaits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// The value.
+    /// The value is known.
     Known(Resolved),
     /// The outputs and ids that the value awaits.
     Waiting(Awaited),

@@ -14,9 +14,9 @@ pub enum ResolveError {
     /// The element is installed and has not published the property.
     #[error("`{element}` is installed and has published no property `{property}`")]
     NeverPublished {
-        /// The element.
+        /// The name of the element.
         element: ElementName,
-        /// The property.
+        /// The name of the property.
         property: PropertyName,
     },
     /// The topology has no such element.

@@ -8,7 +8,7 @@ use super::error::{MAX_VALUE, ResolveError};
 
 /// Values that read each other. The implementation stores which values are open and which are answered.
 pub trait ValueGraph {
-    /// Identifies a value.
+    /// The key that identifies a value.
     type Key: Clone;
     /// An error that ends the evaluation.
     type Error;
@@ -166,7 +166,7 @@ impl Joined {
         self.sensitive
     }
 
-    /// Returns the text.
+    /// Returns the joined text.
     pub fn into_text(self) -> String {
         self.text
     }

@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct Drawing {
     /// The version of the JSON format.
     pub version: u32,
-    /// The title.
+    /// The title of the drawing.
     pub title: String,
-    /// The nodes.
+    /// The nodes of the drawing.
     pub nodes: Vec<Node>,
     /// The edges. Their ends are indices of `nodes`.
     pub edges: Vec<Edge>,
@@ -89,7 +89,7 @@ impl Drawing {
     }
 }
 
-/// A node.
+/// A node of a drawing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Node {
     /// The unique name of the node.

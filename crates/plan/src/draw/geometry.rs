@@ -25,7 +25,7 @@ pub struct Layout {
     pub frames: Vec<Option<Place>>,
 }
 
-/// A rectangle.
+/// The rectangle that a node or a group occupies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
     /// The left edge of the rectangle.

@@ -28,7 +28,7 @@ use crate::plan::{Plan, StepNumber, Task, Wait, WaitKind};
 /// The output format of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Graphviz's dot.
+    /// The language `dot` of Graphviz.
     Dot,
     /// A Mermaid flowchart.
     Mermaid,
@@ -46,7 +46,7 @@ pub enum Format {
 pub struct UnknownFormat(pub String);
 
 impl Format {
-    /// All formats.
+    /// All output formats.
     pub const ALL: [Self; 5] = [Self::Dot, Self::Mermaid, Self::Json, Self::Svg, Self::Html];
 
     /// Returns the word for the format.

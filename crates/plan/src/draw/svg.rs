@@ -1,4 +1,4 @@
-//! The SVG picture.
+//! Draws a graph as an SVG picture.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

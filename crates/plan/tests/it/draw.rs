@@ -1,4 +1,4 @@
-//! Drawings.
+//! Tests drawings of plans.
 
 use insta::assert_snapshot;
 use proptest::collection::vec;

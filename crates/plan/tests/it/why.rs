@@ -1,4 +1,4 @@
-//! Explanations.
+//! Tests explanations of waits.
 
 use insta::assert_snapshot;
 use windlass_plan::{Because, StepNumber, WaitKind};

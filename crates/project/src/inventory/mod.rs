@@ -50,7 +50,7 @@ pub struct Host {
 pub enum InventoryForm {
     /// Sections with hosts and variables.
     Ini,
-    /// Groups as mappings.
+    /// YAML or JSON with groups as mappings.
     Yaml,
 }
 

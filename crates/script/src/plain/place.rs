@@ -29,7 +29,7 @@ pub(crate) const OUTPUTS: Place = Place { variable: "WINDLASS_OUT", name: "out" 
 pub(crate) const METRICS: Place = Place { variable: "WINDLASS_METRICS", name: "metrics" };
 
 impl Place {
-    /// Returns its path.
+    /// Returns the path of the place.
     pub(crate) fn path(self) -> WorkPath {
         format!(".windlass/{}", self.name).parse().expect("the names of places are words")
     }

@@ -41,15 +41,15 @@ pub trait Tree: Sized {
 /// The content of a [`Tree`] node.
 #[derive(Clone, Debug)]
 pub enum Content<'t, T> {
-    /// Null.
+    /// The node is null.
     Null,
-    /// A boolean.
+    /// The node is a boolean.
     Bool(bool),
-    /// A number.
+    /// The node is a number.
     Number(&'t Number),
-    /// A text.
+    /// The node is a text.
     Text(&'t str),
-    /// A list.
+    /// The node is a list.
     List(&'t [T]),
     /// A mapping, in the order of output.
     Map(Vec<(&'t str, &'t T)>),

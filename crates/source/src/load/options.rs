@@ -92,13 +92,13 @@ impl Limits {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// Syntax.
+    /// Syntax of the document.
     pub dialect: Dialect,
     /// Treatment of duplicate keys.
     pub duplicate_keys: DuplicateKeys,
     /// Treatment of a plain key `<<`.
     pub merge_keys: MergeKeys,
-    /// Limits.
+    /// Limits for the document.
     pub limits: Limits,
 }
 

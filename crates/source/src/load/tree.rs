@@ -26,7 +26,7 @@ pub(super) struct Tree<'o> {
     report: Report,
 }
 
-/// An incomplete collection.
+/// A collection that is not complete yet.
 struct Frame {
     span: Span,
     flow: bool,

@@ -114,7 +114,7 @@ impl Env {
         }
     }
 
-    /// Returns the document.
+    /// Returns the root node of the document.
     pub(crate) fn root_node(&self) -> Option<Node> {
         let root = self.root()?;
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))

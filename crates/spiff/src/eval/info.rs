@@ -8,7 +8,7 @@ use crate::value::{Flags, Issue, Redirect, Value};
 /// The outcome of an evaluation.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// A value.
+    /// The evaluation has a value.
     Value(Value),
     /// The evaluation must be repeated in the next pass, with this expression.
     Later(Child),
@@ -65,7 +65,7 @@ impl Info {
         self
     }
 
-    /// Removes the problem.
+    /// Removes the problem from the information.
     pub(crate) fn without_problem(mut self) -> Self {
         self.issue = None;
         self.error = false;

@@ -89,7 +89,7 @@ pub(super) enum Style {
     Curry,
     /// By a function or a mapping: `_` is set.
     Function,
-    /// As the inline lambda of a mapping: `_` is not set.
+    /// An inline lambda of a mapping is evaluated: `_` is not set.
     Inline,
 }
 

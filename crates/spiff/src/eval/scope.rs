@@ -129,7 +129,7 @@ pub(crate) struct Level {
 /// The kind of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
-    /// A document.
+    /// A document that is being processed.
     Document,
     /// Bindings that the caller has set.
     Bindings,

@@ -32,7 +32,7 @@ pub(crate) struct Tag {
     pub(crate) node: Node,
     path: Steps,
     global: bool,
-    /// Whether it belongs to the document being processed.
+    /// Whether the tag belongs to the document being processed.
     current: bool,
 }
 

@@ -56,7 +56,7 @@ impl<'e> Incremental<'e> {
         (found && !open.is_empty()).then(|| Self { env, open, due, readers: HashMap::new() })
     }
 
-    /// Makes one pass.
+    /// Makes one pass over the document.
     pub(super) fn pass(&mut self, document: &mut Node) -> Progress {
         let mut changed = Vec::new();
         let mut always = Vec::new();

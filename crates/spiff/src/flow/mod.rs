@@ -47,7 +47,7 @@ impl Processor for FlowProcessor {
 pub(crate) struct Keep {
     /// Expressions that could not be evaluated.
     pub(crate) unresolved: bool,
-    /// Escapes.
+    /// Escapes of merge keys.
     pub(crate) escapes: bool,
     /// Temporary nodes.
     pub(crate) temporary: bool,
@@ -99,7 +99,7 @@ pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep)
     Ok(if complete { tidied(&result, outer, keep) } else { result })
 }
 
-/// As [`apply`], but keeps everything in the result, and tells whether all nodes have values.
+/// Processes a template. The result keeps everything. Also tells whether all nodes have values.
 pub(crate) fn process(
     template: &Node,
     prepared: &[Node],

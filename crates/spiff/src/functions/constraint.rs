@@ -15,7 +15,7 @@ struct Condition {
     operator: String,
     /// Version, with zeros for omitted components.
     version: Version,
-    /// Version as written.
+    /// The version as the author wrote it.
     written: String,
     open: Open,
 }

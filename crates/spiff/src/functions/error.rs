@@ -9,7 +9,7 @@ pub enum FunctionError {
     Failed {
         /// Message, as the report shows it.
         message: String,
-        /// Causes.
+        /// The causes of the failure.
         causes: Nested,
     },
     /// A required value isn't known yet. The function is called again in the next pass.

@@ -41,7 +41,7 @@ fn most(template: &str, arguments: &[Argument]) -> u64 {
     most
 }
 
-/// A printable value.
+/// An argument that can be printed.
 #[derive(Clone, Debug, PartialEq)]
 enum Argument {
     Nil,
@@ -317,7 +317,7 @@ fn float(value: f64, verb: char, spec: Spec) -> Option<String> {
     Some(pad_number(sign(negative, spec), &digits, spec))
 }
 
-/// Formats as `1.500000e+06`.
+/// Formats a number as `1.500000e+06`.
 fn exponent(size: f64, precision: usize) -> String {
     let text = format!("{size:.precision$e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));

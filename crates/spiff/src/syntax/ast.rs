@@ -14,41 +14,41 @@ pub type Child = Arc<Expr>;
 pub enum Expr {
     /// A known value: a bound argument, a template to instantiate.
     Known(Value),
-    /// `12`
+    /// An integer such as `12`.
     Int(i64),
-    /// `1.5`
+    /// A floating point number such as `1.5`.
     Float(f64),
-    /// `"text"`, `$name`, `10.0.0.1`
+    /// A text: `"text"`, `$name` or `10.0.0.1`.
     Str(Arc<str>),
-    /// `true`
+    /// A boolean such as `true`.
     Bool(bool),
-    /// `~`
+    /// The null value `~`.
     Nil,
-    /// `~~`
+    /// The undefined value `~~`.
     Undefined,
-    /// `a.b`, `.a`, `tag::a`
+    /// A reference: `a.b`, `.a` or `tag::a`.
     Reference(Reference),
     /// `a + b`, `a b`, `a || b` …
     Binary(Operator, Child, Child),
     /// `c ? t :f`
     Conditional(Child, Child, Child),
-    /// `!a`
+    /// The negation `!a`.
     Not(Child),
-    /// `( a )`
+    /// The parenthesized expression `( a )`.
     Group(Child),
-    /// `f(a, b)`
+    /// The call `f(a, b)`.
     Call(Call),
-    /// `[a, b...]`
+    /// The list `[a, b...]`.
     List(Vec<Argument>),
     /// `{ k = v }`
     Map(Vec<(Child, Child)>),
     /// `( k = v ) a`
     Scope(Vec<(Child, Child)>, Child),
-    /// `[a..b]`
+    /// The range `[a..b]`.
     Range(Option<Child>, Option<Child>),
     /// `(a).b.c`: a path below the value of an expression.
     Qualified(Child, Path),
-    /// `a.[i]`
+    /// The indexed access `a.[i]`.
     Index(Child, Vec<Argument>),
     /// `a.[1..2]`; the enclosing projection is applied to its result.
     Slice(Child, Option<Child>, Option<Child>),
@@ -56,27 +56,27 @@ pub enum Expr {
     Projection(Child, Child),
     /// The current entry of a projection.
     Item,
-    /// `*template`
+    /// The substitution `*template`.
     Substitution(Child),
     /// `auto`, with the path of its node in the document.
     Auto(Path),
-    /// `merge …`
+    /// A merge expression: `merge …`.
     Merge(Merge),
-    /// `|x|->e`
+    /// The lambda `|x|->e`.
     Lambda(Arc<Lambda>),
     /// `lambda e`, with its place in the document.
     LambdaRef(Child, Place),
     /// `map[a|x|->e]` and similar forms.
     Mapping(Mapping, Child, Child),
-    /// `sum[a|i|s,x|->e]`
+    /// The sum `sum[a|i|s,x|->e]`.
     Sum(Child, Child, Child),
     /// `catch[a|v,e|->r]`, or `catch(a)` without a lambda.
     Catch(Child, Option<Child>),
-    /// `sync[…]`, `sync(…)`
+    /// A synchronization: `sync[…]` or `sync(…)`.
     Sync(Arc<Sync>),
-    /// `prefer e`
+    /// The preferred expression `prefer e`.
     Prefer(Child),
-    /// `&temporary &template (e)`
+    /// The marked expression `&temporary &template (e)`.
     Marker(Marker),
 }
 
@@ -93,37 +93,37 @@ pub struct Reference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operator {
-    /// `a b`
+    /// The concatenation `a b`.
     Concat,
-    /// `||`
+    /// The operator `||`.
     Or,
-    /// `//`
+    /// The operator `//`.
     ValidOr,
-    /// `-or`
+    /// The operator `-or`.
     LogOr,
-    /// `-and`
+    /// The operator `-and`.
     LogAnd,
-    /// `==`
+    /// The operator `==`.
     Equal,
-    /// `!=`
+    /// The operator `!=`.
     NotEqual,
-    /// `<=`
+    /// The operator `<=`.
     LessEqual,
-    /// `>=`
+    /// The operator `>=`.
     GreaterEqual,
-    /// `<`
+    /// The operator `<`.
     Less,
-    /// `>`
+    /// The operator `>`.
     Greater,
-    /// `+`
+    /// The operator `+`.
     Add,
-    /// `-`
+    /// The operator `-`.
     Subtract,
-    /// `*`
+    /// The operator `*`.
     Multiply,
-    /// `/`
+    /// The operator `/`.
     Divide,
-    /// `%`
+    /// The operator `%`.
     Modulo,
 }
 
@@ -154,11 +154,11 @@ impl Operator {
 /// A call of a function or a lambda.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Function or lambda.
+    /// The function or lambda that is called.
     pub function: Child,
     /// Named arguments, which are evaluated first.
     pub named: Vec<(Arc<str>, Child)>,
-    /// Positional arguments.
+    /// The positional arguments of the call.
     pub arguments: Vec<Argument>,
     /// Whether the result is a lambda that takes the remaining arguments: `f*(…)`.
     pub curry: bool,
@@ -167,7 +167,7 @@ pub struct Call {
 /// An element of a list or an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// Expression.
+    /// The expression of the element or argument.
     pub expr: Child,
     /// Whether the entries of the resulting list are inserted: `e...`.
     pub expand: bool,
@@ -181,33 +181,33 @@ pub struct Merge {
     pub path: Path,
     /// Whether the content below is also looked up at that path.
     pub redirect: bool,
-    /// `merge replace`
+    /// Whether the merge is `merge replace`.
     pub replace: bool,
     /// Whether the stubs must have a value.
     pub required: bool,
-    /// `merge none`
+    /// Whether the merge is `merge none`.
     pub none: bool,
-    /// `merge on key`
+    /// The key of `merge on key`.
     pub key: Option<Arc<str>>,
 }
 
 /// A lambda expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lambda {
-    /// Parameters.
+    /// The parameters of the lambda.
     pub parameters: Vec<Parameter>,
     /// Whether the last parameter takes all further arguments.
     pub varargs: bool,
-    /// Body.
+    /// The body of the lambda.
     pub body: Child,
 }
 
-/// A parameter.
+/// A parameter of a lambda.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Name.
+    /// The name of the parameter.
     pub name: Arc<str>,
-    /// Default value.
+    /// The default value of the parameter.
     pub default: Option<Child>,
 }
 
@@ -232,9 +232,9 @@ pub enum Mapping {
     SelectList,
     /// `select{…}`: a map of the entries for which the condition holds.
     SelectMap,
-    /// `filter[…]`
+    /// The mapping `filter[…]`, which creates a list.
     FilterList,
-    /// `filter{…}`
+    /// The mapping `filter{…}`, which creates a map.
     FilterMap,
 }
 
@@ -261,7 +261,7 @@ pub struct Sync {
     pub condition: Child,
     /// Lambda that creates the result.
     pub value: Option<Child>,
-    /// Timeout in seconds.
+    /// The timeout in seconds.
     pub timeout: Option<Child>,
     /// Whether the expression has the form of a function call. Condition and value are then no lambdas, but
     /// can refer to `value`, `error` and `valid`.

@@ -8,7 +8,7 @@ use std::ops::{BitOr, BitOrAssign};
 pub struct Flags(u16);
 
 impl Flags {
-    /// No marker.
+    /// The flags without any marker.
     pub const NONE: Self = Self(0);
     /// `&temporary`: removed from the final result.
     pub const TEMPORARY: Self = Self(1);

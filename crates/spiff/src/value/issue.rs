@@ -5,7 +5,7 @@ use crate::path::Path;
 /// A problem of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Issue {
-    /// Message.
+    /// The message of the problem.
     pub message: String,
     /// Problems that caused this problem.
     pub nested: Vec<Issue>,

@@ -20,16 +20,16 @@ pub type Map = BTreeMap<Arc<str>, Node>;
 pub enum Value {
     /// `~~`: no value; a field with this value is removed.
     Undefined,
-    /// `~`
+    /// The null value `~`.
     #[default]
     Null,
-    /// `true`, `false`
+    /// A boolean: `true` or `false`.
     Bool(bool),
     /// An integer.
     Int(i64),
     /// A floating point number; it does not equal an integer of the same value.
     Float(f64),
-    /// Text.
+    /// A text.
     String(Arc<str>),
     /// Bytes, which only `!!binary` produces.
     Bytes(Arc<[u8]>),
@@ -115,7 +115,7 @@ impl Value {
         }
     }
 
-    /// Returns the integer.
+    /// Returns the integer, if the value is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Self::Int(int) => Some(*int),
@@ -148,7 +148,7 @@ pub enum Redirect {
     None,
     /// Nowhere: there is no merging below the node.
     Nowhere,
-    /// At this path.
+    /// At the given path.
     To(Path),
 }
 
@@ -156,7 +156,7 @@ pub enum Redirect {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
-    /// Markers.
+    /// The markers of the node.
     pub flags: Flags,
     /// Path in the stubs at which the fields of the node are looked up.
     pub redirect: Redirect,
@@ -215,7 +215,7 @@ impl Node {
         Self { value: value.into(), annotations: None, source: None }
     }
 
-    /// Returns the value.
+    /// Returns the value of the node.
     pub fn value(&self) -> &Value {
         &self.value
     }
@@ -225,7 +225,7 @@ impl Node {
         self.value
     }
 
-    /// Returns the annotations.
+    /// Returns the annotations of the node.
     pub fn annotations(&self) -> &Annotations {
         static NONE: Annotations = Annotations::NONE;
         self.annotations.as_deref().unwrap_or(&NONE)
@@ -236,7 +236,7 @@ impl Node {
         self.annotations.as_ref()
     }
 
-    /// Tells whether it has annotations.
+    /// Tells whether the node has annotations.
     pub(crate) fn has_annotations(&self) -> bool {
         self.annotations.is_some()
     }

@@ -204,7 +204,7 @@ pub(super) struct ToHost {
     name: Option<ServerName<'static>>,
 }
 
-/// An encrypted connection.
+/// A connection that is encrypted by TLS.
 pub(super) struct Encrypted<S>(Box<tokio_rustls::client::TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {

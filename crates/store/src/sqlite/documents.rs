@@ -1,4 +1,4 @@
-//! Documents as rows.
+//! Stores documents as rows of SQLite.
 
 use std::collections::BTreeSet;
 

@@ -25,7 +25,7 @@ pub(super) fn records<R: DeserializeOwned>(
     rows(statement, params, |row| from_json(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?))
 }
 
-/// Reads all rows.
+/// Reads all rows of a query.
 pub(super) fn rows<T>(
     statement: &mut Statement<'_>,
     params: impl Params,

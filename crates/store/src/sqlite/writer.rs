@@ -31,9 +31,9 @@ const GROUP: usize = 256;
 pub(super) enum Wipes {
     /// The log need not be truncated.
     Never,
-    /// As soon as the thread is idle.
+    /// The log must be truncated as soon as the thread is idle.
     Later,
-    /// Before the order is answered.
+    /// The log must be truncated before the order is answered.
     Now,
 }
 

@@ -582,7 +582,7 @@ impl Records {
     }
 }
 
-/// Queries.
+/// Queries of the stored records.
 impl Records {
     pub(super) fn request(&self, id: RequestId) -> Option<RequestRecord> {
         self.requests.get(&id).map(|found| found.record.clone())

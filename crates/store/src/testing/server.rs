@@ -19,7 +19,7 @@ pub struct Server {
 /// The certificate and the key of a server, in PEM format.
 #[derive(Debug, Clone, Copy)]
 pub struct Certificate<'a> {
-    /// The certificate.
+    /// The certificate in PEM format.
     pub certificate: &'a str,
     /// The private key of the certificate.
     pub key: &'a str,

@@ -84,7 +84,7 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
-    /// Commits all changes.
+    /// Commits all changes of the table.
     pub(super) fn keep(&mut self) {
         self.undo.clear();
     }

@@ -14,9 +14,9 @@ pub enum ApplicationError {
     /// Nothing is published under the title.
     #[error("no application or factory `{title}` is published{}", near(title, known, "there are"))]
     Unknown {
-        /// The requested title.
+        /// The title that was requested.
         title: String,
-        /// The published titles.
+        /// The titles of published applications and factories.
         known: Vec<String>,
     },
     /// The application has no such revision.
@@ -24,9 +24,9 @@ pub enum ApplicationError {
     NoRevision {
         /// The title of the application.
         title: String,
-        /// The requested revision.
+        /// The number of the requested revision.
         revision: u32,
-        /// The latest revision.
+        /// The number of the latest revision.
         latest: u32,
     },
     /// The title has no valid short name.
@@ -45,7 +45,7 @@ pub enum ApplicationError {
     /// There is no such environment.
     #[error("there is no environment `{name}`{}", near(name, known, "there are"))]
     UnknownEnvironment {
-        /// The requested environment.
+        /// The name of the requested environment.
         name: String,
         /// The names of the existing environments.
         known: Vec<String>,
@@ -88,7 +88,7 @@ pub enum ApplicationError {
     NoComponent {
         /// The service whose manifest lacks the component.
         service: AssemblyName,
-        /// The requested component.
+        /// The path of the requested component.
         component: ComponentPath,
         /// The components of the type `reference.Service` in the manifest.
         known: Vec<String>,
@@ -100,7 +100,7 @@ pub enum ApplicationError {
         if known.is_empty() { "no service of the environment does".to_owned() } else { format!("these services do: {}", listed(known)) }
     )]
     Unfit {
-        /// The chosen service.
+        /// The service that was chosen.
         chosen: AssemblyName,
         /// The component for which the service was chosen.
         component: ComponentPath,
@@ -112,7 +112,7 @@ pub enum ApplicationError {
     /// The project has no such location.
     #[error("`windlass.yaml` has no location `{location}`{}", near(location, known, "there are"))]
     NoLocation {
-        /// The requested location.
+        /// The name of the requested location.
         location: String,
         /// The locations of the project.
         known: Vec<String>,

@@ -12,7 +12,7 @@ use crate::error::near_or;
 /// A received sample of a metric, and the channel for the reply.
 #[derive(Debug)]
 pub struct Incoming {
-    /// The received sample.
+    /// The sample that was received.
     pub sample: Sample,
     /// The channel for the reply, if the sender wants one.
     pub answer: Option<oneshot::Sender<Taken>>,
@@ -43,7 +43,7 @@ pub enum Taken {
     OtherSort {
         /// The id of the metric.
         id: String,
-        /// The expected type.
+        /// The type that the sample should have.
         sort: &'static str,
     },
     /// No policy reads the metric.

@@ -113,7 +113,7 @@ enum Wake {
     Sample(Incoming),
     Said(Said),
     Done(Done),
-    /// A duty starts.
+    /// A duty of the schedule starts.
     Duty(Started<Duty>),
     /// The next sample of an assembly is overdue.
     Missing,

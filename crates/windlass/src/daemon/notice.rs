@@ -89,7 +89,7 @@ pub enum Notice {
         assembly: AssemblyName,
         /// The action that can't be executed.
         what: String,
-        /// The reason.
+        /// The reason of the refusal.
         why: String,
     },
     /// The daemon begins a request.

@@ -50,7 +50,7 @@ pub(super) struct Counted {
     pub(super) well: Vec<ElementName>,
 }
 
-/// All monitored assemblies.
+/// The roster of all monitored assemblies.
 #[derive(Default)]
 pub(super) struct Roster {
     watched: BTreeMap<AssemblyName, Watched>,
@@ -148,7 +148,7 @@ impl Roster {
         self.watched.get(name).map_or(SampleUse::Unread, |watched| watched.monitor.use_of(sample))
     }
 
-    /// Counts a sample.
+    /// Counts a sample for the policies that read it.
     pub(super) fn sample(&mut self, now: Timestamp, name: &AssemblyName, sample: &Sample) -> Counted {
         let Some(watched) = self.watched.get_mut(name) else { return Counted::default() };
         let demands = watched.monitor.sample(now, sample);

@@ -14,7 +14,7 @@ use crate::view::plan::DriftView;
 
 /// The result of a health check.
 pub(super) struct Looked {
-    /// Samples for policies.
+    /// The samples for policies, or the reasons why there is none.
     pub(super) samples: Vec<Result<Sample, String>>,
     /// The states of the parts that no policy heals.
     pub(super) others: Vec<DriftView>,

@@ -154,7 +154,7 @@ pub enum LaunchError {
     Misfit {
         /// The exposed id of the command.
         command: String,
-        /// The argument.
+        /// The name of the argument.
         argument: String,
         /// The expected type, and the kind of value that was found.
         why: String,

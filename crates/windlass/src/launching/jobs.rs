@@ -65,7 +65,7 @@ impl JobSummary {
 pub struct JobView {
     /// The version of this format.
     pub version: u32,
-    /// The job.
+    /// The summary of the job.
     pub job: JobSummary,
     /// The end of the job, such as `exited with code 1`.
     pub end: String,

@@ -26,7 +26,7 @@ pub enum SavedPlanError {
     OtherProject {
         /// The project of the plan.
         made: String,
-        /// The open project.
+        /// The project that is open.
         here: String,
     },
     /// The inputs of the plan or the state of the assembly have changed.

@@ -191,7 +191,7 @@ async fn the_clock_waits_for_scripts() {
     assert!(!view.has_failed());
 }
 
-/// The same input gives the same events, and a stop ends a simulation.
+/// Equal input gives equal events, and a stop ends a simulation.
 #[tokio::test]
 async fn a_simulation_is_reproducible_and_can_be_stopped() {
     let folder = TempDir::new().unwrap();

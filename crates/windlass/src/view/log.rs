@@ -84,7 +84,7 @@ pub struct RenamedLog {
     /// The time of the change.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// The previous name.
+    /// The previous name of the assembly.
     pub from: String,
 }
 
@@ -106,7 +106,7 @@ pub struct MoveLog {
 pub enum MoveWay {
     /// Out of this store.
     Exported,
-    /// Into this store.
+    /// The assembly was moved into this store.
     Imported,
 }
 

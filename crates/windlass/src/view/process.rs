@@ -53,7 +53,7 @@ pub struct RequestSummary {
 pub struct OneRequestView {
     /// The version of this format.
     pub version: u32,
-    /// The request.
+    /// The summary of the request.
     pub request: RequestSummary,
     /// The status of the request: `pending`, `begun`, `refused` or `withdrawn`.
     pub status: String,

@@ -154,9 +154,9 @@ pub struct UndecidedView {
 /// A pair of nodes of a relationship.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PairView {
-    /// The source node.
+    /// The node at the source end.
     pub source: ElementName,
-    /// The target node.
+    /// The node at the target end.
     pub target: ElementName,
 }
 

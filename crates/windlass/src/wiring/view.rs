@@ -12,7 +12,7 @@ use windlass_model::document::DocumentName;
 pub struct ServiceReferenceView {
     /// The application whose manifest contains the component.
     pub referrer: AssemblyName,
-    /// The environment.
+    /// The name of the environment.
     pub environment: DocumentName,
     /// The path of the component.
     pub component: ComponentPath,

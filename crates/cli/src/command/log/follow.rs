@@ -1,4 +1,4 @@
-//! `windlass log --follow`.
+//! The command `windlass log --follow`.
 
 use std::convert::Infallible;
 use std::process::ExitCode;

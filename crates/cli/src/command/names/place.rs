@@ -22,11 +22,11 @@ pub(super) struct Place {
 /// The kind of name that is possible at a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// An assembly.
+    /// The name of an assembly.
     Assembly,
-    /// An assembly, or a file.
+    /// The name of an assembly, or a file.
     AssemblyOrFile,
-    /// An assembly, or one of these words.
+    /// The name of an assembly, or one of these words.
     AssemblyOr(Vec<String>),
     /// A part of an assembly.
     Part(AssemblyName),
@@ -42,13 +42,13 @@ pub(super) enum Wanted {
     Parameter(PathBuf),
     /// The short name of a published application.
     Application,
-    /// A launched application.
+    /// The name of a launched application.
     Launched,
-    /// A launched factory.
+    /// The name of a launched factory.
     Factory,
-    /// A launched application or factory.
+    /// The name of a launched application or factory.
     LaunchedOrFactory,
-    /// An environment.
+    /// The name of an environment.
     Environment,
 }
 

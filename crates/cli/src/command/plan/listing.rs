@@ -50,7 +50,7 @@ impl<'v> Listing<'v> {
         rest.iter().map(Vec::len).sum()
     }
 
-    /// Prints the steps.
+    /// Prints the steps of the plan.
     pub(crate) fn print(&self) {
         let lines: Vec<(String, String, &[&StepView])> = self
             .lines

@@ -151,7 +151,7 @@ fn unprinted(error: &OutputError) -> Stop {
     }
 }
 
-/// Prints documents.
+/// Prints the resulting documents.
 fn write(results: &[Option<Node>], output: &Output) -> Result<ExitCode, Stop> {
     print_document(&output.print(results).map_err(|error| unprinted(&error))?);
     Ok(exit::DONE)

@@ -1,4 +1,4 @@
-//! `windlass status --watch`.
+//! The command `windlass status --watch`.
 
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, stdout};

@@ -196,7 +196,7 @@ impl World {
         self.lock().most_at_once = u32::MAX;
     }
 
-    /// Records a violation.
+    /// Records a violation of the model.
     pub(super) fn complain(&self, wrong: String) {
         self.lock().wrong.push(wrong);
     }

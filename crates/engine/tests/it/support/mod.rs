@@ -100,7 +100,7 @@ impl Rig {
         Self::with(Strings::new(Effect::Once), Registry::new().with(driver), Some(world))
     }
 
-    /// Adds a driver.
+    /// Adds a driver to the rig.
     pub(crate) fn and(mut self, driver: impl Driver + 'static) -> Self {
         self.drivers = self.drivers.with(driver);
         self

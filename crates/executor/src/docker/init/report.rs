@@ -37,7 +37,7 @@ impl Report {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).copy = copy.ok();
     }
 
-    /// Writes a line.
+    /// Writes a line to the report.
     pub(crate) fn say(&self, line: &str) {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = format!("{line}\n");

@@ -15,7 +15,7 @@ use crate::{ROOT, WORK, sys};
 pub(crate) struct Spec {
     /// The program and its arguments.
     pub(crate) argv: Vec<Vec<u8>>,
-    /// Variables, `NAME=value`.
+    /// Environment variables of the job, as `NAME=value`.
     pub(crate) env: Vec<Vec<u8>>,
     pub(crate) timeout: Duration,
     /// Time between SIGTERM and SIGKILL.
@@ -30,7 +30,7 @@ pub(crate) struct Spec {
     pub(crate) has_stdin: bool,
     /// Maximum number of open files of each process of the job.
     pub(crate) open_files: Option<u64>,
-    /// The requested outputs.
+    /// Output files that the job requests.
     pub(crate) outputs: Vec<Output>,
 }
 

@@ -59,7 +59,7 @@ struct Start<'a, C> {
 pub(crate) enum Failed {
     /// The kernel can't create a child in this group.
     Group(io::Error),
-    /// Any other error.
+    /// Another error of starting the child.
     Other(io::Error),
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack)
     }
 }
 
-/// Like [`start`], for a child that starts a child itself. Signals are already blocked.
+/// Starts a child as [`start`] does, from a child. Signals are already blocked.
 pub(crate) fn start_in_child<C: Child>(
     child: &C,
     flags: libc::c_int,

@@ -193,13 +193,13 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Disables tracking groups.
+    /// Removes a group, and stops the use of tracking groups.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();
     }
 
-    /// Removes all groups.
+    /// Ends all groups. The note of the folders stays if a group can't be ended.
     pub(crate) fn close(&self) {
         let made = std::mem::take(&mut *self.made.borrow_mut());
         let all_gone = made.iter().all(|own| end_all(own).is_ok());

@@ -33,7 +33,7 @@ use crate::{
 /// The parameters that a child needs to become the job, prepared before the fork.
 pub(crate) struct Launch {
     pub(crate) image: Image,
-    /// stdin, stdout, stderr.
+    /// Descriptors of stdin, stdout and stderr.
     pub(crate) stdio: [OwnedFd; 3],
     /// Further descriptors. The child numbers them from 3 on. Their numbers in this process are above all
     /// numbers that the child assigns.

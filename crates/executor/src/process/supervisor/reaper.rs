@@ -22,7 +22,7 @@ impl Reaper {
         receiver
     }
 
-    /// Reaps forever.
+    /// Reaps ended children forever.
     pub(crate) async fn run(self, mut children: Signal) {
         while children.recv().await.is_some() {
             self.reap();

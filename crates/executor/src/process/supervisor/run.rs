@@ -188,7 +188,7 @@ struct Running {
     pumps: Option<[Pumping; 2]>,
 }
 
-/// A running pump.
+/// A pump that is copying a stream.
 struct Pumping {
     /// Sender that signals the end of the main process.
     ended: oneshot::Sender<()>,

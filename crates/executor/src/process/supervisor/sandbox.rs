@@ -76,7 +76,7 @@ pub(crate) struct Sandbox {
     maker: oneshot::Receiver<WaitStatus>,
     /// Pipe that keeps the first process alive while it is open.
     lifeline: OwnedFd,
-    /// Image, locked.
+    /// Lock on the sandbox's image.
     image: OwnedFd,
 }
 
@@ -96,7 +96,7 @@ struct Info {
     child_pid: i32,
 }
 
-/// Creates sandboxes.
+/// A factory that creates sandboxes.
 #[derive(Debug)]
 pub(crate) struct SandboxFactory {
     reaper: Reaper,

@@ -47,7 +47,7 @@ impl Folders {
         Ok(file)
     }
 
-    /// Creates the folders.
+    /// Creates the folders of a job.
     pub(crate) fn make(&self) -> io::Result<()> {
         for folder in [&self.root, &self.work(), &self.tmp()] {
             make_folder(folder)?;

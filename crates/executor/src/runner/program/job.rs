@@ -22,7 +22,7 @@ const PIPE: usize = 64 << 10;
 /// Maximum time that other processes may hold a stream open after the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// Longest supported duration.
+/// Longest supported duration of a job.
 const FOREVER: Duration = Duration::from_secs(1 << 31);
 
 /// The receiver of a job's output.
@@ -237,7 +237,7 @@ impl Job {
         true
     }
 
-    /// Collects the results.
+    /// Collects the results of the job.
     pub(crate) fn results(self) -> JobResults {
         let (outputs, files) = outputs(&self.spec, &self.folders);
         let how = self.forced.unwrap_or_else(|| natural(self.status.unwrap_or(0), ooms() > self.ooms));

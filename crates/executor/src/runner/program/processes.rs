@@ -38,7 +38,7 @@ pub(crate) struct Processes {
     pause: Duration,
 }
 
-/// The other processes of this namespace.
+/// The facts about the runner's processes that a job needs to find its own processes.
 #[derive(Clone, Copy)]
 pub(crate) struct Others<'a> {
     /// Main processes of all jobs.

@@ -119,7 +119,7 @@ async fn forward(client: UnixStream, engine: UnixStream, held: Arc<Held>) {
 struct World {
     place: Place,
     gate: Gate,
-    /// The same engine without the gate, for calls that block the thread.
+    /// An engine without the gate, for calls that block the thread.
     direct: Engine,
     _folder: tempfile::TempDir,
 }

@@ -151,7 +151,7 @@ impl PublicKey {
             .map_err(|error| format!("failed to parse DER encoded public key: {error}"))
     }
 
-    /// Encodes as `SubjectPublicKeyInfo`.
+    /// Encodes the key as `SubjectPublicKeyInfo`.
     pub(super) fn to_spki(&self) -> Result<Vec<u8>, String> {
         let document = match self {
             Self::Rsa(key) => key.to_public_key_der(),

@@ -2,7 +2,7 @@
 
 use super::tree::Tree;
 
-/// The memoized rules.
+/// The rules whose results are memoized.
 #[derive(Clone, Copy)]
 pub(super) enum Slot {
     Expression,
