@@ -12,7 +12,8 @@
 use windlass_driver::{Observation, Observed};
 use windlass_model::record::{Failure, FailureKind};
 
-/// After this number of timeouts in one round of a batch, a group that times out is no longer halved.
+/// After this number of timeouts in one round of checks, a check of several elements that times out is no
+/// longer repeated for each half of them.
 pub const MAX_TIMEOUTS: usize = 32;
 
 /// Maximum number of suspects that are checked alone. If there are more suspects, they are checked together,

@@ -136,6 +136,21 @@ async fn results_of_other_commands_are_left_out() {
     ");
 }
 
+/// A script may print all instances that it knows. The log names the first ten that were not requested, and
+/// counts the others.
+#[tokio::test]
+async fn many_others_are_counted() {
+    let others: Vec<String> = (10..35).map(|number| format!("i-{number}: {{}}")).collect();
+    let stdout = format!("instances: {{{}, i-1: {{name: web}}}}", others.join(", "));
+    let report = printed(call("Join"), stdout).await.unwrap();
+    assert_eq!(report.updates, json!({"name": "web"}));
+    let log = log(&report);
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines.len(), 11, "{log}");
+    assert!(lines[9].contains("the instance `i-19` was not requested"), "{log}");
+    assert!(lines[10].ends_with("15 more instances were not requested: their updates are ignored"), "{log}");
+}
+
 #[tokio::test]
 async fn others_at_a_launch_are_left_out() {
     let stdout = format!("instances: {{i-8: {{}}, i-7: {{instanceId: {INSTANCE}}}}}");
