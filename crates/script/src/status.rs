@@ -1,5 +1,7 @@
 //! The status of an instance in an update.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 use windlass_model::instance::{InstanceView, Status};
 use windlass_update_ops::{Op, Path, Update};
@@ -17,14 +19,18 @@ pub(crate) struct StatusSaid {
 
 /// Returns the status that an update reports, if any. `document` is the instance document before the update.
 pub(crate) fn said_of(update: &Update, document: &Value) -> Option<StatusSaid> {
-    let flags = update.clone().restrict(&path("status"));
+    static STATUS: LazyLock<Path> = LazyLock::new(|| path("status"));
+    let flags = update.clone().restrict(&STATUS);
     if flags.is_empty() {
         return None;
     }
     // Only the status is evaluated, so updates of other parts that can't be applied do not matter.
     let mut after = serde_json::json!({ "status": document["status"] });
     flags.apply(&mut after).ok()?;
-    Some(StatusSaid { status: InstanceView::new(&after).status(), gone: says_gone(&flags) })
+    let status = InstanceView::new(&after).status();
+    // An update that sets all flags to false leaves none of them true.
+    let is_any_true = status.active || status.converging || status.failed;
+    Some(StatusSaid { gone: !is_any_true && says_gone(&flags), status })
 }
 
 fn says_gone(update: &Update) -> bool {
