@@ -10,7 +10,7 @@ windlass_source::codes! {
     BAD_SHEBANG = "WL0403", "script without a usable first line",
         "The first line of a script names its interpreter by an absolute path: `#!/bin/sh`, `#!/usr/bin/env python3`. It must be the very first bytes of the file and end without a carriage return, else the kernel looks for a program of another name.";
     DRIVER_PROPERTY = "WL0404", "value of a driver property",
-        "The driver `script` has four properties, and this value of one of them can't be read:\n\n```yaml\ndefault-driver:\n  script:\n    properties:\n      effect: repeatable   # or `once`, the default\n      timeout: 10m         # s, m, h; 1h30m\n      limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 256}\n      style: plain         # files instead of YAML documents; `full` is the default\n```";
+        "The driver `script` has five properties, and this value of one of them can't be read:\n\n```yaml\ndefault-driver:\n  script:\n    properties:\n      effect: repeatable   # or `once`, the default\n      timeout: 10m         # s, m, h; 1h30m\n      limits: {memory: 512M, processes: 64, cpu: 1.5, open-files: 256}\n      style: plain         # files instead of YAML documents; `full` is the default\n      input: json          # the document that a full script reads; `yaml` is the default\n```";
     UNUSED_SCRIPT = "WL0405", "script that is never run",
         "The file has the name of a transition that the resource doesn't declare for the driver `script`, or of no action at all, so it is never run.\n\nDeclare the transition, operation or command in the resource descriptor, or remove the file.";
     FILE_PATH = "WL0406", "path that no runtime can place",
