@@ -15,7 +15,7 @@ pub struct TraceStep {
     pub value: String,
 }
 
-/// The recorder of one node's steps.
+/// Records the evaluation steps of one template node.
 #[derive(Debug)]
 pub(crate) struct Trace {
     path: String,
