@@ -207,8 +207,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits in the background until the record of a job is durable and, if the entry names a job to remove, the
-    /// job is removed. After a stop, waits no longer than its grace period: a removal may hang.
+    /// Waits in the background until the record of a job is durable and, if the entry names a job to remove,
+    /// the job is removed. After a stop, waits no longer than its grace period: a removal may hang.
     fn settle(&self, entry: Entry) -> Work<Event> {
         let overdue = self.overdue();
         Box::pin(async move {
