@@ -92,6 +92,10 @@ impl<'e> FoundRecorder<'e> {
     /// # Errors
     /// An error of the store.
     pub async fn reserve(&self, adoptions: usize) -> Result<(), EngineError> {
+        if adoptions == 0 {
+            // A dry run writes nothing.
+            return Ok(());
+        }
         let count = u32::try_from(adoptions).unwrap_or(u32::MAX);
         let ids = self.engine.store.reserve_processes(count).await?;
         lock(&self.reserved).extend(ids);
