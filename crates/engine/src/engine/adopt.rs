@@ -93,7 +93,7 @@ impl<'e> FoundRecorder<'e> {
     /// An error of the store.
     pub async fn reserve(&self, adoptions: usize) -> Result<(), EngineError> {
         if adoptions == 0 {
-            // A dry run writes nothing.
+            // A dry run adopts nothing, and must not write.
             return Ok(());
         }
         let count = u32::try_from(adoptions).unwrap_or(u32::MAX);
