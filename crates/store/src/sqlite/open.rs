@@ -38,7 +38,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError>
         Found::Empty => Seal::of_new(&options.key, &options.entropy)?,
         Found::Foreign | Found::Version(_) => Seal::of_existing(&options.key, &options.entropy),
     };
-    let id = bring_up_to_date(&mut db, path, &mut seal, options).map_err(|fault| fault.at(path))?;
+    let id = bring_up_to_date(&mut db, path, found, &mut seal, options).map_err(|fault| fault.at(path))?;
     Ok(Opened { db, id, seal })
 }
 
@@ -137,17 +137,26 @@ fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
 }
 
 /// Creates or migrates the tables, and returns the store's id after checking the key.
+///
+/// Takes the write lock only if `found` is not the current version. A store of the current version can
+/// therefore be opened while another program writes.
 fn bring_up_to_date(
     db: &mut Connection,
     path: &Path,
+    found: Found,
     seal: &mut Seal,
     options: &Options,
 ) -> Outcome<StoreId> {
-    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let behavior = match found {
+        Found::Version(schema::KNOWN) => TransactionBehavior::Deferred,
+        Found::Empty | Found::Foreign | Found::Version(_) => TransactionBehavior::Immediate,
+    };
+    let transaction = db.transaction_with_behavior(behavior)?;
     // Inspected again: another process may have migrated the file in the meantime.
     let found = schema::inspect(&transaction)?;
     check(path, found, true)?;
     match found {
+        Found::Version(schema::KNOWN) => {}
         Found::Version(version) => schema::migrate(&transaction, version)?,
         Found::Empty | Found::Foreign => {
             schema::migrate(&transaction, 0)?;

@@ -92,6 +92,17 @@ fn locked_while_it_is_opened() {
     assert_snapshot!(message, @"the store `PLACE/store.db` is locked by another program; close that program, such as a `sqlite3` shell or a backup, and try again");
 }
 
+/// A store of the current version is opened and read while another program holds the write lock.
+#[tokio::test]
+async fn opened_while_it_is_written_by_another_program() {
+    let place = Place::new();
+    drop(place.store());
+    let stranger = place.stranger();
+    stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let store = SqliteStore::open(place.path(), place.options().busy_timeout(Duration::ZERO)).unwrap();
+    assert!(store.load(&name("h_bta")).await.unwrap().is_none());
+}
+
 /// A batch that can't be written because of a lock is refused, with the later batches of its lease.
 /// Afterwards the store works again.
 #[tokio::test]
