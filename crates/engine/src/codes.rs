@@ -224,6 +224,13 @@ windlass_source::codes! {
          run without it: it reads its output, or a relationship with it comes first. windlass has started no \
          step.\n\n\
          Name both parts, or neither.";
+    MOVED = "WL0547", "assembly that was renamed or exported",
+        "No assembly has this name, because the assembly with this name was renamed, or was exported to a file. \
+         Its components still exist. An `up` under the old name would create all of them a second time. \
+         Nothing was changed.\n\n\
+         After a rename, change the assembly with `windlass up FILE --name NEW`. After an export, import the file \
+         with `windlass import`, here or in another project. To create another assembly under the old name, \
+         repeat the command with `--force`.";
     NAME_IN_USE = "WL0548", "new name that is in use",
         "The new name belongs to an assembly of this store, or an earlier assembly had it and its history is \
          kept. Two histories under one name could not be told apart. Nothing was changed.\n\n\

@@ -15,7 +15,7 @@ use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
-use crate::engine::DestructivePlan;
+use crate::engine::{DestructivePlan, MovedTo};
 
 /// The reason why an intent was refused or failed. After such an error nothing has changed, unless the
 /// variant says otherwise.
@@ -104,6 +104,14 @@ pub enum EngineError {
         name: AssemblyName,
         /// The use of the name.
         by: NameUse,
+    },
+    /// The assembly was renamed or exported, so an `up` under its old name would create it a second time.
+    #[error("{}", has_moved(.name, .to))]
+    Moved {
+        /// The old name of the assembly.
+        name: AssemblyName,
+        /// The place that the assembly has moved to.
+        to: MovedTo,
     },
     /// A request for an assembly that is to be renamed is pending.
     #[error(
@@ -297,6 +305,7 @@ impl EngineError {
             Self::ImportedBefore { .. } => codes::IMPORTED_BEFORE,
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
             Self::NameInUse { .. } => codes::NAME_IN_USE,
+            Self::Moved { .. } => codes::MOVED,
             Self::Pending { .. } => codes::PENDING,
             Self::OtherPlan(_) | Self::OtherConditions(..) => codes::OTHER_PLAN,
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
@@ -331,7 +340,7 @@ impl EngineError {
     pub fn is_input(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::NameTaken { .. } | Self::Nothing | Self::AlreadyHere(_) => true,
-            Self::NameInUse { .. } => true,
+            Self::NameInUse { .. } | Self::Moved { .. } => true,
             Self::GoingDown(_)
             | Self::NoVersion { .. }
             | Self::OtherPlan(_)
@@ -364,6 +373,17 @@ fn in_use(name: &AssemblyName, by: NameUse) -> String {
         NameUse::Assembly => format!("an assembly `{name}` exists already; choose another name"),
         NameUse::History => format!(
             "an earlier assembly had the name `{name}`, and `windlass log {name}` shows its history; choose another name, or remove the history with `windlass prune {name} --keep 0 --older 0s`"
+        ),
+    }
+}
+
+fn has_moved(name: &AssemblyName, to: &MovedTo) -> String {
+    match to {
+        MovedTo::Assembly(new) => format!(
+            "`{name}` was renamed to `{new}`, so this would create its components a second time; change it with `--name {new}`, or create another assembly with `--force`"
+        ),
+        MovedTo::File(file) => format!(
+            "`{name}` was exported to `{file}`, so this would create its components a second time; import it with `windlass import {file}`, or create another assembly with `--force`"
         ),
     }
 }

@@ -55,8 +55,10 @@ pub(crate) struct UpArgs {
     pub(crate) current_packages: bool,
     #[command(flatten)]
     pub(crate) refresh: RefreshArgs,
-    #[command(flatten)]
-    pub(crate) force: ForceArgs,
+    /// Proceed even if other assemblies reference components that are removed or replaced, or the assembly was renamed
+    /// or exported
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
     #[command(flatten)]

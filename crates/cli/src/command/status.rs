@@ -106,22 +106,25 @@ fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
 
 fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let state = styled(state_style(assembly.state), assembly.state);
-    let going = match &assembly.process {
-        _ if assembly.goal != State::Absent => "",
-        Some(_) => " (going down)",
-        // The last process is a `down` that was limited to some parts, or that has failed.
-        None => " (partly removed)",
+    let state = match &assembly.process {
+        _ if assembly.goal != State::Absent => state,
+        Some(_) => format!("{state} (going down)"),
+        // The last process is a `down` that was limited to some parts, or that has failed. `Absent` alone would
+        // hide the parts that still exist.
+        None if assembly.state == State::Absent => styled(ODD, "partly removed"),
+        None => format!("{state} (partly removed)"),
     };
     let protected = if assembly.protected { ", protected" } else { "" };
     say!(
-        "{} {state}{going} {}",
+        "{} {state} {}",
         styled(STRONG, &assembly.name),
         styled(DIM, format!("{}, {}{protected}", assembly.descriptor, age(now, assembly.created)))
     );
     print_process("  ", assembly);
     print_additional(assembly);
     let PartsView { active, all } = assembly.parts;
-    if active < all && assembly.goal == State::Active {
+    let is_partial = active < all && assembly.goal == State::Active;
+    if is_partial || active > 0 && assembly.goal == State::Absent {
         say!("  {}", styled(ODD, format!("{active} of {all} Active")));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn run(args: UpArgs) -> ExitCode {
         input.refresh(refresh.within())
     };
     let consent = consent.consent();
-    BringUp { verb: "up", assembly, force: force.force, consent, how }.run(options).await
+    BringUp { verb: "up", assembly, force: *force, consent, how }.run(options).await
 }
 
 pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {

@@ -302,7 +302,7 @@ fn a_down_that_fails_goes_on_from_there() {
       `windlass down h_bta --current-packages FILE` runs the current scripts of a descriptor instead
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
-    h_bta Absent (partly removed) assembly::h_bta::1.0, AGE
+    h_bta partly removed assembly::h_bta::1.0, AGE
     ├─ internal-network exists
     ├─ public-network exists
     ├─ xenial-image exists

@@ -100,7 +100,7 @@ fn down_leaves_what_it_excepts() {
     assert!(down.stdout.contains("done: the planned parts of h_bta are removed"), "{down}");
     assert_eq!(touched(&env), ["B__1", "B__2", "B__3"]);
     let status = env.run(&["status", "h_bta"]).stdout;
-    assert!(status.starts_with("h_bta Absent (partly removed)") && status.contains("─ A Active"), "{status}");
+    assert!(status.starts_with("h_bta partly removed assembly") && status.contains("─ A Active"), "{status}");
     env.clear_trace();
     // `up` creates the removed parts again.
     env.ok(&UP);
@@ -180,8 +180,19 @@ fn a_part_is_not_both_the_target_and_left_out() {
 /// After a limited `down`, the status reports that the assembly is partly removed.
 #[test]
 fn the_status_after_a_limited_down_is_that_of_its_end() {
-    let env = TestEnv::up();
-    env.ok(&["down", "h_bta", "--target", "B"]);
-    let status = env.ok(&["status", "h_bta"]).stdout;
-    assert!(status.starts_with("h_bta Absent (partly removed)"), "{status}");
+    let env = up();
+    env.ok(&["down", "h_bta", "--target", "A", "--target", "B__2"]);
+    assert_snapshot!(env.ok(&["status", "h_bta"]).out(), @"
+    h_bta partly removed assembly::h_bta::1.0, AGE
+      2 of 4 Active
+    ├─ internal-network exists
+    ├─ public-network exists
+    ├─ xenial-image exists
+    ├─ A Absent AGE
+    └─ B 1 of 3 Absent
+       ├─ 1 Active active, AGE
+       ├─ 2 Absent AGE
+       └─ 3 Active active, AGE
+      output: A_output
+    ");
 }

@@ -37,6 +37,24 @@ fn a_renamed_assembly_goes_on_under_its_new_name() {
     env.ok(&["up", "h_bta"]);
 }
 
+/// An `up` under the old name would create the components of the renamed assembly a second time.
+#[test]
+fn the_old_name_does_not_create_a_second_assembly() {
+    let env = TestEnv::up();
+    env.ok(&["rename", "h_bta", "shop"]);
+    env.ok(&["rename", "shop", "store"]);
+    let refused = env.refuses(&["up", "h_bta"]);
+    assert_snapshot!(refused, @"error[WL0547]: `h_bta` was renamed to `store`, so this would create its components a second time; change it with `--name store`, or create another assembly with `--force`");
+    for preview in [&["up", "h_bta", "--dry-run"][..], &["plan", "h_bta"]] {
+        assert_eq!(env.refuses(preview), refused);
+    }
+    assert_eq!(env.trace(), [""; 0], "nothing is called");
+    env.ok(&["up", "h_bta", "--force"]);
+    env.ok(&["down", "h_bta"]);
+    // The name has been used again, so the rename no longer matters.
+    env.ok(&["up", "h_bta"]);
+}
+
 #[test]
 fn a_name_in_use_is_refused() {
     let env = TestEnv::up();

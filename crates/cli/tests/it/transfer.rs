@@ -113,6 +113,11 @@ fn an_exported_assembly_goes_on_elsewhere() {
         assert!(told.contains("imported from small.export"), "{told}");
     }
     assert!(here.ok(&["log", "small"]).out().contains("exported to small.export"));
+    // The components belong to the other store now.
+    assert_snapshot!(here.refuses(&["up", "small"]), @"error[WL0547]: `small` was exported to `small.export`, so this would create its components a second time; import it with `windlass import small.export`, or create another assembly with `--force`");
+    here.ok(&["up", "small", "--force"]);
+    here.ok(&["down", "small"]);
+    here.ok(&["up", "small"]);
     assert_eq!(here.json(&["history", "small"])["moves"][0]["way"], "exported");
     assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
 }

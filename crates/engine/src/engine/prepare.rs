@@ -15,6 +15,7 @@ use super::core::Engine;
 use super::draft;
 use super::draft::Draft;
 use super::found::Found;
+use super::moved::refuse_if_moved;
 use super::prepared::Prepared;
 use super::references::{foreign_assemblies, leave, refuse_if_entangled, refuse_if_referenced};
 use super::request::Request;
@@ -66,6 +67,9 @@ impl Engine {
         let snapshot = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
+        }
+        if snapshot.is_none() && !self.options.force {
+            refuse_if_moved(&*self.store, name, &request).await?;
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;

@@ -9,6 +9,7 @@ use super::core::Engine;
 use super::draft::{Draft, PreviousState};
 use super::env::EngineEnv;
 use super::look::{Seen, needs_checks};
+use super::moved::refuse_if_moved;
 use super::references::refuse_if_referenced;
 use super::request::Request;
 use crate::error::EngineError;
@@ -71,6 +72,9 @@ impl Engine {
         let mut snapshot = self.store.load(name).await?;
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
+        }
+        if snapshot.is_none() && !self.options.force {
+            refuse_if_moved(&*self.store, name, &request).await?;
         }
         if let Some(recorded) = snapshot.take() {
             snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);

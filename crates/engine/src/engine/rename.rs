@@ -9,6 +9,7 @@ use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
 
+use super::moved::{MovedTo, moved};
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, NameUse};
@@ -85,7 +86,10 @@ impl Upkeep<'_> {
         let body = Event::Renamed { from: from.to_string() };
         let event = EventDraft { at: self.clock.now(), assembly: to.clone(), process: None, body };
         let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
-        let batch = documents.into_iter().fold(Batch::new(), Batch::put_document).rename(rename).event(event);
+        // The history of the old name moves to the new one, so the old name keeps no process.
+        let moved = moved(from, MovedTo::Assembly(to.clone()), None);
+        let documents = documents.into_iter().chain([moved]);
+        let batch = documents.fold(Batch::new(), Batch::put_document).rename(rename).event(event);
         let leases = beside.iter().filter(|held| held.scope != *to).chain([lease]);
         self.store.commit(&new, batch.beside(leases)).await?;
         Ok(others)

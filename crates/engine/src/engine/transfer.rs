@@ -16,6 +16,7 @@ use windlass_model::{AssemblyName, Clock, ProcessId, Seq, Timestamp, TransferId}
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
+use super::moved::{MovedTo, moved};
 use super::references::{leave, refuse_if_entangled, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::EngineError;
@@ -377,6 +378,8 @@ impl HandOver {
             let body = Happening::Exported { transfer, file: file.to_owned() };
             batch = batch.event(said(name, clock.now(), body));
         }
+        let last = bundle.processes.iter().map(|process| process.id).max();
+        batch = batch.put_document(moved(name, MovedTo::File(file.to_owned()), last));
         let batch = batch.drop_assembly(name.clone());
         match store.commit(&lease, batch).await {
             Ok(_) => Ok(store.release(lease).await?),

@@ -55,7 +55,13 @@ impl<'v> Alike<'v> {
     /// state.
     fn state(&self) -> String {
         let first = self.first;
-        let state = styled(state_style(first.state), first.state);
+        let state = match absent_of(first) {
+            // `Absent` alone would hide the parts that exist.
+            (absent, all) if first.state == State::Absent && absent < all => {
+                styled(ODD, format!("{absent} of {all} Absent"))
+            }
+            _ => styled(state_style(first.state), first.state),
+        };
         let Some(running) = &first.running else { return state };
         let since = self.all.iter().filter_map(|part| part.running.as_ref()).map(|running| running.since);
         let oldest = since.min().unwrap_or(running.since);
@@ -112,6 +118,13 @@ impl<'v> Alike<'v> {
         }
         format!("{}: {}", self.first.name.local(), ending(detail))
     }
+}
+
+/// Returns the number of absent resources within a part, and the number of all its resources.
+fn absent_of(part: &ElementView) -> (usize, usize) {
+    let own = usize::from(part.kind == ElementKind::Resource);
+    let absent = if part.state == State::Absent { own } else { 0 };
+    part.components.iter().map(absent_of).fold((absent, own), |sum, of| (sum.0 + of.0, sum.1 + of.1))
 }
 
 /// Returns the words for a running action.

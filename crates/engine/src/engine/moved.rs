@@ -1,0 +1,88 @@
+//! Names that an assembly has left by `rename` or `export`. Its components still exist under the new name or
+//! in the new store, so an `up` under the old name would create them a second time.
+//!
+//! The batch that renames or exports an assembly puts a document of the project, named like the old name. The
+//! document is ignored as soon as a later process has used the old name.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
+use windlass_model::record::Intent;
+use windlass_model::{AssemblyName, ProcessId};
+use windlass_store::{Store, StoreError};
+
+use super::request::Request;
+use crate::error::EngineError;
+
+/// The version of the document's format.
+const VERSION: u32 = 1;
+
+/// The place that an assembly has moved to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MovedTo {
+    /// The assembly was renamed, and this is its new name.
+    Assembly(AssemblyName),
+    /// The assembly was exported to this file, as the user named it.
+    File(String),
+}
+
+/// The body of the document.
+#[derive(Debug, Serialize, Deserialize)]
+struct Moved {
+    to: MovedTo,
+    /// The last process of the old name when the assembly moved; `None` if the name had no process.
+    last: Option<ProcessId>,
+}
+
+/// Returns the document which records that an assembly has left its name. `last` is the last process that the
+/// store keeps under the old name.
+pub(super) fn moved(from: &AssemblyName, to: MovedTo, last: Option<ProcessId>) -> DocumentDraft {
+    DocumentDraft {
+        key: key(from),
+        expected: Expected::Any,
+        version: VERSION,
+        body: serde_json::to_value(Moved { to, last }).expect("it is plain data"),
+        secrets: None,
+        packages: BTreeSet::new(),
+    }
+}
+
+/// Refuses an `up` that would create a renamed or exported assembly a second time. An `up` of an existing
+/// assembly and the launch of an application are never refused. A removed assembly doesn't count as moved.
+pub(super) async fn refuse_if_moved(
+    store: &dyn Store,
+    name: &AssemblyName,
+    request: &Request,
+) -> Result<(), EngineError> {
+    let is_launch = request.desired.as_ref().is_some_and(|desired| desired.application.is_some());
+    if request.intent != Intent::Up || is_launch {
+        return Ok(());
+    }
+    let (mut left, mut seen) = (name.clone(), BTreeSet::new());
+    while seen.insert(left.clone()) {
+        match moved_to(store, &left).await? {
+            None => break,
+            Some(MovedTo::Assembly(next)) if store.assembly(&next).await?.is_none() => left = next,
+            Some(to) => return Err(EngineError::Moved { name: name.clone(), to }),
+        }
+    }
+    Ok(())
+}
+
+async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<MovedTo>, StoreError> {
+    let Some(document) = store.document(&key(name)).await? else { return Ok(None) };
+    // A newer windlass may write another format. Then this program does not know where the assembly is.
+    let Ok(Moved { to, last }) = serde_json::from_value(document.body) else { return Ok(None) };
+    let newest = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
+    Ok((newest <= last).then_some(to))
+}
+
+fn key(name: &AssemblyName) -> DocumentKey {
+    DocumentKey {
+        scope: DocumentScope::Project,
+        kind: "moved".parse().expect("it is a valid kind"),
+        name: name.as_str().parse().expect("the name of an assembly is one of a document"),
+    }
+}
