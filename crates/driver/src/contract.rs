@@ -10,13 +10,13 @@ use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure};
 use windlass_model::{Action, CommandName, Timestamp};
-use windlass_source::Diagnostic;
 
 use crate::call::{Call, Input, Observed, Report};
 use crate::keys::{Setting, SettingError};
 use crate::location::Location;
 use crate::masking::texts;
 use crate::package::{Binding, Package};
+use crate::problem::PackageProblem;
 use crate::settings::CallSettings;
 
 /// The characteristics of an action of a resource.
@@ -73,7 +73,7 @@ pub trait Driver: Send + Sync {
     }
 
     /// Checks a package: required files, executable bits, values of driver properties.
-    fn check(&self, package: &Package) -> Vec<Diagnostic>;
+    fn check(&self, package: &Package) -> Vec<PackageProblem>;
 
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;

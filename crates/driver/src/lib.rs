@@ -23,6 +23,7 @@
 //! | [`package`] | the files of a resource, and its driver bindings |
 //! | `keys` | [`Setting`]: a key with the schema of its value |
 //! | `settings` | [`CallSettings`]: the driver properties that all drivers support |
+//! | `problem` | [`PackageProblem`]: a problem of a package, with the declaration that is wrong |
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`case`] | test cases of packages: the input of one call, and its expected result |
@@ -53,6 +54,7 @@ pub mod location;
 mod masking;
 pub mod noop;
 pub mod package;
+mod problem;
 pub mod properties;
 mod settings;
 #[cfg(feature = "testing")]
@@ -65,6 +67,7 @@ pub use keys::{Setting, SettingError};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
 pub use package::{Binding, Bindings, Package};
+pub use problem::{Declaration, PackageProblem};
 pub use settings::{CallSettingError, CallSettings, duration_schema, setting, text_of_setting};
 pub use unrecorded::Unrecorded;
 pub use windlass_model::clock::duration;

@@ -53,6 +53,16 @@ pub enum CallSettingError {
     },
 }
 
+impl CallSettingError {
+    /// Returns the name of the property.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Effect { .. } => "effect",
+            Self::Timeout { .. } => "timeout",
+        }
+    }
+}
+
 impl CallSettings {
     /// Returns the keys `effect` and `timeout` with their schemas.
     pub fn described() -> [Setting; 2] {

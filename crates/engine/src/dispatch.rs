@@ -15,7 +15,7 @@ use crate::host::{Dispatcher, Host, Incoming, Work};
 use crate::journal::{CallContext, Checkpoint, Entry, Journal, RemoteCall};
 use crate::keeper;
 use crate::machine::{Ack, Command, Event, ProcessMachine};
-use crate::panic::{caught, only};
+use crate::panic::{caught, described, only};
 use crate::places::Places;
 use crate::slots::{JobSlots, LimitedLocation};
 use crate::stop::Stop;
@@ -173,8 +173,9 @@ impl CallDispatcher<'_> {
         driver: Arc<dyn Driver>,
         failed_endpoint: Option<Failure>,
     ) -> Work<Event> {
-        let nature = driver.nature(&call.package, &call.action);
-        let once = nature.is_some_and(|nature| nature.effect == Effect::Once);
+        // After a panic of the driver, the action counts as one that must not be repeated.
+        let nature = described(|| driver.nature(&call.package, &call.action));
+        let once = nature.map_or(true, |nature| nature.is_some_and(|nature| nature.effect == Effect::Once));
         let context = self.context(&call).once(once).begins_unless(failed_endpoint);
         let (overdue, until_ended) = (self.overdue(), self.overdue());
         Box::pin(async move {

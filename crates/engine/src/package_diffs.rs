@@ -8,6 +8,7 @@ use windlass_model::assembly::PackageDigest;
 use windlass_model::record::PackageFile;
 use windlass_model::{Action, ElementName};
 
+use crate::panic::described;
 use crate::world::World;
 
 /// Adds the differences of packages to the changes of a plan. The elements concerned get another package of
@@ -58,7 +59,11 @@ fn by_path(package: &Package) -> BTreeMap<&str, &PackageFile> {
 /// Returns the actions that use a file, according to all drivers of its package.
 fn affected(drivers: &Registry, package: &Package, path: &str) -> Affected {
     let kinds = package.bindings().drivers();
-    let users = kinds.into_iter().map(|kind| drivers.get(kind)?.users(package, path));
+    let users = kinds.into_iter().map(|kind| {
+        let driver = drivers.get(kind)?;
+        // After a panic of the driver, the file counts as used by all actions.
+        described(|| driver.users(package, path)).ok().flatten()
+    });
     let users: Option<BTreeSet<Action>> =
         users.collect::<Option<Vec<Vec<Action>>>>().map(|all| all.into_iter().flatten().collect());
     users.map_or(Affected::All, |actions| Affected::Only(actions.into_iter().collect()))

@@ -2,17 +2,25 @@
 
 use std::any::Any;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures::FutureExt as _;
 use windlass_model::record::{Failure, FailureKind};
 
 /// Converts the panic of a driver to a failure.
-pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
+fn panicked(panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why");
     let message = format!("its driver panicked: {text}; please report this as a bug of the driver");
     Failure::new(FailureKind::Protocol, message)
+}
+
+/// Asks a driver for a description, such as the nature of an action.
+///
+/// # Errors
+/// The driver panicked.
+pub(crate) fn described<T>(ask: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(ask)).map_err(|panic| panicked(&*panic))
 }
 
 /// Awaits the work of a driver.

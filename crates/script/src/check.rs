@@ -1,6 +1,6 @@
 //! Checks of a package before any of its scripts runs.
 
-use windlass_driver::{Binding, Package};
+use windlass_driver::{Binding, Package, PackageProblem};
 use windlass_executor::WorkPath;
 use windlass_model::record::PackageFile;
 use windlass_model::{Action, Transition};
@@ -14,8 +14,8 @@ use crate::settings::{SettingError, Settings, Timeouts};
 
 /// Returns all problems of a package that concern this driver.
 ///
-/// A place names a file by its path in the package. Problems of the descriptor have no place.
-pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
+/// A place names a file by its path in the package. A problem of the descriptor names the declaration instead.
+pub(crate) fn check(package: &Package) -> Vec<PackageProblem> {
     let mut problems = Vec::new();
     let mut served = Vec::new();
     for (action, binding) in actions(package) {
@@ -27,30 +27,32 @@ pub(crate) fn check(package: &Package) -> Vec<Diagnostic> {
     }
     problems.extend(check_queries(package));
     if package.pins().is_none() {
-        problems.extend(check_unused(package, &served));
+        problems.extend(check_unused(package, &served).into_iter().map(PackageProblem::from));
     }
     served.extend(scripts::health_check(package));
     served.extend(scripts::discovery(package));
     served.sort_by_key(|script| script.path);
     served.dedup();
-    problems.extend(served.into_iter().flat_map(check_script));
-    problems.extend(package.files_below(FOLDER).filter_map(|(path, file)| check_path(path, file)));
+    let of_scripts = served.into_iter().flat_map(check_script);
+    let of_paths = package.files_below(FOLDER).filter_map(|(path, file)| check_path(path, file));
+    problems.extend(of_scripts.chain(of_paths).map(PackageProblem::from));
     problems.dedup();
     problems
 }
 
 /// Checks that a resource with `queries` has a discovery script.
-fn check_queries(package: &Package) -> Vec<Diagnostic> {
+fn check_queries(package: &Package) -> Vec<PackageProblem> {
     let own = package.bindings().queries.iter().filter(|binding| binding.driver.as_str() == KIND);
     let mut problems = Vec::new();
     for binding in own {
         if scripts::discovery(package).is_none() {
             let message = format!("`{}` has `queries`, and no script for them", package.name());
             let help = format!("add `{FOLDER}/{SCRIPTS}/discover`, with any extension");
-            problems.push(Diagnostic::error(codes::SCRIPT_MISSING, message).help(help));
+            let missing = Diagnostic::error(codes::SCRIPT_MISSING, message).help(help);
+            problems.push(PackageProblem::from(missing).in_queries());
         }
         let (_, errors) = Settings::read(&Role::Discover, binding, Timeouts::default());
-        problems.extend(errors.iter().map(|error| setting(package, error)));
+        problems.extend(errors.iter().map(|error| setting(package, None, error)));
     }
     problems
 }
@@ -60,10 +62,10 @@ fn check_files(
     action: &Action,
     role: &Role,
     files: &[ScriptFile<'_>],
-) -> Option<Diagnostic> {
+) -> Option<PackageProblem> {
     match files {
         [_] => None,
-        [] => Some(missing(package, action, role)),
+        [] => Some(PackageProblem::from(missing(package, action, role)).in_action(action.clone())),
         [first, second, ..] => {
             let message = format!(
                 "`{}` and `{}` of `{}` both serve {action}",
@@ -71,12 +73,11 @@ fn check_files(
                 second.name(),
                 package.name()
             );
-            Some(
-                Diagnostic::error(codes::SCRIPT_AMBIGUOUS, message)
-                    .at(beginning(*second))
-                    .related(beginning(*first), "the other one")
-                    .help("remove or rename one of them"),
-            )
+            let ambiguous = Diagnostic::error(codes::SCRIPT_AMBIGUOUS, message)
+                .at(beginning(*second))
+                .related(beginning(*first), "the other one")
+                .help("remove or rename one of them");
+            Some(ambiguous.into())
         }
     }
 }
@@ -105,18 +106,19 @@ fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
     scripts::scripts(package).find(|script| script.stem() == stem).map(|script| script.name())
 }
 
-fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Binding) -> Vec<Diagnostic> {
+fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Binding) -> Vec<PackageProblem> {
     let (_, errors) = Settings::read(role, binding, Timeouts::default());
     // The default drivers apply to all actions, and are checked with the first of them.
     let shared = actions(package).find(|(_, other)| std::ptr::eq(*other, binding));
     if shared.is_some_and(|(first, _)| first != *action) {
         return Vec::new();
     }
-    errors.into_iter().map(|error| setting(package, &error)).collect()
+    errors.into_iter().map(|error| setting(package, Some(action), &error)).collect()
 }
 
-fn setting(package: &Package, error: &SettingError) -> Diagnostic {
-    Diagnostic::error(codes::DRIVER_PROPERTY, format!("in `{}`: {error}", package.name()))
+fn setting(package: &Package, action: Option<&Action>, error: &SettingError) -> PackageProblem {
+    let problem = Diagnostic::error(codes::DRIVER_PROPERTY, format!("in `{}`: {error}", package.name()));
+    PackageProblem::from(problem).in_property(action.cloned(), error.key())
 }
 
 fn check_unused(package: &Package, served: &[ScriptFile<'_>]) -> Vec<Diagnostic> {

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 use windlass_driver::contract::{Found, Nature, Query};
 use windlass_driver::{
-    Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, Report, Setting,
-    SettingError,
+    Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, PackageProblem, Report,
+    Setting, SettingError,
 };
 use windlass_executor::{Captured, Job, Limits, Outcome};
 use windlass_model::name::DriverKind;
@@ -62,7 +62,7 @@ impl Driver for Script {
         Ok(Some(Arc::new(Self { timeouts })))
     }
 
-    fn check(&self, package: &Package) -> Vec<Diagnostic> {
+    fn check(&self, package: &Package) -> Vec<PackageProblem> {
         check::check(package)
     }
 

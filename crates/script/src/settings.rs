@@ -171,6 +171,18 @@ pub(crate) enum SettingError {
     Limit(#[from] BoundError),
 }
 
+impl SettingError {
+    /// Returns the name of the property.
+    pub(crate) fn key(&self) -> &'static str {
+        match self {
+            Self::Common(error) => error.key(),
+            Self::Style { .. } => "style",
+            Self::Input { .. } => "input",
+            Self::Limits { .. } | Self::Limit(_) => "limits",
+        }
+    }
+}
+
 impl Settings {
     /// Returns the default settings of a role.
     ///

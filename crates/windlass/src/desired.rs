@@ -11,13 +11,13 @@ use windlass_descriptor::{
     AssemblyDescriptor, Catalog as _, Composed, Descriptor, GivenPlaces, ReferenceRequest, Request,
     ResourceDescriptor, Search, compose_given,
 };
-use windlass_driver::{Package, Registry};
+use windlass_driver::{Declaration, Package, PackageProblem, Registry};
 use windlass_engine::{Desired, EngineEnv, UpOptions};
 use windlass_model::name::DriverKind;
-use windlass_model::{AssemblyName, DescriptorName, Part, PropertyName, Template};
+use windlass_model::{Action, AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
-use windlass_source::{Diagnostic, Diagnostics, Place, Source};
+use windlass_source::{Diagnostic, Diagnostics, Place, Source, Span};
 use windlass_store::Store;
 
 use crate::error::Error;
@@ -225,7 +225,8 @@ pub(crate) fn packages<'a>(
             Ok(package) => {
                 for kind in kinds(&package) {
                     let found = drivers.get(&kind).map(|driver| driver.check(&package)).unwrap_or_default();
-                    diagnostics.extend(found.into_iter().map(|problem| placed(catalog, resource, problem)));
+                    diagnostics
+                        .extend(found.into_iter().map(|problem| placed(catalog, resource, &kind, problem)));
                 }
                 if let Some(Descriptor::Resource(descriptor)) = catalog.find(resource) {
                     diagnostics.extend(unknown_properties(&descriptor, drivers));
@@ -257,9 +258,15 @@ fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Ve
     found
 }
 
-/// Maps a problem of a package to its place on disk, because a driver knows only paths within the package. A
-/// problem without a place concerns a declaration in the descriptor.
-fn placed(catalog: &DiskCatalog, resource: &DescriptorName, mut problem: Diagnostic) -> Diagnostic {
+/// Maps a problem that the driver `kind` found in a package to its place on disk, because a driver knows only
+/// paths within the package. A problem without a place concerns a declaration in the descriptor.
+fn placed(
+    catalog: &DiskCatalog,
+    resource: &DescriptorName,
+    kind: &DriverKind,
+    problem: PackageProblem,
+) -> Diagnostic {
+    let PackageProblem { diagnostic: mut problem, declaration } = problem;
     match &mut problem.primary {
         Some(label) => {
             let place = on_disk(catalog, resource, &label.place);
@@ -272,12 +279,40 @@ fn placed(catalog: &DiskCatalog, resource: &DescriptorName, mut problem: Diagnos
             problem
         }
         None => match catalog.find(resource) {
-            Some(Descriptor::Resource(descriptor)) => match &descriptor.name {
-                Some(name) => problem.at(descriptor.source.place(name.span)),
-                None => problem,
-            },
+            Some(Descriptor::Resource(descriptor)) => {
+                let declared = declaration.and_then(|declaration| declared(&descriptor, kind, &declaration));
+                match declared.or_else(|| descriptor.name.as_ref().map(|name| name.span)) {
+                    Some(span) => problem.at(descriptor.source.place(span)),
+                    None => problem,
+                }
+            }
             _ => problem,
         },
+    }
+}
+
+/// Returns the place of a declaration in a resource descriptor; `None` if the descriptor does not contain it.
+fn declared(descriptor: &ResourceDescriptor, kind: &DriverKind, declaration: &Declaration) -> Option<Span> {
+    let action = |action: &Action| match action {
+        Action::Transition(transition) => descriptor.transitions.get(transition),
+        Action::Operation(operation) => descriptor.operations.get(operation),
+        Action::Command(command) => descriptor.commands.get(command),
+        _ => None,
+    };
+    match declaration {
+        Declaration::Action(name) => action(name).map(|declared| declared.name_span),
+        Declaration::Queries => descriptor.queries.first().map(|declared| declared.name_span),
+        Declaration::Property { action: name, key } => {
+            // The action's own drivers come before the default ones, as in a call.
+            let own = match name {
+                Some(name) => action(name).map(|declared| &declared.drivers),
+                None => Some(&descriptor.queries),
+            };
+            let mut drivers = own.into_iter().flatten().chain(&descriptor.default_drivers);
+            let driver = drivers.find(|driver| driver.driver == *kind)?;
+            Some(driver.property_spans.get(key).copied().unwrap_or(driver.name_span))
+        }
+        _ => None,
     }
 }
 

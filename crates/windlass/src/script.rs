@@ -228,8 +228,8 @@ impl<'w> ScriptRunner<'w> {
                 let message = format!("`{}` names no driver for this action", package.name());
                 refusal(message, "declare the action in `resource.yaml`, with a driver or a `default-driver`")
             })?;
-        let problems: Vec<Diagnostic> =
-            driver.check(&package).into_iter().filter(Diagnostic::is_error).collect();
+        let problems = driver.check(&package).into_iter().map(|problem| problem.diagnostic);
+        let problems: Vec<Diagnostic> = problems.filter(Diagnostic::is_error).collect();
         if !problems.is_empty() {
             return Err(Error::Input(problems.into()));
         }

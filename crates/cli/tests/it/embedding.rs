@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use windlass::check::{CheckInput, check_over};
 use windlass::doctor::{RuntimeView, look};
 use windlass::driver::{
-    Call, Context, Driver, Effect, Failure, Location, Nature, Observed, Package, Query, Report, SettingError,
+    Call, Context, Driver, Effect, Failure, Location, Nature, Observed, Package, PackageProblem, Query,
+    Report, SettingError,
 };
 use windlass::engine::Stop;
 use windlass::executor::process::{ProcessRuntime, SupervisorCommand};
@@ -221,7 +222,7 @@ impl Driver for Talker {
         }
     }
 
-    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+    fn check(&self, _: &Package) -> Vec<PackageProblem> {
         Vec::new()
     }
 

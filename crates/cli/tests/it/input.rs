@@ -506,10 +506,10 @@ fn missing_files_of_a_package() {
     std::fs::remove_file(env.path(&format!("{SCRIPTS}/Install.sh"))).unwrap();
     assert_snapshot!(env.refuses(&["up", "small"]), @"
     error[WL0400]: `resource::box::1.0` declares Install, and `Lifecycle/script/scripts` has no script `Install` or `launch` for it
-     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+     --> small/Contains/box/Definitions/lm/resource.yaml:3:3
       |
-    1 | name: resource::box::1.0
-      |       ^^^^^^^^^^^^^^^^^^
+    3 |   Install: {}
+      |   ^^^^^^^
       |
       = help: add `Lifecycle/script/scripts/Install.sh`, or remove Install from the descriptor
 
@@ -551,16 +551,16 @@ fn missing_files_of_a_package() {
     env.edit(RESOURCE, "{effect: repeatable}", "{effect: sometimes, timeout: 10, retries: 3}");
     assert_snapshot!(env.refuses(&["up", "small"]), @"
     error[WL0404]: in `resource::box::1.0`: the driver property `effect` is `repeatable` or `once`, not `sometimes`
-     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+     --> small/Contains/box/Definitions/lm/resource.yaml:9:18
       |
-    1 | name: resource::box::1.0
-      |       ^^^^^^^^^^^^^^^^^^
+    9 |     properties: {effect: sometimes, timeout: 10, retries: 3}
+      |                  ^^^^^^
 
     error[WL0404]: in `resource::box::1.0`: the driver property `timeout` is a time such as `30s`, `10m` or `1h30m`, not `10`
-     --> small/Contains/box/Definitions/lm/resource.yaml:1:7
+     --> small/Contains/box/Definitions/lm/resource.yaml:9:37
       |
-    1 | name: resource::box::1.0
-      |       ^^^^^^^^^^^^^^^^^^
+    9 |     properties: {effect: sometimes, timeout: 10, retries: 3}
+      |                                     ^^^^^^^
 
     warning[WL0450]: the driver `script` has no property `retries`
      --> small/Contains/box/Definitions/lm/resource.yaml:9:50

@@ -147,10 +147,10 @@ fn check_knows_the_style() {
     env.edit("web/Contains/box/resource.yaml", "style: plain", "style: simple");
     assert_snapshot!(env.refuses(&["check", "web"]), @"
     error[WL0404]: in `resource::box::1.0`: the driver property `style` is `plain` or `full`, not `simple`
-     --> web/Contains/box/resource.yaml:1:7
+     --> web/Contains/box/resource.yaml:7:40
       |
-    1 | name: resource::box::1.0
-      |       ^^^^^^^^^^^^^^^^^^
+    7 | default-driver: {script: {properties: {style: simple, effect: repeatable, timeout: 1m}}}
+      |                                        ^^^^^
 
     1 error, 0 warnings
     `windlass explain CODE` explains a code

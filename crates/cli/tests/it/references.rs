@@ -385,10 +385,10 @@ fn a_search_that_fails_says_why() {
     assert!(checked.stderr.contains("error[WL0400]: `resource::net::1.3` has `queries`"), "{checked}");
     assert_snapshot!(env.refuses(&["up", "lab"]), @"
     error[WL0400]: `resource::net::1.3` has `queries`, and no script for them
-     --> lab/Contains/net/resource.yaml:1:7
+     --> lab/Contains/net/resource.yaml:3:21
       |
-    1 | name: resource::net::1.3
-      |       ^^^^^^^^^^^^^^^^^^
+    3 | queries: {drivers: {script: {}}}
+      |                     ^^^^^^
       |
       = help: add `Lifecycle/script/scripts/discover`, with any extension
 

@@ -38,6 +38,7 @@ use crate::codes;
 use crate::contract::{Context, Driver, Found, Nature, Query};
 use crate::keys::Setting;
 use crate::package::{Binding, Package};
+use crate::problem::PackageProblem;
 
 const KIND: &str = "noop";
 
@@ -59,7 +60,7 @@ impl Driver for Noop {
         settings::described()
     }
 
-    fn check(&self, package: &Package) -> Vec<Diagnostic> {
+    fn check(&self, package: &Package) -> Vec<PackageProblem> {
         check(package)
     }
 
@@ -141,19 +142,22 @@ fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
 }
 
 /// Returns all problems in a package's settings for this driver. Each binding is checked once.
-fn check(package: &Package) -> Vec<Diagnostic> {
+fn check(package: &Package) -> Vec<PackageProblem> {
     let mut seen: Vec<&Binding> = Vec::new();
     let mut problems = Vec::new();
     let published = publishing(package).and_then(|action| binding(package, &action));
-    for binding in package.bindings().actions().filter_map(|action| binding(package, &action)) {
+    for action in package.bindings().actions() {
+        let Some(binding) = binding(package, &action) else { continue };
         if seen.iter().any(|other| std::ptr::eq(*other, binding)) {
             continue;
         }
         seen.push(binding);
         let (settings, errors) = Settings::read(binding);
-        problems.extend(errors.iter().map(|error| problem(package, error)));
+        problems.extend(errors.iter().map(|error| {
+            PackageProblem::from(problem(package, error)).in_property(Some(action.clone()), error.key())
+        }));
         if !settings.outputs.is_empty() && !published.is_some_and(|other| std::ptr::eq(other, binding)) {
-            problems.push(unpublished(package));
+            problems.push(PackageProblem::from(unpublished(package)).in_property(Some(action), "outputs"));
         }
     }
     problems

@@ -51,6 +51,16 @@ pub(super) enum SettingError {
     },
 }
 
+impl SettingError {
+    /// Returns the name of the property.
+    pub(super) fn key(&self) -> &'static str {
+        match self {
+            Self::Common(error) => error.key(),
+            Self::Outputs { .. } | Self::Output { .. } => "outputs",
+        }
+    }
+}
+
 impl Settings {
     /// Returns the settings of a binding, and all problems. An invalid setting counts as not set.
     pub(super) fn read(binding: &Binding) -> (Self, Vec<SettingError>) {

@@ -118,7 +118,8 @@ fn an_input_without_a_value_is_refused() {
 #[test]
 fn what_is_wrong_is_said_once() {
     let wrong = package(&[Transition::Install, Transition::Start], json!({"outputs": 1, "effect": "x"}));
-    let said: Vec<_> = Noop.check(&wrong).into_iter().map(|d| (d.code, d.is_error())).collect();
+    let said: Vec<_> =
+        Noop.check(&wrong).into_iter().map(|of| (of.diagnostic.code, of.diagnostic.is_error())).collect();
     assert_eq!(said, [(codes::NOOP_VALUE, true), (codes::NOOP_VALUE, true)]);
 }
 
@@ -127,7 +128,7 @@ fn outputs_that_nothing_publishes_are_worth_a_warning() {
     let outputs = json!({"outputs": {"out": "in"}});
     let said = |transitions: &[Transition]| {
         let problems = Noop.check(&package(transitions, outputs.clone()));
-        problems.iter().map(|problem| problem.code).collect::<Vec<_>>()
+        problems.iter().map(|problem| problem.diagnostic.code).collect::<Vec<_>>()
     };
     assert_eq!(said(&[Transition::Install]), []);
     assert_eq!(said(&[Transition::Start]), [codes::NOOP_UNPUBLISHED]);

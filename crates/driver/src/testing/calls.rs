@@ -17,8 +17,12 @@ pub async fn checked_and_declared(subject: &Subject) {
     for call in &subject.calls {
         let title = titles(std::slice::from_ref(call));
         let problems = driver.check(&call.package);
-        let errors: Vec<String> =
-            problems.iter().filter(|problem| problem.is_error()).map(ToString::to_string).collect();
+        let errors: Vec<String> = problems
+            .iter()
+            .map(|problem| &problem.diagnostic)
+            .filter(|problem| problem.is_error())
+            .map(ToString::to_string)
+            .collect();
         assert!(errors.is_empty(), "the package of {title} has errors: {errors:?}");
         let nature = driver.nature(&call.package, &call.action);
         assert!(nature.is_some(), "the driver declares no call for {title}");

@@ -7,7 +7,6 @@ use windlass_executor::Job;
 use windlass_model::Action;
 use windlass_model::name::DriverKind;
 use windlass_model::record::Effect;
-use windlass_source::Diagnostic;
 
 use crate::{Call, Context, Driver, Failure, Found, Nature, Observation, Observed, Package, Query, Report};
 
@@ -71,7 +70,7 @@ impl Driver for Faulty {
         "faulty"
     }
 
-    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+    fn check(&self, _: &Package) -> Vec<crate::PackageProblem> {
         Vec::new()
     }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use windlass_driver::testing::sample;
 use windlass_driver::{
     Binding, Bindings, Call, Context, Driver, Effect, Failure, FailureKind, Found, JobFailure, Nature,
-    Observation, Observed, Package, Query, Report,
+    Observation, Observed, Package, PackageProblem, Query, Report,
 };
 use windlass_executor::{Job, Outcome};
 use windlass_model::instance::LogEntry;
@@ -16,7 +16,6 @@ use windlass_model::name::DriverKind;
 use windlass_model::record::Severity;
 use windlass_model::resolve::Resolved;
 use windlass_model::{Action, Transition};
-use windlass_source::Diagnostic;
 
 /// A violation of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +141,7 @@ impl Driver for TwoStep {
         "two-step"
     }
 
-    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+    fn check(&self, _: &Package) -> Vec<PackageProblem> {
         Vec::new()
     }
 

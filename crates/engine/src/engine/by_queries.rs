@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use windlass_driver::{Call, Context, Driver, Found, Nature, Observed, Package, Purpose, Query, Report};
+use windlass_driver::{
+    Call, Context, Driver, Found, Nature, Observed, Package, PackageProblem, Purpose, Query, Report,
+};
 use windlass_model::Action;
 use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
-use windlass_source::Diagnostic;
 
 /// Maximum duration of a search.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
@@ -29,7 +30,7 @@ impl Driver for ByQueries {
         self.0.family()
     }
 
-    fn check(&self, package: &Package) -> Vec<Diagnostic> {
+    fn check(&self, package: &Package) -> Vec<PackageProblem> {
         self.0.check(package)
     }
 

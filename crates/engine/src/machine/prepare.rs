@@ -1,7 +1,6 @@
 //! Prepares calls: their driver, location and values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement, Registry};
@@ -19,7 +18,7 @@ use super::call_run::CallRun;
 use super::queues::StepKey;
 use crate::applied_inputs::given;
 use crate::engine::ByQueries;
-use crate::panic::panicked;
+use crate::panic::described;
 use crate::places::Places;
 use crate::sealing::opened;
 use crate::values::{self, Unknown, sensitive};
@@ -108,10 +107,10 @@ impl Preparer {
         let placement = values::placement(home, element, side);
         let location = self.location(placement)?;
         let (binding, driver) = self.choose(&package, &seed.action, &location)?;
-        let nature = catch_unwind(AssertUnwindSafe(|| driver.nature(&package, &seed.action)));
-        let Some(nature) = nature.map_err(|panic| panicked(&*panic))? else { return Ok(None) };
+        let nature = described(|| driver.nature(&package, &seed.action))?;
+        let Some(nature) = nature else { return Ok(None) };
         let late_results = match &seed.action {
-            Action::Command(command) => driver.late_results(&package, command),
+            Action::Command(command) => described(|| driver.late_results(&package, command))?,
             _ => None,
         };
         let again = seed.again;

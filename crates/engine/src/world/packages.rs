@@ -1,13 +1,14 @@
 //! The packages of an assembly: those of the desired version, and those that existing elements were created from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use windlass_driver::{Package, Registry};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::record::{ElementRecord, Failure, FailureKind};
 use windlass_model::{DescriptorName, Element, Side, State, Transition};
+
+use crate::panic::described;
 
 /// The packages of an assembly.
 #[derive(Default)]
@@ -158,8 +159,7 @@ fn keeps(drivers: &Registry, old: &Package, new: &Package) -> bool {
     let named = old.bindings().drivers();
     let agrees = |kind| {
         let driver = drivers.get(kind);
-        driver
-            .is_some_and(|driver| catch_unwind(AssertUnwindSafe(|| driver.keeps(old, new))).unwrap_or(false))
+        driver.is_some_and(|driver| described(|| driver.keeps(old, new)).unwrap_or(false))
     };
     named == new.bindings().drivers() && named.into_iter().all(agrees)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use windlass_driver::testing::{Fault, Faulty};
 use windlass_driver::{Placement, Purpose};
-use windlass_engine::{DiscoveryQuery, Ended, EngineError, Request, Stop};
+use windlass_engine::{Arguments, DiscoveryQuery, Ended, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::record::{Assumption, CallState, Effect, FailureKind, Intent, ProcessStatus};
 use windlass_model::{Seq, State};
@@ -266,6 +266,11 @@ async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
     rig.strings.panic_when_asked(None);
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(rig.states("t").await, "a Active");
+    // The driver is also asked who uses the changed file of a package, and how late a command may answer.
+    rig.strings.panic_when_asked(Some("it can't describe that"));
+    rig.up(Sketch::new(&["a"]).repackaged("new")).await.unwrap();
+    let command = Request::call(element("t__a"), "Backup".parse().unwrap(), Arguments::default());
+    assert_eq!(rig.ask("t", command).await.unwrap().process.status, ProcessStatus::Failed);
 
     let rig = Rig::new(Effect::Repeatable);
     rig.strings.act("a Configure", Act::Converge(3));

@@ -8,7 +8,8 @@ use windlass_script::Script;
 use crate::world::{World, action};
 
 fn problems(world: &World) -> String {
-    let shown = |problem: windlass_source::Diagnostic| {
+    let shown = |problem: windlass_driver::PackageProblem| {
+        let problem = problem.diagnostic;
         let help = problem.help.as_ref().map(|help| format!("    help: {help}\n")).unwrap_or_default();
         format!("{problem}\n{help}")
     };

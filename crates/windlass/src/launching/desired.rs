@@ -113,7 +113,7 @@ impl<'a> Launchable<'a> {
         let script = KIND.parse().ok().and_then(|kind| drivers.get(&kind).cloned());
         let problems =
             script.map_or_else(|| Script::default().check(&package), |script| script.check(&package));
-        let problems = problems.into_iter().collect();
+        let problems = problems.into_iter().map(|problem| problem.diagnostic).collect();
         Ok(Self { published, checked, role, resource, package: Arc::new(package), problems })
     }
 }

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use windlass::driver::{
-    Call, Context, Driver, Effect, Failure, Found, Nature, Observation, Observed, Package, Query, Report,
+    Call, Context, Driver, Effect, Failure, Found, Nature, Observation, Observed, Package, PackageProblem,
+    Query, Report,
 };
 use windlass::model::name::DriverKind;
 use windlass::model::{Action, Transition};
-use windlass::source::Diagnostic;
 
 /// A driver that publishes the property `size` as the output `is`, on Install and on Reconfigure. A test can
 /// hold its calls.
@@ -60,7 +60,7 @@ impl Driver for Echo {
         "echo"
     }
 
-    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+    fn check(&self, _: &Package) -> Vec<PackageProblem> {
         Vec::new()
     }
 

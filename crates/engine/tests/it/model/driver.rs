@@ -11,7 +11,6 @@ use windlass_executor::{End, Job};
 use windlass_model::Action;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Failure, FailureKind};
-use windlass_source::Diagnostic;
 
 use super::world::{Seen, World};
 
@@ -95,7 +94,7 @@ impl Driver for Hand {
         KIND
     }
 
-    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+    fn check(&self, _: &Package) -> Vec<windlass_driver::PackageProblem> {
         Vec::new()
     }
 

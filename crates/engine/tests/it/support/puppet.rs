@@ -14,8 +14,7 @@ use windlass_executor::Job;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::resolve::text_of;
-use windlass_model::{Action, Transition};
-use windlass_source::Diagnostic;
+use windlass_model::{Action, CommandName, Transition};
 
 /// The behaviour of one call.
 #[derive(Debug, Clone)]
@@ -268,6 +267,16 @@ impl Puppet {
     }
 }
 
+impl Puppet {
+    /// Panics if the test has asked for that.
+    fn describe(&self) {
+        let message = self.0.lock().panics_when_asked;
+        if let Some(message) = message {
+            panic!("{message}");
+        }
+    }
+}
+
 #[async_trait]
 impl Driver for Puppet {
     fn kind(&self) -> DriverKind {
@@ -278,18 +287,26 @@ impl Driver for Puppet {
         "puppet"
     }
 
-    fn check(&self, _: &Package) -> Vec<Diagnostic> {
+    fn check(&self, _: &Package) -> Vec<windlass_driver::PackageProblem> {
         Vec::new()
     }
 
+    fn users(&self, _: &Package, _: &str) -> Option<Vec<Action>> {
+        self.describe();
+        None
+    }
+
+    fn late_results(&self, _: &Package, _: &CommandName) -> Option<Duration> {
+        self.describe();
+        None
+    }
+
     fn nature(&self, _: &Package, action: &Action) -> Option<Nature> {
-        let (observable, names, idle, batch, panics) = {
+        self.describe();
+        let (observable, names, idle, batch) = {
             let state = self.0.lock();
-            (state.observable, state.names, state.idle, state.batch.clone(), state.panics_when_asked)
+            (state.observable, state.names, state.idle, state.batch.clone())
         };
-        if let Some(message) = panics {
-            panic!("{message}");
-        }
         if idle {
             return None;
         }

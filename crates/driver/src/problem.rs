@@ -1,0 +1,73 @@
+//! Problems that a driver finds in a package.
+
+use windlass_model::Action;
+use windlass_source::Diagnostic;
+
+/// A problem that a driver finds in a package.
+///
+/// A driver knows the files of a package, but not the text of its resource descriptor. A problem of a file has
+/// its place in the diagnostic. A problem of the descriptor has no place there, and names the declaration, whose
+/// place the caller finds.
+///
+/// ```
+/// use windlass_driver::{Declaration, PackageProblem, codes};
+/// use windlass_model::{Action, Transition};
+/// use windlass_source::Diagnostic;
+///
+/// let problem = Diagnostic::error(codes::NOOP_VALUE, "`timeout` is a time such as `30s`, not `soon`");
+/// let install = Action::Transition(Transition::Install);
+/// let problem = PackageProblem::from(problem).in_property(Some(install), "timeout");
+/// assert!(matches!(problem.declaration, Some(Declaration::Property { .. })));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageProblem {
+    /// The problem.
+    pub diagnostic: Diagnostic,
+    /// The declaration of the descriptor that is wrong; `None` if the problem concerns a file, or the package
+    /// as a whole.
+    pub declaration: Option<Declaration>,
+}
+
+/// A declaration of a resource descriptor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Declaration {
+    /// A transition, an operation or a command.
+    Action(Action),
+    /// The `queries` of the resource.
+    Queries,
+    /// A property of the driver.
+    Property {
+        /// The action to which the driver is bound; `None` for `queries`.
+        action: Option<Action>,
+        /// The name of the property.
+        key: String,
+    },
+}
+
+impl PackageProblem {
+    /// Names the action whose declaration is wrong.
+    #[must_use]
+    pub fn in_action(self, action: Action) -> Self {
+        Self { declaration: Some(Declaration::Action(action)), ..self }
+    }
+
+    /// Says that the `queries` of the resource are wrong.
+    #[must_use]
+    pub fn in_queries(self) -> Self {
+        Self { declaration: Some(Declaration::Queries), ..self }
+    }
+
+    /// Names the driver property whose value is wrong. `action` is the action to which the driver is bound, or
+    /// `None` for `queries`.
+    #[must_use]
+    pub fn in_property(self, action: Option<Action>, key: &str) -> Self {
+        Self { declaration: Some(Declaration::Property { action, key: key.to_owned() }), ..self }
+    }
+}
+
+impl From<Diagnostic> for PackageProblem {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self { diagnostic, declaration: None }
+    }
+}
