@@ -23,8 +23,8 @@ pub enum Capability {
     CpuLimit,
     /// The runtime enforces [`Limits::open_files`](crate::Limits::open_files).
     OpenFilesLimit,
-    /// Bounds the size of a job's `TMPDIR`. A job can't request this capability: a runtime either always
-    /// bounds the size or never.
+    /// The runtime bounds the size of a job's `TMPDIR`, and enforces
+    /// [`Isolation::tmp_bytes`](crate::isolation::Isolation::tmp_bytes).
     TmpLimit,
 }
 

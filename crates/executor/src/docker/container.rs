@@ -114,11 +114,15 @@ pub(crate) fn body(job: &Job, context: ContainerContext<'_>) -> ContainerCreateB
         attach_stdout: Some(true),
         attach_stderr: Some(false),
         tty: Some(false),
-        // The image's health check would be a program that runs beside the job.
-        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }),
+        healthcheck: Some(no_health_check()),
         host_config: Some(host),
         ..ContainerCreateBody::default()
     }
+}
+
+/// Switches the health check of an image off, because it would be a program that runs beside the job.
+pub(crate) fn no_health_check() -> HealthConfig {
+    HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }
 }
 
 /// Returns the strictest host configuration.

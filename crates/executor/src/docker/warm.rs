@@ -33,7 +33,7 @@ use crate::{
     Job, Limits, Network, RuntimeError,
     docker::{
         Engine, EngineError,
-        container::{mount_of, volume_name, volume_problems},
+        container::{mount_of, no_health_check, volume_name, volume_problems},
         error::unavailable,
     },
     pool::{Carrier, EndContainer, Shape, StartError, WarmContainer},
@@ -268,7 +268,7 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
         attach_stdout: Some(true),
         attach_stderr: Some(true),
         tty: Some(false),
-        network_disabled: None,
+        healthcheck: Some(no_health_check()),
         host_config: Some(host),
         ..ContainerCreateBody::default()
     }

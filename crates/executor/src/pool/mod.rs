@@ -40,8 +40,8 @@ use self::{
     slots::{Slot, Slots},
 };
 use crate::{
-    Capabilities, End, Events, Found, Job, JobId, OnOwnerDeath, Outcome, Owner, Runtime, RuntimeError,
-    StartFailure, Timestamp,
+    Capabilities, End, Events, Found, Isolation, Job, JobId, OnOwnerDeath, Outcome, Owner, Runtime,
+    RuntimeError, StartFailure, Timestamp,
 };
 
 /// Maximum number of buffered events.
@@ -121,7 +121,9 @@ impl PoolRuntime {
 
     /// Returns the shape and the environment variables of a job that may run in the pool, else `None`.
     async fn shape(&self, id: &JobId, job: &Job) -> Option<(Shape, Vec<(String, String)>)> {
-        if job.on_owner_death != OnOwnerDeath::Kill || job.alone {
+        // Warm containers have the default isolation.
+        let is_isolated_otherwise = job.isolation != Isolation::default();
+        if job.on_owner_death != OnOwnerDeath::Kill || job.alone || is_isolated_otherwise {
             return None;
         }
         let carrier = self.slots.carrier();

@@ -91,7 +91,7 @@ impl SandboxRuntime {
             network,
             uid,
             gid: gid.unwrap_or(uid),
-            tmp_bytes: self.tmp_bytes,
+            tmp_bytes: job.isolation.tmp_bytes.unwrap_or(self.tmp_bytes),
             volumes: Vec::new(),
         };
         let confinement = if Confinement::probe().seccomp {

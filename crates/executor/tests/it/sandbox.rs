@@ -10,8 +10,8 @@ use std::{
 
 use tempfile::TempDir;
 use windlass_executor::{
-    Bounds, Capability, End, Found, Job, JobId, Limits, Network, OnOwnerDeath, Output, Runtime, RuntimeError,
-    StartFailure, User,
+    Bounds, Capability, End, Found, Isolation, Job, JobId, Limits, Network, OnOwnerDeath, Output, Runtime,
+    RuntimeError, StartFailure, User,
     image::Store,
     sandbox::{SandboxOptions, SandboxRuntime, probe},
     testing::{
@@ -126,6 +126,17 @@ async fn printed(runtime: &SandboxRuntime, job: &Job) -> String {
     let outcome = runtime.run(&id("job"), job).await.unwrap();
     assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
     outcome.stdout.text()
+}
+
+/// A job may choose the size of its `/tmp`.
+#[tokio::test]
+async fn a_job_has_the_size_of_tmp_that_it_requests() {
+    let Some(place) = Place::new() else { return };
+    let runtime = place.runtime();
+    let mut isolation = Isolation::default();
+    isolation.tmp_bytes = Some(1 << 20);
+    let fill = sh("head -c 2000000 /dev/zero > /tmp/file; wc -c < /tmp/file").isolation(isolation);
+    assert_eq!(printed(&runtime, &fill).await, "1048576\n");
 }
 
 #[tokio::test]

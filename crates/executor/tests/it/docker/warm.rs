@@ -9,7 +9,7 @@ use std::{
 };
 
 use windlass_executor::{
-    End, Found, Job, JobId, Limits, Runtime,
+    End, Found, Isolation, Job, JobId, Limits, Root, Runtime, User,
     docker::WarmContainers,
     pool::PoolRuntime,
     testing::{Subject, leftovers::Leftovers},
@@ -137,6 +137,24 @@ async fn a_container_is_as_hard_as_a_fresh_one() {
     let refused = outcome.stderr.text();
     assert!(refused.contains("Read-only file system"), "{refused}");
     assert!(refused.matches("ermission denied").count() >= 2, "{refused}");
+    world.close().await;
+}
+
+/// Warm containers have the default isolation, so a job that requests another one gets a fresh container.
+#[tokio::test]
+async fn a_job_with_its_own_isolation_gets_a_fresh_container() {
+    let Some(world) = World::new("a_job_with_its_own_isolation", 1).await else { return };
+    let first = world.printed("first", sh("hostname")).await;
+    let mut isolation = Isolation::default();
+    isolation.root = Root::Writable;
+    isolation.tmp_bytes = Some(1 << 20);
+    let script =
+        "echo x > /file && cat /file; head -c 2000000 /dev/zero > /tmp/file; wc -c < /tmp/file; hostname";
+    let own = sh(script).isolation(isolation).user(User::new(0, None));
+    let printed = world.printed("own", own).await;
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines.len() == 3 && lines[..2] == ["x", "1048576"] && lines[2] != first, "{printed}");
+    assert_eq!(world.printed("last", sh("hostname")).await, first);
     world.close().await;
 }
 
