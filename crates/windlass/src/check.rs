@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
-use windlass_descriptor::document::ReferenceDecl;
-use windlass_descriptor::{Catalog, Descriptor, MemoryCatalog, Missing, check, check_lists, read};
-use windlass_driver::Registry;
+use windlass_descriptor::document::{Component, ReferenceDecl};
+use windlass_descriptor::{
+    AssemblyDescriptor, Catalog, Descriptor, MemoryCatalog, Missing, check, check_lists, read,
+};
+use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
+use windlass_driver::{Placement, Registry};
 use windlass_manifest::is_manifest;
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
 use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
 use windlass_source::files::MAX_SIZE;
-use windlass_source::{Code, Diagnostics, Place, Severity, Source};
+use windlass_source::{Code, Diagnostic, Diagnostics, Place, Severity, Source};
 
 use crate::desired::{empty, open, packages};
 use crate::error::Error;
@@ -249,6 +252,7 @@ fn check_parts(
     let mut open = vec![assembly.clone()];
     while let Some(descriptor) = open.pop() {
         let Descriptor::Assembly(assembly) = &descriptor else { continue };
+        diagnostics.extend(misplaced(project, assembly));
         let made = assembly.composition.values().filter_map(|part| Some(part.kind.as_ref()?.value.clone()));
         let made = made.map(|name| (name, true));
         let found =
@@ -269,6 +273,26 @@ fn check_parts(
     let there =
         |name: &&DescriptorName| name.kind == DescriptorKind::Resource && catalog.find(name).is_some();
     packages(catalog, seen.iter().filter(there), project.drivers(), diagnostics);
+}
+
+/// Returns an error for each component whose literal `deploymentLocation` and `resourceManager` select no
+/// location of the project. A component with a reference in one of the two is placed only by `up`.
+fn misplaced(project: &Project, assembly: &AssemblyDescriptor) -> Vec<Diagnostic> {
+    let of_component = |component: &Component| {
+        let given = |name: &str| component.properties.get(name)?.value.as_ref();
+        let values = [DEPLOYMENT_LOCATION, RESOURCE_MANAGER].map(given);
+        let span = values.iter().flatten().next()?.span;
+        if values.iter().flatten().any(|value| value.literal().is_none()) {
+            return None;
+        }
+        let [location, manager] = values.map(|value| {
+            let text = value?.literal()?;
+            (!text.is_empty()).then(|| text.to_owned())
+        });
+        let error = project.location(&Placement { location, manager }).err()?;
+        Some(error.diagnostic().at(assembly.source.place(span)))
+    };
+    assembly.composition.values().filter_map(of_component).collect()
 }
 
 /// Finds the newest resource whose `queries` would find a reference.
@@ -299,6 +323,8 @@ fn check_folder(project: &Project, path: &Path, diagnostics: &mut Diagnostics) {
         Descriptor::Assembly(assembly) => Some(assembly),
         Descriptor::Resource(_) => None,
     });
+    let assemblies: Vec<_> = assemblies.collect();
+    diagnostics.extend(assemblies.iter().flat_map(|assembly| misplaced(project, assembly)));
     nesting::check(assemblies, &catalog, diagnostics);
     let resources = names.iter().filter(|name| name.kind == DescriptorKind::Resource);
     packages(&catalog, resources, project.drivers(), diagnostics);

@@ -134,6 +134,26 @@ fn a_place_that_is_not_there() {
         );
         env.refuses(&["up", "small"])
     };
+    // `check` finds a literal location that does not exist, too.
+    placed("      deploymentLocation: {value: admin@locla}\n");
+    assert_snapshot!(env.refuses(&["check", "small"]), @"
+    error[WL0320]: `windlass.yaml` declares no location `admin@locla`
+     --> small/assembly.yaml:7:35
+      |
+    7 |       deploymentLocation: {value: admin@locla}
+      |                                   ^^^^^^^^^^^
+      |
+      = help: did you mean `admin@local`?
+
+    1 error, 0 warnings
+    `windlass explain CODE` explains a code
+    ");
+    assert_eq!(env.refuses(&["check", "."]), env.refuses(&["check", "small"]));
+    placed("      resourceManager: {value: other-rm}\n");
+    assert!(
+        env.refuses(&["check", "small"])
+            .contains("belongs to the resource manager `test-rm`, not to `other-rm`")
+    );
     assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?");
     assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`");
     env.edit("windlass.yaml", "runtime: process", "runtime: docker");
