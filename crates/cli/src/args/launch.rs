@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use windlass::model::document::DocumentName;
 use windlass::model::{AssemblyName, CommandId};
 
-use super::flags::{ForceArgs, HowArgs, PrintArgs, RunArgs};
+use super::flags::{DryRunArgs, ForceArgs, HowArgs, PrintArgs, RunArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LaunchCommand {
@@ -184,15 +184,22 @@ pub(crate) struct DiscoverArgs {
 
 /// Remove the records of applications, and run no script.
 ///
-/// The instances of the applications stay as they are. Discovery finds them again.
+/// The instances of the applications stay as they are, and windlass no longer manages them. The discovery of a factory
+/// finds them again. On a terminal, `app forget` asks first; elsewhere it needs --yes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  windlass app forget vm-1")]
+  windlass app forget vm-1 --dry-run
+  windlass app forget vm-1 vm-2 --yes")]
 pub(crate) struct AppForgetArgs {
     /// The applications
     #[arg(required = true)]
     pub(crate) names: Vec<AssemblyName>,
+    /// Remove the records without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) dry: DryRunArgs,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]

@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use windlass::Windlass;
 use windlass::forget::ForgetView;
+use windlass::model::{AssemblyName, ElementName};
 
 use super::consent::{can_ask, confirm};
 use super::{fail, open_against, plural, print_json};
-use crate::args::{ForgetArgs, Format};
+use crate::args::{DryRunArgs, ForgetArgs, Format};
 use crate::failure::fault;
 use crate::output::{DIM, STRONG, say, styled};
 use crate::{codes, exit, signals};
@@ -25,32 +27,52 @@ pub(crate) async fn run(args: ForgetArgs) -> ExitCode {
         },
         None => None,
     };
-    if dry.dry_run || !yes {
-        let view = match windlass.upkeep().can_forget(&name, part.as_ref()).await {
-            Ok(view) => view,
-            Err(error) => return fail(&error),
-        };
-        if dry.dry_run {
-            let code = show(&view, print.format);
-            return if dry.detailed_exitcode && code == exit::DONE { exit::changes() } else { code };
+    Forgetting { yes, dry: &dry, format: print.format }.run(&windlass, &name, part.as_ref()).await
+}
+
+/// The options with which records are removed.
+pub(super) struct Forgetting<'a> {
+    pub(super) yes: bool,
+    pub(super) dry: &'a DryRunArgs,
+    pub(super) format: Format,
+}
+
+impl Forgetting<'_> {
+    /// Removes the records of an assembly or of a part. Asks first, unless the user has agreed in advance.
+    pub(super) async fn run(
+        self,
+        windlass: &Windlass,
+        name: &AssemblyName,
+        part: Option<&ElementName>,
+    ) -> ExitCode {
+        let Self { yes, dry, format } = self;
+        if dry.dry_run || !yes {
+            let view = match windlass.upkeep().can_forget(name, part).await {
+                Ok(view) => view,
+                Err(error) => return fail(&error),
+            };
+            if dry.dry_run {
+                let code = show(&view, format);
+                return if dry.detailed_exitcode && code == exit::DONE { exit::changes() } else { code };
+            }
+            if !can_ask(format) {
+                fault!(
+                    codes::FORGET,
+                    "`forget` removes records that can't be restored ({}); review them with `--dry-run`, and agree to it with `--yes`",
+                    plural(view.resources.len(), "part")
+                );
+                return exit::wrong_input();
+            }
+            let _shown = show(&view, format);
+            let question = format!("{}: forget this?", styled(STRONG, name));
+            if let Err(code) = confirm(&question, &signals::listen(Duration::ZERO)).await {
+                return code;
+            }
         }
-        if !can_ask(print.format) {
-            fault!(
-                codes::FORGET,
-                "`forget` removes records that can't be restored ({}); review them with `--dry-run`, and agree to it with `--yes`",
-                plural(view.resources.len(), "part")
-            );
-            return exit::wrong_input();
+        match windlass.upkeep().forget(name, part).await {
+            Ok(view) => show(&view, format),
+            Err(error) => fail(&error),
         }
-        let _shown = show(&view, print.format);
-        let question = format!("{}: forget this?", styled(STRONG, &name));
-        if let Err(code) = confirm(&question, &signals::listen(Duration::ZERO)).await {
-            return code;
-        }
-    }
-    match windlass.upkeep().forget(&name, part.as_ref()).await {
-        Ok(view) => show(&view, print.format),
-        Err(error) => fail(&error),
     }
 }
 

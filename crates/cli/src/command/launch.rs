@@ -13,6 +13,7 @@ use windlass::launching::{
 use windlass::model::record::{CommandRecord, Intent};
 use windlass::model::{AssemblyName, CommandId};
 
+use super::forget::Forgetting;
 use super::process::{Execution, JsonEnd};
 use super::{collected, fail, grace, open_against, plan, print_json};
 use crate::args::launch::{
@@ -399,25 +400,23 @@ async fn forget(args: AppForgetArgs) -> ExitCode {
     if let Err(code) = all_are_applications(&args.names).await {
         return code;
     }
+    let mut code = exit::DONE;
     for name in &args.names {
         let command = format!("app forget {name}");
         let windlass = match open_against(None, Some(&args.run), &command, args.force.force) {
             Ok(windlass) => windlass,
             Err(error) => return fail(&error),
         };
-        let forgotten = async {
-            Launcher::new(&windlass).launched_from(name).await?;
-            windlass.upkeep().forget(name, None).await
-        };
-        match forgotten.await {
-            Ok(view) if args.run.print.format == Format::Json => drop(print_json(&view)),
-            Ok(_) => {
-                say!("{} its records are removed; no script ran", styled(STRONG, format!("{name}:")));
-            }
-            Err(error) => return fail(&error),
+        if let Err(error) = Launcher::new(&windlass).launched_from(name).await {
+            return fail(&error);
+        }
+        let how = Forgetting { yes: args.yes, dry: &args.dry, format: args.run.print.format };
+        code = how.run(&windlass, name, None).await;
+        if code != exit::DONE && code != exit::changes() {
+            return code;
         }
     }
-    exit::DONE
+    code
 }
 
 /// Closes the project after a command, and returns the first error of both.

@@ -506,7 +506,10 @@ fn jobs_are_kept_and_replayed() {
     assert!(env.ok(&["log", "factory"]).out().contains("the health check of `vm` failed"));
 
     assert_snapshot!(env.refuses(&["job", "show", "nothing"]), @"error[WL0760]: no input and output of `nothing` are kept; `windlass job ls NAME` lists the kept jobs of an application or a factory");
-    env.ok(&["app", "forget", "vm"]);
+    assert!(env.refuses(&["app", "forget", "vm"]).contains("agree to it with `--yes`"));
+    assert!(env.ok(&["app", "forget", "vm", "--dry-run"]).out().contains("vm would be forgotten"));
+    env.ok(&["app", "show", "vm"]);
+    env.ok(&["app", "forget", "vm", "--yes"]);
     assert_eq!(env.run(&["job", "show", jobs["jobs"][2]["id"].as_str().unwrap()]).code(), Some(2));
 }
 
@@ -721,7 +724,7 @@ fn what_a_factory_finds_is_adopted() {
     i-other: known, application `machine-i-other`
     i-own: gone, application `vm`
     ");
-    env.ok(&["app", "forget", "machine-i-other"]);
+    env.ok(&["app", "forget", "machine-i-other", "--yes"]);
     assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @r"
     i-other: adopted, application `machine-i-other`
     i-own: gone, application `vm`
@@ -768,7 +771,7 @@ fn what_a_failed_launch_has_made_is_not_adopted() {
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
     let run = env.run(&["app", "launch", "VM", "--name", "half"]);
     assert!(run.stderr.contains("`windlass retry half` resumes a launch"), "{run}");
-    env.ok(&["app", "forget", "half"]);
+    env.ok(&["app", "forget", "half", "--yes"]);
     assert!(env.ok(&["app", "discover", "factory"]).out().contains("adopted"));
 }
 

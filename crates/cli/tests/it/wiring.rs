@@ -280,7 +280,7 @@ fn an_application_moves_with_its_natural_id() {
     env.ok(&["app", "discover", "vms"]);
     let refused = env.refuses(&["import", "vm.export"]).replace(&vm, "i-VM");
     assert!(refused.contains("the natural id `i-VM` of `vms` belongs to `i-VM`"), "{refused}");
-    env.ok(&["app", "forget", &vm]);
+    env.ok(&["app", "forget", &vm, "--yes"]);
     env.ok(&["import", "vm.export"]);
     let after = status(&env, "vm");
     for key in ["application", "outputs"] {
