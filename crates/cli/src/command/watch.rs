@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use windlass::daemon::socket::{MetricSocket, push};
 use windlass::daemon::{self, Notice, Watching};
+use windlass::model::instance::Status;
 use windlass::model::record::ProcessStatus;
 use windlass::model::{AssemblyName, Timestamp};
 
@@ -81,6 +82,7 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
                 ("check-fails", Some(assembly), format!("{what}: {why}"))
             }
             Notice::CheckWorks { assembly, what } => ("check-works", Some(assembly), (*what).to_owned()),
+            Notice::StatusChanged { assembly, status } => ("status", Some(assembly), described(status)),
             Notice::Adopted { assembly, factory, natural_id } => {
                 ("adopted", Some(assembly), format!("{natural_id} of {factory}"))
             }
@@ -134,6 +136,10 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         Notice::CheckWorks { assembly, what } => {
             say!("{at} {assembly}: {}", styled(GOOD, format!("the {what} works again")));
         }
+        Notice::StatusChanged { assembly, status } => {
+            let style = if status.failed { BAD } else { GOOD };
+            say!("{at} {assembly}: {}", styled(style, described(status)));
+        }
         Notice::Adopted { assembly, factory, natural_id } => {
             say!("{at} {assembly}: {} {natural_id}, which {factory} has found", styled(GOOD, "adopts"));
         }
@@ -153,6 +159,14 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         Notice::Trouble(trouble) => tell!("{now} {trouble}; windlass tries again"),
         Notice::Back { store } => tell!("{now} {store} is back"),
         _ => {}
+    }
+}
+
+/// Returns the word and the message of a status.
+fn described(status: &Status) -> String {
+    match &status.message {
+        Some(message) => format!("{}: {message}", status.word()),
+        None => status.word().to_owned(),
     }
 }
 

@@ -79,7 +79,7 @@ def state(machine):
     if machine is None:
         return {"status": {"flags": {"active": False, "converging": False, "failed": False}}}
     return {
-        "status": {"flags": {"active": True}},
+        "status": {"flags": {"active": True, "failed": "ill" in machine}, "message": machine.get("ill")},
         "interfaces": {"compute": {"signals": {"ip": machine["ip"], "size": machine["size"]}}},
     }
 
@@ -806,7 +806,7 @@ fn the_daemon_checks_and_discovers() {
     until("the check fails", || said("first: the health check fails:"));
     assert!(env.ok(&["status", "first"]).out().contains("the health check failed"), "status tells it");
     assert!(!said("second: the health check fails"), "each is judged alone");
-    env.write(&broken, before);
+    env.write(&broken, &before);
     until("it works again", || said("first: the health check works again"));
     assert_eq!(daemon.stdout().matches("the health check fails").count(), 1, "it is told once");
     let log = env.ok(&["log", "first"]).out();
@@ -815,6 +815,13 @@ fn the_daemon_checks_and_discovers() {
         1,
         "{log}"
     );
+
+    let ill = before.replacen('{', r#"{"ill": "the disk is full", "#, 1);
+    env.write(&broken, ill);
+    until("its status is reported", || said("first: degraded: the disk is full"));
+    env.write(&broken, &before);
+    until("it is active again", || said("first: active"));
+    assert!(!said("second: active"), "a status that has not changed is not reported");
 
     std::fs::remove_file(env.path(&machine("203.0.113.2"))).unwrap();
     until("it is destroyed", || said("second: its scripts say that it is destroyed"));

@@ -97,7 +97,12 @@ impl Daemon<'_> {
                     }
                 }
                 CheckEnd::Failed(failure) => self.note_check(&name, HEALTH_CHECK, Some(&failure.message)),
-                CheckEnd::Applied { .. } => self.note_check(&name, HEALTH_CHECK, None),
+                CheckEnd::Applied { status, .. } => {
+                    self.note_check(&name, HEALTH_CHECK, None);
+                    if self.applications.note_status(&name, &status) {
+                        (self.tell)(Notice::StatusChanged { assembly: name, status });
+                    }
+                }
                 _ => {}
             }
         }

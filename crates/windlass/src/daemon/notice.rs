@@ -1,5 +1,6 @@
 //! The notices that the daemon reports.
 
+use windlass_model::instance::Status;
 use windlass_model::record::ProcessStatus;
 use windlass_model::{AssemblyName, ProcessId, RequestId};
 
@@ -68,6 +69,14 @@ pub enum Notice {
         assembly: AssemblyName,
         /// The duty that works again: `health check` or `discovery`.
         what: &'static str,
+    },
+    /// A health check found that the status of an application differs from the last reported one. The first
+    /// check of an application reports only a failed status.
+    StatusChanged {
+        /// The name of the application.
+        assembly: AssemblyName,
+        /// The status after the check.
+        status: Status,
     },
     /// A discovery has found an instance, and has added it as an application.
     Adopted {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_model::instance::Status;
 use windlass_model::record::AssemblyRecord;
 use windlass_model::{AssemblyName, State};
 
@@ -13,6 +14,8 @@ pub(super) struct Applications {
     /// The applications whose last check failed, and the factories whose last discovery failed. Each has the
     /// failure that was reported.
     failing: BTreeMap<AssemblyName, String>,
+    /// The word of the last status of each application that this daemon has checked.
+    statuses: BTreeMap<AssemblyName, &'static str>,
 }
 
 impl Applications {
@@ -38,6 +41,7 @@ impl Applications {
     /// Removes an assembly. Returns the assembly's factory if the factory has no other running application.
     pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
         self.failing.remove(name);
+        self.statuses.remove(name);
         let factory = self.factories.remove(name)?;
         let of_factory = self.by_factory.get_mut(&factory)?;
         of_factory.remove(name);
@@ -61,6 +65,15 @@ impl Applications {
                 self.failing.insert(name.clone(), failure.to_owned()).as_deref() != Some(failure)
             }
             None => self.failing.remove(name).is_some(),
+        }
+    }
+
+    /// Records the status that a check has found. Returns whether it must be reported: a changed status, or a
+    /// failed status at the first check.
+    pub(super) fn note_status(&mut self, name: &AssemblyName, status: &Status) -> bool {
+        match self.statuses.insert(name.clone(), status.word()) {
+            Some(before) => before != status.word(),
+            None => status.failed,
         }
     }
 }
