@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use windlass_lifecycle::{Counts, Effect, HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
@@ -15,7 +16,7 @@ use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
-use crate::engine::{DestructivePlan, MovedTo};
+use crate::engine::DestructivePlan;
 
 /// The reason why an intent was refused or failed. After such an error nothing has changed, unless the
 /// variant says otherwise.
@@ -375,6 +376,16 @@ fn in_use(name: &AssemblyName, by: NameUse) -> String {
             "an earlier assembly had the name `{name}`, and `windlass log {name}` shows its history; choose another name, or remove the history with `windlass prune {name} --keep 0 --older 0s`"
         ),
     }
+}
+
+/// The place that an assembly has moved to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MovedTo {
+    /// The assembly was renamed, and this is its new name.
+    Assembly(AssemblyName),
+    /// The assembly was exported to this file, as the user named it.
+    File(String),
 }
 
 fn has_moved(name: &AssemblyName, to: &MovedTo) -> String {

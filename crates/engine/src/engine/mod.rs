@@ -43,7 +43,6 @@ pub use fingerprint::{PlanFingerprint, fingerprint};
 pub use forget::{ForgottenPart, ForgottenRecords};
 pub use found::conditions;
 pub use look::Seen;
-pub use moved::MovedTo;
 pub use prepared::{Ended, Prepared};
 pub use preview::Preview;
 pub use prune::Pruned;

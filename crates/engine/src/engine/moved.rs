@@ -13,20 +13,10 @@ use windlass_model::{AssemblyName, ProcessId};
 use windlass_store::{Store, StoreError};
 
 use super::request::Request;
-use crate::error::EngineError;
+use crate::error::{EngineError, MovedTo};
 
 /// The version of the document's format.
 const VERSION: u32 = 1;
-
-/// The place that an assembly has moved to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MovedTo {
-    /// The assembly was renamed, and this is its new name.
-    Assembly(AssemblyName),
-    /// The assembly was exported to this file, as the user named it.
-    File(String),
-}
 
 /// The body of the document.
 #[derive(Debug, Serialize, Deserialize)]

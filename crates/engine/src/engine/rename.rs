@@ -9,10 +9,10 @@ use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
 
-use super::moved::{MovedTo, moved};
+use super::moved::moved;
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::error::{EngineError, NameUse};
+use crate::error::{EngineError, MovedTo, NameUse};
 use crate::stop::Stop;
 
 /// Number of owned assemblies that are read at once.

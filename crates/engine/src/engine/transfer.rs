@@ -16,10 +16,10 @@ use windlass_model::{AssemblyName, Clock, ProcessId, Seq, Timestamp, TransferId}
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
-use super::moved::{MovedTo, moved};
+use super::moved::moved;
 use super::references::{leave, refuse_if_entangled, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::error::EngineError;
+use crate::error::{EngineError, MovedTo};
 use crate::stop::Stop;
 
 /// Everything that the next intent needs of an assembly, independent of a store. Steps, calls, jobs and events

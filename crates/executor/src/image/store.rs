@@ -27,6 +27,7 @@ use rustix::fs::{FlockOperation, flock, syncfs};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Timestamp,
     file_tree::remove_tree,
     image::{
         Digest, ImageConfig, ImageError, ImageLimits, ImageName, Reference,
@@ -119,13 +120,31 @@ struct FileEntry {
     stamp: Stamp,
 }
 
-/// The attributes by which a changed file is detected.
+/// The attributes by which a changed file is detected. They don't change if a file is rewritten within one tick
+/// of the kernel's clock, so a file that was [just written](Self::is_recent) gets no entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     inode: u64,
     size: u64,
     seconds: i64,
     nanos: i64,
+}
+
+impl Stamp {
+    fn of(metadata: &fs::Metadata) -> Self {
+        Self {
+            inode: metadata.ino(),
+            size: metadata.len(),
+            seconds: metadata.mtime(),
+            nanos: metadata.mtime_nsec(),
+        }
+    }
+
+    /// Tells whether the file was written in the last two seconds, or has a time in the future. No file system
+    /// has longer ticks.
+    fn is_recent(self, now: Timestamp) -> bool {
+        i64::try_from(now.as_millis() / 1000).unwrap_or(i64::MAX) <= self.seconds.saturating_add(2)
+    }
 }
 
 impl Image {
@@ -308,12 +327,7 @@ impl Store {
     fn file(&self, index: &Index, path: &Path) -> Result<Digest, ImageError> {
         let path = fs::canonicalize(path).map_err(io_error("open", path))?;
         let metadata = fs::metadata(&path).map_err(io_error("open", &path))?;
-        let stamp = Stamp {
-            inode: metadata.ino(),
-            size: metadata.len(),
-            seconds: metadata.mtime(),
-            nanos: metadata.mtime_nsec(),
-        };
+        let (stamp, now) = (Stamp::of(&metadata), Timestamp::now());
         let known = index.files.get(&path).filter(|known| known.stamp == stamp && metadata.is_file());
         if let Some(known) = known
             && self.folder(&known.id).exists()
@@ -326,8 +340,10 @@ impl Store {
             return Err(ImageError::Several { path, count: described.len() });
         };
         self.unpack(&archive, image)?;
-        let entry = FileEntry { id: image.id.clone(), stamp };
-        self.change(|index| drop(index.files.insert(path, entry)))?;
+        if !stamp.is_recent(now) {
+            let entry = FileEntry { id: image.id.clone(), stamp };
+            self.change(|index| drop(index.files.insert(path, entry)))?;
+        }
         Ok(image.id.clone())
     }
 
