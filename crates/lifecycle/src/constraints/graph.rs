@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 use windlass_model::name::RelationshipName;
-use windlass_model::work::{Direction, Reason, Work};
+use windlass_model::work::{Direction, Reason, Relate, Work};
 use windlass_model::{ElementName, Relationship, State};
-use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
+use windlass_plan::{Draft, PlanBuilder, Task, WaitKind, Why};
 
 use super::phase::{self, Phase};
 use super::soft::{self, Priority, SoftConstraint};
@@ -97,6 +97,14 @@ impl Graph {
     pub(crate) fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
         let Relationship { name, origin, .. } = relationship;
         self.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
+    }
+
+    /// Returns the steps that create or cease pairs.
+    pub(crate) fn relates(&self) -> impl Iterator<Item = (Draft, &Relate)> {
+        self.builder.drafts().filter_map(|(step, task)| match task {
+            Task::Work(Work::Relate(relate)) => Some((step, &**relate)),
+            _ => None,
+        })
     }
 
     /// Makes `step` need the success of `on`.

@@ -513,3 +513,60 @@ relationships:
         peer: old → new
     ");
 }
+
+/// The pairs of a renamed relationship are ceased before those with the new name are created, while their ends stay
+/// and while an end is replaced.
+#[test]
+fn a_renamed_relationship_is_ceased_before_it_is_created_again() {
+    let named = |name: &str, states: &str, a: &str| {
+        web(&format!(
+            "composition:
+  a: {{type: resource::r::1.0, properties: {{in: {{value: {a}}}}}}}
+  b: {{type: resource::r::1.0}}
+  c: {{type: resource::r::1.0}}
+relationships:
+  {name}:
+    source-capabilities: [a.cap]
+    target-requirements: [b.req]
+    {states}
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+  {name}-to-c:
+    source-capabilities: [a.cap]
+    target-requirements: [c.req]
+    source-state: Active
+    target-state: Active
+    lifecycle: {{Create: [target.Join], Cease: [target.Leave]}}
+"
+        ))
+    };
+    let both = "source-state: Active\n    target-state: Active";
+    let planned = change(&named("old", both, "x"), &named("new", both, "x"), &Options::default());
+    assert_snapshot!(show(&planned), @"
+    + relationship new added (a to b)
+    + relationship new-to-c added (a to c)
+    - relationship old removed (a to b)
+    - relationship old-to-c removed (a to c)
+
+    b Cease old: target.Leave | c Cease old-to-c: target.Leave
+    b Create new: target.Join | c Create new-to-c: target.Join
+    ");
+    let before_start = "source-state: Inactive\n    source-state-modifier: pre\n    target-state: Active";
+    let planned = change(&named("old", both, "x"), &named("new", before_start, "y"), &Options::default());
+    assert_snapshot!(show(&planned), @"
+    -/+ a replaced
+        in: x → y
+    + relationship new added (a to b)
+    + relationship new-to-c added (a to c)
+    - relationship old removed (a to b)
+    - relationship old-to-c removed (a to c)
+
+    b Cease old: target.Leave | c Cease old-to-c: target.Leave
+    a Stop
+    a Uninstall
+    a Install
+    b Create new: target.Join
+    a Configure
+    a Start
+    c Create new-to-c: target.Join
+    ");
+}

@@ -2,7 +2,8 @@
 //!
 //! The planner compares the installed with the desired version of a relationship. [`cease()`] adds steps that
 //! cease the pairs which cannot stay. [`create()`] adds steps that create the missing pairs. [`replace()`]
-//! keeps a removed end until the pairs of its replacement are created. [`order()`] handles relationships
+//! keeps a removed end until the pairs of its replacement are created. [`supersede()`] makes a new relationship
+//! wait for a removed one between the same ends. [`order()`] handles relationships
 //! without operations.
 
 mod cease;
@@ -12,6 +13,7 @@ mod order;
 mod relation;
 mod replace;
 mod slots;
+mod supersede;
 
 use std::collections::HashSet;
 
@@ -25,6 +27,7 @@ use self::diff::{Skipped, change};
 use self::order::order;
 use self::relation::{Relation, RelationshipPlanner};
 use self::replace::replace;
+use self::supersede::supersede;
 use crate::changes::{ChangeKind, Later, Part, Scope};
 use crate::constraints::Constraints;
 use crate::differences::{RelationshipChange, differ};
@@ -63,6 +66,7 @@ pub(crate) fn add(
         related.undone.extend(skipped.change(relation));
         arrivals.push(before..planner.constraints.arrivals.len());
     }
+    supersede(constraints, &relations);
     if !options.adopt {
         order(constraints, &relations, &arrivals);
     }

@@ -1,0 +1,73 @@
+//! The waits of new relationships between ends that a removed relationship had, as after a renaming. The pairs of
+//! the removed relationship are ceased first: their scripts may undo at the ends what the scripts of the new
+//! relationship do there.
+//!
+//! The waits are soft constraints. A part may need a new pair before it starts, and a removed relationship is
+//! ceased after the parts have been started.
+
+use std::collections::{HashMap, HashSet};
+
+use windlass_model::name::RelationshipName;
+use windlass_model::work::{Direction, Relate};
+use windlass_model::{ElementName, Relationship};
+use windlass_plan::{Draft, WaitKind};
+
+use super::relation::Relation;
+use crate::constraints::{Constraints, Priority};
+
+/// Relationships by assembly and name.
+type ByName<'r> = HashMap<(&'r ElementName, &'r RelationshipName), &'r Relationship>;
+
+/// Makes the creation of new relationships wait until removed relationships between the same ends are ceased.
+pub(super) fn supersede(constraints: &mut Constraints<'_>, relations: &[Relation<'_>]) {
+    let removed: ByName<'_> = named(relations.iter().filter(|of| of.new.is_none()).filter_map(|of| of.old));
+    let added: ByName<'_> = named(relations.iter().filter(|of| of.old.is_none()).filter_map(|of| of.new));
+    if removed.is_empty() || added.is_empty() {
+        return;
+    }
+    let mut ceased: HashMap<&ElementName, Vec<(Draft, &Relate)>> = HashMap::new();
+    let mut created: Vec<(Draft, &Relate)> = Vec::new();
+    for (step, relate) in constraints.graph.relates() {
+        let key = (&relate.assembly, &relate.relationship);
+        match relate.direction {
+            Direction::Cease if removed.contains_key(&key) => {
+                ceased.entry(&relate.target).or_default().push((step, relate));
+            }
+            Direction::Create if added.contains_key(&key) => created.push((step, relate)),
+            _ => {}
+        }
+    }
+    let mut waits = Vec::new();
+    for (step, relate) in created {
+        let at_target = ceased.get(&relate.target).into_iter().flatten();
+        let alike = at_target.filter(|(_, ceased)| share_a_source(relate, ceased));
+        waits.extend(alike.map(|(on, ceased)| {
+            let new = added[&(&relate.assembly, &relate.relationship)];
+            (step, *on, new, format!("{} is ceased first", ceased.relationship))
+        }));
+    }
+    for (step, on, new, rule) in waits {
+        let why = constraints.graph.because(new, rule);
+        constraints.graph.constrain(step, on, WaitKind::Needs, Priority::Strong, why);
+    }
+}
+
+fn named<'r>(relationships: impl Iterator<Item = &'r Relationship>) -> ByName<'r> {
+    relationships.map(|of| ((&of.assembly, &of.name), of)).collect()
+}
+
+/// Tells whether two steps concern a common source. A step names its sources, or the groups and assemblies that
+/// contain all of its sources.
+fn share_a_source(one: &Relate, other: &Relate) -> bool {
+    has_one_within(one, other) || has_one_within(other, one)
+}
+
+/// Tells whether a source of `inner` is a source of `outer`, or is inside of one.
+fn has_one_within(inner: &Relate, outer: &Relate) -> bool {
+    let names: HashSet<&str> = outer.sources.iter().map(ElementName::as_str).collect();
+    let is_within = |name: &str| {
+        let around = name.match_indices("__").map(|(end, _)| &name[..end]);
+        around.chain([name]).any(|name| names.contains(name))
+    };
+    inner.sources.iter().any(|source| is_within(source.as_str()))
+}
