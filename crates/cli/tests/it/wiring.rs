@@ -132,6 +132,21 @@ fn the_daemon_leaves_dangling_references() {
     assert_eq!(references(&env, "petclinic"), ["vm-1 dangling vm"]);
 }
 
+/// The refusal of a service names only the pins that the service lacks.
+#[test]
+fn a_service_may_lack_one_of_several_pins() {
+    let env = project();
+    env.edit(
+        "petclinic-factory.yaml",
+        "          vm-by-id: publish-signal(map<string, string>)\n",
+        "          vm-by-id: publish-signal(map<string, string>)\n        pets:\n          petclinic-by-id: publish-signal(map<string, string>)\n",
+    );
+    env.ok(&["app", "publish", "petclinic-factory.yaml", "--name", "PetClinic Factory", "--scripts", "scripts"]);
+    pets(&env);
+    let refused = env.refuses(&["env", "bind", "default", "pets", "vm-factory", "pets"]);
+    assert_snapshot!(refused, @"error[WL0659]: `pets` does not expose `vms.vm-by-id`, which `vm-factory` needs; no service of the environment fits");
+}
+
 /// If several factories fit a reference, `env bind` chooses one.
 #[test]
 fn of_several_candidates_one_is_chosen() {
@@ -154,7 +169,7 @@ fn of_several_candidates_one_is_chosen() {
     ");
     let wrong = env.refuses(&["env", "bind", "default", "pets", "vm-factry", "vms"]);
     assert!(wrong.contains("error[WL0653]: the manifest of `pets` has no `reference.Service` `vm-factry`; did you mean `vm-factory`?"), "{wrong}");
-    assert_snapshot!(env.refuses(&["env", "bind", "default", "pets", "vm-factory", "pets"]), @"error[WL0659]: `pets` does not expose `vms.vm-by-id`, which `vm-factory` needs; these services do: `vms`, `vms-us`");
+    assert_snapshot!(env.refuses(&["env", "bind", "default", "pets", "vm-factory", "pets"]), @"error[WL0659]: `pets` does not expose `vms.vm-by-id`, which `vm-factory` needs; these services fit: `vms`, `vms-us`");
     env.ok(&["env", "bind", "default", "pets", "vm-factory", "vms-us"]);
     assert_eq!(references(&env, "petclinic"), ["vm-1 resolved i-1"]);
     env.ok(&["env", "bind", "default", "pets", "vm-factory", "vms"]);

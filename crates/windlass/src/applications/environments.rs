@@ -343,7 +343,10 @@ impl Environments<'_> {
         if candidates.contains(&choice.chosen) {
             return Ok(());
         }
-        let pins = reference.pins.keys().map(ToString::to_string).collect();
+        let exposed = offers.get(&choice.chosen);
+        let missing =
+            reference.pins.iter().filter(|(id, kind)| exposed.and_then(|pins| pins.get(*id)) != Some(*kind));
+        let pins = missing.map(|(id, _)| id.to_string()).collect();
         let known = candidates.iter().map(ToString::to_string).collect();
         let (chosen, component) = (choice.chosen.clone(), choice.component.clone());
         Err(ApplicationError::Unfit { chosen, component, pins, known }.into())

@@ -97,7 +97,7 @@ pub enum ApplicationError {
     #[error(
         "`{chosen}` does not expose {}, which `{component}` needs; {}",
         listed(pins),
-        if known.is_empty() { "no service of the environment does".to_owned() } else { format!("these services do: {}", listed(known)) }
+        if known.is_empty() { "no service of the environment fits".to_owned() } else { format!("these services fit: {}", listed(known)) }
     )]
     Unfit {
         /// The service that was chosen.

@@ -13,6 +13,7 @@ use windlass_manifest::{Published, Role, check, check_pairs, codes as manifest_c
 use windlass_model::assembly::ElementKind;
 use windlass_model::resolve::{Answer, Lookup, Output, Resolver};
 use windlass_model::{AssemblyName, Element, ElementName, InstanceId, PropertyName, Transition};
+use windlass_script::codes as script_codes;
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use windlass_update_ops::Shape;
@@ -156,7 +157,8 @@ impl Cast {
         if !cast.has_scripts {
             // Without a folder of scripts, answers replace all scripts. So warnings about missing script
             // files do not apply.
-            warnings = Diagnostics::new();
+            let of_files = [manifest_codes::SCRIPT_MISSING, script_codes::SCRIPT_MISSING];
+            warnings = warnings.into_iter().filter(|warning| !of_files.contains(&warning.code)).collect();
         }
         Ok((cast, warnings))
     }
