@@ -18,14 +18,14 @@ pub struct Changes<'w> {
 }
 
 impl<'w> Changes<'w> {
-    /// Creates a stream of the changes from now on. It creates and opens nothing before the first wait.
+    /// Creates a stream of changes. The store is opened only by the first call of [`next`](Self::next).
     pub fn new(windlass: &'w Windlass) -> Self {
         Self { windlass, watch: None }
     }
 
-    /// Waits for a change. The first call returns at once if there is a store, because earlier changes are
-    /// unknown. Without a store, the first call waits until one exists. The future may be dropped while it
-    /// waits; the next call then misses no change.
+    /// Waits for a change. If the project has a store, the first call returns at once, because the stream
+    /// does not know the changes before this call. Without a store, the first call waits until a store
+    /// exists. The future may be dropped while it waits; the next call then misses no change.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Published applications: numbered revisions of manifests, with their scripts.
 //!
-//! A revision is a package of the store: the text of the manifest and the files of its script folder.
-//! Publishing the same text and files again creates no revision, because the package is the same.
+//! A revision is a package of the store: the text of the manifest and the files of its script folder. If the
+//! latest revision has the same text and files, publishing them again creates no revision.
 
 mod environments;
 mod error;
