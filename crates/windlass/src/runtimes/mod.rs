@@ -89,7 +89,7 @@ impl RuntimeRegistry {
         self.with(Arc::new(Fixed::new(runtime, replaced)))
     }
 
-    /// Returns the kinds, as the reader of `windlass.yaml` needs them.
+    /// Returns the kinds in the form that the crate `project` needs to read `windlass.yaml`.
     pub fn kinds(&self) -> RuntimeKinds {
         self.0.iter().map(|factory| Arc::clone(factory) as Arc<dyn RuntimeKind>).collect()
     }
