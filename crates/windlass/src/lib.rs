@@ -23,7 +23,7 @@
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
-//! | [`init`](mod@init) | a new assembly of one component, from which users start |
+//! | [`init`](mod@init) | a new assembly of one component, as an example that users change |
 //! | [`script`](mod@script) | scripts run by hand, and test cases of packages |
 //! | [`simulating`] | a day of applications on a virtual clock ([`simulating::Simulator`]) |
 //! | [`runtimes`] | the kinds of runtimes, and their registry |

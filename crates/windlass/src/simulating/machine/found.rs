@@ -49,7 +49,8 @@ impl Machine<'_> {
                         self.take_answer(now, key, Ok(Observed { observation, report }), None);
                     }
                 }
-                // The instance may come from a launch that is running, so the launch has to end first.
+                // In the case `Waits`, a launch that has not succeeded may have created the instance, so the
+                // instance is not adopted.
                 Decision::Ignored | Decision::Waits(_) => {}
                 Decision::New => self.adopt(now, factory, found),
             }
