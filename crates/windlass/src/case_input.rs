@@ -16,7 +16,7 @@ const LOCATION: &str = "location.";
 /// The prefix of the names of a component's properties in the `configuration` of an instance.
 const PROPERTIES: &str = "properties.";
 
-/// Returns the input for the only call that a document describes.
+/// Returns the input of the call that a document describes.
 ///
 /// # Errors
 /// Fails if the document contains several instances or commands, or values that do not belong to a resource.
@@ -43,7 +43,7 @@ impl Reader<'_> {
         self.problems.push(Diagnostic::error(codes::SCRIPT, message).at(place).help(help));
     }
 
-    /// Reads the only instance of the document, and returns its id.
+    /// Reads the instance of the document into `input`, and returns the id of the instance.
     fn only(
         &mut self,
         instances: &BTreeMap<String, RequestedInstance>,

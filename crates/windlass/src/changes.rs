@@ -1,4 +1,4 @@
-//! Waiting for changes that any process makes to the records.
+//! Waiting for changes of the records, which this program or another program makes.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::open::Windlass;
 /// The pause between two attempts to find a missing store.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A stream of the changes that any process makes to the records.
+/// A stream of the changes of the records, which this program or another program makes.
 pub struct Changes<'w> {
     windlass: &'w Windlass,
     watch: Option<Watch>,

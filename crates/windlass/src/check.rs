@@ -77,7 +77,7 @@ pub struct RepairedFile {
 pub struct AppliedFix {
     /// The code of the diagnostic that offered the fix.
     pub code: Code,
-    /// The fix, as an instruction: ``write `description` ``.
+    /// The fix, as an instruction, such as ``write `description` ``.
     pub description: String,
     /// The place of the fix, in the text before the fix.
     #[serde(serialize_with = "line_and_column")]
@@ -119,8 +119,8 @@ pub struct CheckInput<'a> {
     pub scripts: Option<&'a ScriptFiles>,
 }
 
-/// Checks files and folders like [`check_paths`], but with an overlay of texts and with any kinds of runtimes
-/// and drivers.
+/// Checks files and folders like [`check_paths`], but with the given overlay of texts, kinds of runtimes,
+/// drivers and scripts.
 ///
 /// # Errors
 ///
@@ -152,8 +152,8 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
 }
 
 /// Checks a text that is not in a file. A descriptor is checked with the descriptors below `folders`, and a
-/// manifest with `scripts`. If the text is larger than the usual limit for files, the limit is the size of
-/// the text.
+/// manifest with `scripts`. If the text is larger than the usual limit for files, the files of these
+/// descriptors may be as large as the text.
 pub fn check_text(
     name: &str,
     text: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Building of the desired state of an assembly: reads and checks its descriptor, composes the topology, and
-//! loads the packages.
+//! Builds the desired state of an assembly: reads and checks its descriptor, composes the topology, and loads
+//! the packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ pub(crate) async fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Composes an assembly with references that may refer to other assemblies of the store.
+/// Composes an assembly. Its references may refer to other assemblies of the store.
 async fn referred(
     composition: Composition<'_>,
     assembly: &Arc<AssemblyDescriptor>,
@@ -259,8 +259,9 @@ fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Ve
     found
 }
 
-/// Gives a problem, which the driver `kind` found in a package, its place on the disk. A driver knows only
-/// paths within the package. A problem without a place concerns a declaration in the descriptor.
+/// Replaces the place of a problem in a package by the place on the disk. The driver `kind` has found the
+/// problem, and a driver knows only paths within the package. A problem without a place concerns a
+/// declaration in the descriptor, and gets the place of the declaration.
 fn placed(
     catalog: &DiskCatalog,
     resource: &DescriptorName,

@@ -129,12 +129,12 @@ pub enum Error {
         /// The status of the request.
         status: RequestStatus,
     },
-    /// The holder of the assembly rejected the request.
+    /// The program that executes requests, such as the daemon, refused the request.
     #[error("{why}")]
     Refused {
-        /// The reason of the rejection.
+        /// The reason of the refusal.
         why: String,
-        /// Whether the rejection was caused by invalid input, and not by a failure.
+        /// Whether the refusal was caused by invalid input, and not by a failure.
         is_input: bool,
     },
     /// The program that executed the process for this command exited before the process finished.

@@ -148,7 +148,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Adopts existing instances instead of creating new ones.
+    /// Sets whether windlass adopts existing instances, and creates no new ones.
     pub fn adopt(mut self, adopt: bool) -> Self {
         self.adopt = adopt;
         self

@@ -125,8 +125,8 @@ impl Windlass {
     }
 
     /// Checks an intent that removes an assembly. Refuses the removal of an application to which other
-    /// applications refer. If `notes` is true, records these references as references to a removed
-    /// application. Does nothing for other intents.
+    /// applications refer. If the removal is allowed and `notes` is true, records these references as
+    /// references to a removed application. Does nothing for other intents.
     pub(crate) async fn removed(
         &self,
         store: &Arc<dyn Store>,
@@ -293,8 +293,8 @@ impl Windlass {
     /// is unknown if neither the answer nor the records contain it. For a call of Install, the recorded
     /// outputs do not count, because they belong to the previous instance.
     ///
-    /// The result includes outputs that the report of an undecided call contains. Only the execution of the
-    /// answer searches for this report. The result is empty if the answer contains an output that no part
+    /// The report of an undecided call may still exist, and may contain some of these outputs. Only the
+    /// execution of the answer shows this. The result is empty if the answer contains an output that no part
     /// publishes, because such an answer is refused.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Access to the parts of a project, its store and its recorded assemblies.
+//! Access to a project's store and recorded assemblies, and to groups of functions such as [`Views`].
 
 use std::sync::Arc;
 

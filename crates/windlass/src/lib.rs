@@ -31,8 +31,9 @@
 //! | [`explain`](mod@explain) | the codes of all crates, for diagnostics and errors |
 //! | [`error`], [`codes`] | the errors of this crate, and their codes |
 //!
-//! The crates that this crate combines are re-exported under their own names: [`descriptor`], [`plan`],
-//! [`engine`], [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
+//! The crates that this crate combines are re-exported under their own names: [`descriptor`], [`driver`],
+//! [`engine`], [`executor`], [`lifecycle`], [`manifest`], [`model`], [`plan`], [`project`], [`secret`],
+//! [`source`], [`store`].
 
 pub mod applications;
 mod blocking;

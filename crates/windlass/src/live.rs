@@ -101,8 +101,8 @@ impl<'w> LiveOutput<'w> {
         }
     }
 
-    /// Follows the running jobs of a process. Returns each job whose output is not shown before its end,
-    /// once.
+    /// Follows the running jobs of a process. Returns the jobs whose output is not shown before their end.
+    /// Each job is returned only once.
     ///
     /// # Errors
     /// Fails if the store can't be read.
@@ -280,7 +280,7 @@ pub struct RunningStep {
     pub last_line: Option<String>,
 }
 
-/// The steps of a process that run now, with the output of their jobs.
+/// The running steps of a process, with the output of their jobs.
 pub struct RunningSteps<'w> {
     live: LiveOutput<'w>,
     /// The last line that each running job has written, by the job's id.

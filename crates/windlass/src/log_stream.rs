@@ -233,8 +233,8 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reads the records of running processes. Follows new jobs, and reports events with the output of the
-    /// jobs to which they belong.
+    /// Reads the records of running processes. Follows new jobs, and reports the events. The output of jobs
+    /// is reported before the end of their step.
     async fn refresh(&mut self, events: &[EventRecord]) -> Result<(), Error> {
         let begun = Instant::now();
         let mentioned = events.iter().filter_map(|event| event.draft.process);

@@ -45,8 +45,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Creates settings for the project of a file or folder. The `windlass.yaml` in this folder, or in the
-    /// nearest folder above that has one, is the file of the project.
+    /// Creates settings for the project of a file or folder. windlass searches for the project's
+    /// `windlass.yaml` in this folder, and then in the folders above.
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {
             start: start.into(),
@@ -139,7 +139,7 @@ impl Settings {
         self
     }
 
-    /// Sets the engine's options: parallelism, polling interval and waiting times.
+    /// Sets the engine's options, such as parallelism, polling interval and waiting times.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -168,9 +168,9 @@ impl Settings {
         self
     }
 
-    /// Declares that this program is a daemon. While this program holds the lease of an assembly, other
-    /// programs leave their requests on this assembly to it. To execute the requests, the program must call
-    /// `daemon::watch` (feature `daemon`).
+    /// Declares that this program is a daemon. While it holds the lease of an assembly, other programs submit
+    /// requests on this assembly. To execute these requests, the daemon must call `daemon::watch` (feature
+    /// `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -295,7 +295,7 @@ impl Windlass {
         Engine { store, env: self.engine_env(), options: self.settings.options }
     }
 
-    /// Tells whether intents may remove something to which other assemblies refer.
+    /// Tells whether intents may remove an assembly to which other assemblies refer.
     pub(crate) fn is_forced(&self) -> bool {
         self.settings.options.force
     }

@@ -286,7 +286,8 @@ pub(crate) fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
     windlass_project::files_in(folder).map_err(Error::Input)
 }
 
-/// Creates the package of a manifest. The package's digest depends only on the text and the files.
+/// Creates the package of a manifest. The package's digest depends only on the short name, the text and the
+/// files.
 fn package(name: &AssemblyName, source: &Source, scripts: Vec<PackageFile>) -> Package {
     let manifest = PackageFile {
         path: MANIFEST.to_owned(),

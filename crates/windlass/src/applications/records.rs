@@ -56,7 +56,7 @@ pub(super) struct RevisionRecord {
     pub(super) published: Timestamp,
     /// Whether the manifest declares an application or a factory.
     pub(super) role: RoleKind,
-    /// The package with the text of the manifest and the scripts.
+    /// The digest of the package with the text of the manifest and the scripts.
     pub(super) package: PackageDigest,
 }
 
@@ -105,8 +105,8 @@ pub struct PublishedApplication {
     pub package: PackageDigest,
     /// The manifest of the revision.
     pub manifest: Manifest,
-    /// The files of the revision's script folder, sorted by path. The script `/vm/launch.py` is the file
-    /// `vm/launch.py`.
+    /// The files of the revision's script folder, sorted by path. If a manifest names the script
+    /// `/vm/launch.py`, the path of the file is `vm/launch.py`.
     pub scripts: Vec<PackageFile>,
 }
 

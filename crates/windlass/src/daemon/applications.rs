@@ -39,7 +39,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reports once that a check or a discovery fails, and once that it works again.
+    /// Reports a new failure of a check or a discovery, and the first success after a failure.
     fn note_check(&mut self, assembly: &AssemblyName, what: &'static str, failure: Option<&str>) {
         if !self.applications.note_failure(assembly, failure) {
             return;

@@ -42,9 +42,9 @@ impl Daemon<'_> {
     }
 
     /// Tells whether a cluster can't be scaled now, for one of three reasons: the cluster has its minimum or
-    /// maximum size, it is protected, or it still has additional nodes of a rolling change. The first two
-    /// reasons are reported once, and again only after a change of the assembly. Without this rule, each load
-    /// sample of an idle cluster would cause a report.
+    /// maximum size, a protection forbids to scale it in, or it still has additional nodes of a rolling
+    /// change. The first two reasons are reported once, and again only after a change of the assembly.
+    /// Without this rule, each load sample of an idle cluster would cause a report.
     async fn is_at_bound(
         &mut self,
         name: &AssemblyName,
@@ -92,7 +92,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a part is no longer healed because too many heals did not help. Reports this once.
+    /// Tells whether a part is no longer healed because too many heals did not help. Reports this decision
+    /// once.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
         if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {

@@ -2,9 +2,9 @@
 //!
 //! The daemon holds the lease of an assembly only while it executes an intent. At other times, other commands
 //! can change the assembly. If a command finds that the daemon is changing the assembly, the command submits
-//! a request. The daemon executes the request after its current intent. A user can also queue a request while
-//! no daemon runs; the next daemon executes this request. The daemon resumes interrupted processes of its own
-//! and of earlier daemons.
+//! a request. The daemon executes the request after its current intent on the assembly. A user can also queue
+//! a request while no daemon runs; the next daemon executes this request. The daemon resumes interrupted
+//! processes of its own and of earlier daemons.
 
 mod applications;
 mod demands;
@@ -92,7 +92,7 @@ struct Daemon<'a> {
     elsewhere: BTreeSet<AssemblyName>,
     work: Work,
     looked_at: BTreeSet<AssemblyName>,
-    /// The requests that could not begin since the last refresh.
+    /// The requests that this daemon has tried to begin since the last refresh.
     tried: BTreeSet<RequestId>,
     /// The interrupted processes that this daemon has resumed. Each is resumed only once.
     resumed: BTreeSet<ProcessId>,

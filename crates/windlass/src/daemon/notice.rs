@@ -15,7 +15,7 @@ pub enum Notice {
         /// The metrics that the assembly's policies read, sorted.
         metrics: Vec<String>,
     },
-    /// The daemon starts a process that a policy demands.
+    /// The daemon starts an intent that a policy demands.
     Acts {
         /// The name of the assembly.
         assembly: AssemblyName,

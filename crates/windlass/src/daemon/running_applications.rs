@@ -53,8 +53,8 @@ impl Applications {
         self.by_factory.get(factory).into_iter().flatten()
     }
 
-    /// Records the failure or the success of a check. Returns whether the daemon must report it: a new
-    /// failure, or the first success after a failure.
+    /// Records the failure or the success of a check or a discovery. Returns whether the daemon must report
+    /// it: a new failure, or the first success after a failure.
     pub(super) fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
         match failure {
             Some(failure) => {

@@ -1,4 +1,5 @@
-//! An HTTP endpoint `POST /metrics` on a Unix socket. Only the user who owns the socket file can use it.
+//! An HTTP endpoint `POST /metrics` on a Unix socket. Only the user who owns the socket file can connect to
+//! the endpoint.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -36,8 +37,8 @@ pub struct MetricSocket {
 }
 
 impl MetricSocket {
-    /// Opens a socket that only its user may access (mode 0600). Replaces a socket at which no process
-    /// listens any more.
+    /// Opens a socket that only the present user may access (mode 0600). Replaces a socket at which no
+    /// process listens any more.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ impl MetricSocket {
     ///
     /// # Errors
     ///
-    /// Fails if the socket fails.
+    /// Fails if the socket can't accept connections.
     pub async fn serve(&mut self, samples: mpsc::Sender<Incoming>) -> Result<(), Error> {
         let Some(listener) = self.listener.take() else { return Ok(()) };
         let router = Router::new()
@@ -105,7 +106,7 @@ impl Near {
     }
 }
 
-/// Creates a socket that only its user may access. Replaces an existing file at the path.
+/// Creates a socket that only the present user may access. Replaces an existing file at the path.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

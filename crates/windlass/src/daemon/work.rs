@@ -25,7 +25,7 @@ use crate::wiring::Removal;
 
 /// Maximum number of messages from tasks that the daemon has not read yet.
 const QUEUE: usize = 64;
-/// Interval between two attempts to get the lease of a factory that another holder has.
+/// Interval between two attempts to get the lease of a factory while another program holds this lease.
 const HELD: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent health checks of assemblies.
 const LOOKS: usize = 8;
@@ -99,7 +99,7 @@ impl Context {
         }
     }
 
-    /// Records the references to an application that will be removed.
+    /// Records the references to an application before the removal of the application.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {
@@ -166,7 +166,8 @@ impl Work {
         });
     }
 
-    /// Starts a health check of a factory's applications in a task, unless another daemon has run the check.
+    /// Starts a health check of a factory's applications in a task, unless another daemon has already run
+    /// this check.
     pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>, period: Duration) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {

@@ -40,7 +40,7 @@ pub struct CommandsView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CommandView {
-    /// The exposed id of the command's pin: `control.reboot`.
+    /// The exposed id of the command's pin, such as `control.reboot`.
     pub id: String,
     /// The label of the command for people.
     pub label: Option<String>,
@@ -60,7 +60,7 @@ pub struct CalledCommandView {
     pub id: CommandId,
     /// The name of the application.
     pub name: AssemblyName,
-    /// The exposed id of the command's pin: `control.reboot`.
+    /// The exposed id of the command's pin, such as `control.reboot`.
     pub command: String,
     /// The process that called the command.
     pub process: ProcessId,
@@ -150,7 +150,7 @@ impl Launcher<'_> {
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
     }
 
-    /// Returns the command of an application that was called last. Returns `None` if no recent process called
+    /// Returns the last command that was called on an application. Returns `None` if no recent process called
     /// a command.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Launcher<'_> {
         Ok(record.map(|record| CalledCommandView::new(name.clone(), record, self.windlass.now())))
     }
 
-    /// Returns the called command with an id.
+    /// Returns the state and the results of a called command, by the id of the call.
     ///
     /// # Errors
     /// Fails if there is no such command, the command was removed with its application, or the store fails.

@@ -49,7 +49,8 @@ pub(super) struct Services<'a> {
 
 impl Services<'_> {
     /// Returns the factory of an application, as the name of its assembly. Returns `None` if `role` is a
-    /// factory. If several factories fit, `chosen` must be one of them.
+    /// factory. `chosen` must be one of the factories that fit. `None` is sufficient if only one factory
+    /// fits.
     ///
     /// # Errors
     /// Fails if the environment has no such factory, or if the choice is missing or wrong.
@@ -118,7 +119,7 @@ impl<'a> Launchable<'a> {
     }
 }
 
-/// Returns the desired assembly of an application, which is the engine's input, with warnings.
+/// Returns the engine's input for an application, with warnings.
 ///
 /// # Errors
 /// Returns all problems of the parameters and of the package.

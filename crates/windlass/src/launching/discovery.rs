@@ -58,7 +58,7 @@ pub struct FoundView {
     /// - `gone`: the script did not find the instance. The records do not change.
     /// - `waits`: an open or failed launch may have created the instance.
     pub result: &'static str,
-    /// The reason why the instance was not adopted or changed.
+    /// The reason why the instance was not adopted, or why a reported change was not applied.
     pub problem: Option<String>,
 }
 

@@ -227,8 +227,8 @@ impl<'w> Launcher<'w> {
         parameters.extend(input.parameters.clone());
         let can_reconfigure = match &application.role {
             Role::Application(application) => application.reconfiguration.is_some(),
-            // A factory needs no reconfiguration script, because each call of its applications reads its
-            // configuration.
+            // A factory needs no reconfiguration script, because each call of the factory's applications
+            // reads the configuration of the factory.
             Role::Factory(_) => true,
         };
         let changed = input.parameters.iter().filter(|(pin, value)| before.get(*pin) != Some(*value));

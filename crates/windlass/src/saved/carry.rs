@@ -207,7 +207,8 @@ impl Windlass {
         Ok((request.as_planned(expected), warnings))
     }
 
-    /// Rebuilds the intent of a saved plan with its inputs. Also returns which project files have changed.
+    /// Rebuilds the intent of a saved plan with its inputs. Also lists the changes of files and of referenced
+    /// assemblies since the plan was saved.
     async fn rebuilt(
         &self,
         saved: &SavedPlan,

@@ -175,8 +175,9 @@ impl SavedPlan {
         PlanView::of(self.assembly.clone(), preview)
     }
 
-    /// Replaces the error of a changed plan if the plan uses secrets. The user gives the secrets again for
-    /// each execution, so another value of a secret may be the cause.
+    /// If the plan uses secrets, replaces the error that the plan has changed by
+    /// [`SavedPlanError::OtherSecrets`]. The user gives the secrets again for each execution, so another
+    /// value of a secret may be the cause.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
             (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {
@@ -238,7 +239,7 @@ impl SavedPlan {
         changed.map(|name| format!("the package of `{name}` has changed")).collect()
     }
 
-    /// Lists the files of the project that have changed since the plan was saved.
+    /// Lists the packages, elements and relationships that have changed since the plan was saved.
     fn moved_files(&self, desired: &Desired) -> Vec<String> {
         let mut what = self.moved_packages(&desired.packages);
         let elements = elements_of(&desired.topology);

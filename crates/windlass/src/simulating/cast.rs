@@ -111,7 +111,7 @@ pub(super) struct Factory {
     pub(super) discovery: Option<(usize, CronExpression)>,
 }
 
-/// The files and values from which a cast is read.
+/// The files and values from which a [`Cast`] is read.
 pub(super) struct CastInput<'i> {
     pub(super) manifests: &'i [ManifestFile],
     pub(super) scripts: Option<&'i Path>,
@@ -214,7 +214,8 @@ impl Title {
     }
 }
 
-/// Gives each file without a title the title by which another manifest names it, if there is one.
+/// Gives a file without a title the title by which another manifest names the file. If there is no such
+/// title, the name of the file stays its title.
 fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
     let named = |one: &PublishedApplication| match check(&one.manifest).role {
         Some(Role::Application(role)) => Some(role.factory.value),
@@ -312,7 +313,7 @@ fn distributed(
     Ok(pins.iter().map(own).collect())
 }
 
-/// Compiles a manifest in the same way as its launch.
+/// Compiles a manifest in the same way as a launch does.
 fn compile(
     application: &Launchable<'_>,
     location: &str,

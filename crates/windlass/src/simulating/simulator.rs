@@ -32,8 +32,8 @@ pub struct SimulationInput {
     pub scripts: Option<PathBuf>,
     /// The file of answers. A script with an answer does not run.
     pub answers: Option<PathBuf>,
-    /// Values of configuration pins, by the exposed ids of the pins. Each applies to every manifest that
-    /// exposes the pin.
+    /// Values of configuration pins, by the exposed ids of the pins. Each value applies to every manifest
+    /// that exposes the pin.
     pub parameters: BTreeMap<String, Value>,
     /// The location of `windlass.yaml` at which scripts run. The default is the only location of the file. If
     /// the file has no location, the default is this host.

@@ -1,4 +1,4 @@
-//! Tests of simulations in this process, with a runtime of the test and with access to the machine.
+//! Tests of simulations in this process, with a runtime of the test and with access to the state machine.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Moving an assembly to another store: export writes it to a file and deletes it from the store; import
-//! adopts it into another store.
+//! Moving an assembly to another store. An export writes the assembly to a file, and deletes it from the
+//! store. An import adds the assembly of a file to a store.
 //!
 //! At any time, an assembly has one owner: a store or a file. An export takes four steps. Each step is
 //! durable before the next step begins:

@@ -58,8 +58,8 @@ impl ApplicationStatusView {
     }
 }
 
-/// Returns the outputs of a factory that contain its instances, by the ids under which the factory exposes
-/// them. Each output maps natural ids to the names of applications.
+/// Returns the outputs of a factory that contain its instances. Their names are the ids under which the
+/// factory exposes the signal `factory.instances`. Each output maps natural ids to the names of applications.
 pub(super) async fn instances(
     wiring: &mut Wiring,
     snapshot: &Snapshot,

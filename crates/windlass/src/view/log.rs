@@ -234,7 +234,7 @@ pub struct DismissedLog {
     pub request: RequestId,
     /// The intent of the request.
     pub intent: String,
-    /// The reason; `None` if the requester withdrew it.
+    /// The reason of the refusal; `None` if the requester withdrew the request.
     pub why: Option<String>,
 }
 

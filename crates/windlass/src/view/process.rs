@@ -402,8 +402,8 @@ fn shown(value: &Value) -> Value {
     if SecretRef::from_value(value).is_some() { Value::from("***") } else { value.clone() }
 }
 
-/// Plans the change from one version to another, as if all resources of the older version were in its goal
-/// state. Returns the differences of this plan.
+/// Plans the change from one version to another, as if all resources of the older version were in the goal
+/// state of that version. Returns the differences of this plan.
 fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<Diff, Error> {
     let mut current = Current::default();
     if let Some(before) = before {

@@ -32,8 +32,8 @@ pub(crate) struct InProgress {
 }
 
 impl InProgress {
-    /// Tells whether a process may have batches. Only the text of the plan is searched, because parsing a
-    /// large plan takes time.
+    /// Tells whether the plan of a process can contain batches. Only the text of the plan is searched,
+    /// because parsing a large plan takes time.
     pub(crate) fn is_possible(process: &ProcessRecord) -> bool {
         process.plan.as_str().contains("\"batch\"")
     }

@@ -26,8 +26,8 @@ const PAGE: usize = 500;
 /// The instances of a factory: natural ids with the applications that manage them.
 pub(crate) type Instances = BTreeMap<String, AssemblyName>;
 
-/// A reader of the connections of applications. It reads each record once and keeps it. So each command
-/// creates a reader of its own.
+/// A reader of the connections of applications. It reads each record once and keeps it. A kept record can
+/// become outdated, so each command creates a reader of its own.
 pub(crate) struct Wiring {
     pub(super) store: Arc<dyn Store>,
     assemblies: BTreeMap<AssemblyName, Option<Arc<AssemblyRecord>>>,

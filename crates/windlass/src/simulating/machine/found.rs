@@ -85,7 +85,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports that a search has failed. The same reason is reported only once in succession.
+    /// Reports that a search has failed. If the same failure is repeated, only the first one is reported.
     fn discovery_failed(&mut self, factory: usize, failure: &Failure) {
         let text = format!("the discovery failed: {}", described(failure));
         if self.factories[factory].failing.as_ref() != Some(&text) {
