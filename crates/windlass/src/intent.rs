@@ -293,9 +293,9 @@ impl Windlass {
     /// is unknown if neither the answer nor the records contain it. For a call of Install, the recorded
     /// outputs do not count, because they belong to the previous instance.
     ///
-    /// The report of an undecided call may still exist, and may contain some of these outputs. Only the
-    /// execution of the answer shows this. The result is empty if the answer contains an output that no part
-    /// publishes, because such an answer is refused.
+    /// The result also lists outputs that the report of an undecided call may contain, because only the
+    /// execution of the answer shows whether this report still exists. The result is empty if the answer
+    /// contains an output that no part publishes, because such an answer is refused.
     ///
     /// # Errors
     ///

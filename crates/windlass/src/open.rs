@@ -132,7 +132,7 @@ impl Settings {
 
     /// Sets the address of a PostgreSQL database for the state, such as
     /// `postgres://windlass@db.example.org/windlass`. By default, the state is in the file
-    /// `.windlass/state.db`. All processes that share a database need the same key.
+    /// `.windlass/state.db`. All programs that share a database need the same key.
     #[must_use]
     pub fn state(mut self, address: Option<String>) -> Self {
         self.state = address;

@@ -327,8 +327,8 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Checks a choice. Refuses the choice if the manifest of the service does not contain the component, or
-    /// if the chosen service does not expose the pins of the component.
+    /// Checks a choice. Refuses the choice if the manifest of the service does not contain the component.
+    /// Also refuses the choice if the chosen service does not expose the component's pins.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));

@@ -72,7 +72,7 @@ struct Daemon<'a> {
     checking: BTreeSet<AssemblyName>,
     /// The factories with a request that waits for the end of a duty of the factory.
     awaited: BTreeSet<AssemblyName>,
-    /// The duties that wait for the end of an intent on their factory.
+    /// The duties that wait for the end of an intent or a request on their factory.
     waiting: Vec<(AssemblyName, Started<Duty>)>,
     /// The metrics that were reported for each assembly.
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,

@@ -175,9 +175,9 @@ impl SavedPlan {
         PlanView::of(self.assembly.clone(), preview)
     }
 
-    /// If the plan uses secrets, replaces the error that the plan has changed by
-    /// [`SavedPlanError::OtherSecrets`]. The user gives the secrets again for each execution, so another
-    /// value of a secret may be the cause.
+    /// If the plan uses secrets, returns [`SavedPlanError::OtherSecrets`] in place of the error that the plan
+    /// has changed. The user gives the secrets again for each execution, so another value of a secret may be
+    /// the cause.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
             (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {

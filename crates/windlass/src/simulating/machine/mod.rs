@@ -1,9 +1,9 @@
 //! The pure state machine of a simulation: it gets times and reports, and returns tasks and events.
 //!
-//! The machine reads no clock and runs nothing. The [schedule](windlass_engine::schedule) of the daemon
-//! starts health checks and discoveries. All other timed events are on the agenda: actions, ends of tasks,
-//! and observations of instances that are converging. The memory of the machine depends on the existing
-//! applications, not on the simulated time.
+//! The machine reads no clock and runs nothing. The same [schedule](windlass_engine::schedule) as in the
+//! daemon starts health checks and discoveries. All other timed events are on the agenda: actions, ends of
+//! tasks, and observations of instances that are converging. The memory of the machine depends on the
+//! existing applications, not on the simulated time.
 
 mod calls;
 mod checks;
