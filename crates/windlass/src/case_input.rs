@@ -1,4 +1,5 @@
-//! The input of a script that is run by hand. It is given as the document that the script would read.
+//! The input of a script that is run by hand. The user gives the input as the document that the script would
+//! read.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +10,13 @@ use windlass_source::{Diagnostic, Diagnostics, Span};
 
 use crate::codes;
 
-/// The prefix of the properties of a location in the configuration.
+/// The prefix of the names of a location's properties in the `configuration` of a document.
 const LOCATION: &str = "location.";
 
-/// The prefix of the properties of a component in the configuration of an instance.
+/// The prefix of the names of a component's properties in the `configuration` of an instance.
 const PROPERTIES: &str = "properties.";
 
-/// Returns the input for the only call that a document describes.
+/// Returns the input of the call that a document describes.
 ///
 /// # Errors
 /// Fails if the document contains several instances or commands, or values that do not belong to a resource.
@@ -42,7 +43,7 @@ impl Reader<'_> {
         self.problems.push(Diagnostic::error(codes::SCRIPT, message).at(place).help(help));
     }
 
-    /// Reads the only instance of the document, and returns its id.
+    /// Reads the instance of the document into `input`, and returns the id of the instance.
     fn only(
         &mut self,
         instances: &BTreeMap<String, RequestedInstance>,
@@ -75,7 +76,7 @@ impl Reader<'_> {
         Some(id.clone())
     }
 
-    /// Removes the prefix that the driver adds to the names of values.
+    /// Removes `prefix` from the names of values. Reports each name without the prefix as a problem.
     fn stripped(&mut self, values: &Values, prefix: &str) -> BTreeMap<String, Value> {
         let mut stripped = BTreeMap::new();
         for (name, value) in values {
@@ -90,7 +91,7 @@ impl Reader<'_> {
         stripped
     }
 
-    /// Parses names of properties.
+    /// Parses the names of properties or arguments.
     fn named<N: std::str::FromStr<Err: std::fmt::Display> + Ord>(
         &mut self,
         values: BTreeMap<String, Value>,

@@ -1,4 +1,4 @@
-//! Waiting for changes that any process makes to the records.
+//! Waiting for changes of the records, which this program or another program makes.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::open::Windlass;
 /// The pause between two attempts to find a missing store.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A stream of the changes that any process makes to the records.
+/// A stream of the changes of the records, which this program or another program makes.
 pub struct Changes<'w> {
     windlass: &'w Windlass,
     watch: Option<Watch>,
 }
 
 impl<'w> Changes<'w> {
-    /// Creates a stream of the changes from now on. It creates and opens nothing before the first wait.
+    /// Creates a stream of changes. The store is opened only by the first call of [`next`](Self::next).
     pub fn new(windlass: &'w Windlass) -> Self {
         Self { windlass, watch: None }
     }
 
-    /// Waits for a change. The first call returns at once if there is a store, because earlier changes are
-    /// unknown. Without a store, the first call waits until one exists. The future may be dropped while it
-    /// waits; the next call then misses no change.
+    /// Waits for a change. If the project has a store, the first call returns at once, because the stream
+    /// does not know the changes before this call. Without a store, the first call waits until a store
+    /// exists. The future may be dropped while it waits; the next call then misses no change.
     ///
     /// # Errors
     ///

@@ -80,7 +80,7 @@ pub struct RepairedFile {
 pub struct AppliedFix {
     /// The code of the diagnostic that offered the fix.
     pub code: Code,
-    /// The fix, as an instruction: ``write `description` ``.
+    /// The fix, as an instruction, such as ``write `description` ``.
     pub description: String,
     /// The place of the fix, in the text before the fix.
     #[serde(serialize_with = "line_and_column")]
@@ -117,12 +117,13 @@ pub struct CheckInput<'a> {
     pub runtimes: &'a RuntimeRegistry,
     /// The drivers that check packages. `windlass.yaml` may contain settings for them.
     pub drivers: &'a Registry,
-    /// The files among which scripts of manifests are searched; `None` skips the check of scripts.
+    /// The files among which the check looks for the scripts that a manifest names; `None` skips this part of
+    /// the check.
     pub scripts: Option<&'a ScriptFiles>,
 }
 
-/// Checks files and folders like [`check_paths`], but with an overlay of texts and with any kinds of runtimes
-/// and drivers.
+/// Checks files and folders like [`check_paths`], but with the given overlay of texts, kinds of runtimes,
+/// drivers and scripts.
 ///
 /// # Errors
 ///
@@ -154,7 +155,8 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
 }
 
 /// Checks a text that is not in a file. A descriptor is checked with the descriptors below `folders`, and a
-/// manifest with `scripts`. If the text is larger than the usual limit, files may be as large as the text.
+/// manifest with `scripts`. If the text is larger than the usual limit for files, the files of these
+/// descriptors may be as large as the text.
 pub fn check_text(
     name: &str,
     text: Vec<u8>,
@@ -198,7 +200,7 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             }
             check_parts(project, &assembly, &opened.catalog, diagnostics);
         }
-        // The file may also be a single resource, which is checked by itself.
+        // The file may also contain a single resource. The resource is checked without an assembly.
         Err(Error::Input(problems)) => match by_itself(project, path) {
             Some((resource, found)) => {
                 diagnostics.extend(found);
@@ -227,8 +229,8 @@ fn manifest_of(project: &Project, path: &Path) -> Option<Arc<Source>> {
     is_manifest(source.text()).then_some(source)
 }
 
-/// Reads a file as a resource. Returns only the warnings for a document of a kind that this program does not
-/// use. Returns `None` for any other file.
+/// Reads a file as a resource. For a document of a kind that windlass does not use, returns only the
+/// warnings. Returns `None` if the file is neither a resource nor such a document.
 fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diagnostics)> {
     let read = path.is_file().then(|| project.overlay().load(path))?;
     match &read.descriptor {
@@ -241,7 +243,7 @@ fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diag
 }
 
 /// Checks the resources and nested assemblies of an assembly. Also checks the resources whose `queries` would
-/// find the assembly's references.
+/// find the instances for the assembly's references.
 fn check_parts(
     project: &Project,
     assembly: &Descriptor,
@@ -295,7 +297,7 @@ fn misplaced(project: &Project, assembly: &AssemblyDescriptor) -> Vec<Diagnostic
     assembly.composition.values().filter_map(of_component).collect()
 }
 
-/// Finds the newest resource whose `queries` would find a reference.
+/// Finds the newest resource whose `queries` would find the instance for a reference.
 fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<DescriptorName> {
     let kind = &reference.kind.as_ref()?.value;
     let accepted = catalog.names().into_iter().filter(|name| !kind.is_assembly() && kind.accepts(name));

@@ -1,4 +1,5 @@
-//! The codes of this crate: `WL0550` to `WL0599`, for the errors of the facade.
+//! The codes of the facade's errors: `WL0550` to `WL0599`. The modules `launching` and `simulating` have
+//! codes of their own.
 
 windlass_source::codes! {
     NAME = "WL0550", "bad name",

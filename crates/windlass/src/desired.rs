@@ -1,5 +1,5 @@
-//! Builds the desired state of an assembly from its descriptor file: reads, checks, composes and loads
-//! packages.
+//! Builds the desired state of an assembly: reads and checks its descriptor, composes the topology, and loads
+//! the packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ pub(crate) struct Opened {
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// Reads an assembly descriptor, and searches its surroundings for the descriptors of its parts.
+/// Reads an assembly descriptor, and searches the folders around it and the folders `catalog` for the
+/// descriptors of its parts.
 pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Result<Opened, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
     let (assembly, mut diagnostics) = read_assembly(project.overlay(), &file)?;
@@ -149,7 +150,7 @@ pub(crate) async fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Composes an assembly with references that may refer to other assemblies of the store.
+/// Composes an assembly. Its references may refer to other assemblies of the store.
 async fn referred(
     composition: Composition<'_>,
     assembly: &Arc<AssemblyDescriptor>,
@@ -233,7 +234,7 @@ pub(crate) fn packages<'a>(
                 }
                 packages.push(Arc::new(package));
             }
-            // Problems in the text of the descriptor were reported before.
+            // Problems in the text of the descriptor are among `diagnostics` already.
             Err(problems) => {
                 for problem in problems {
                     if !diagnostics.contains(&problem) {
@@ -258,8 +259,9 @@ fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Ve
     found
 }
 
-/// Maps a problem that the driver `kind` found in a package to its place on disk, because a driver knows only
-/// paths within the package. A problem without a place concerns a declaration in the descriptor.
+/// Replaces the place of a problem in a package by the place on the disk. The driver `kind` has found the
+/// problem, and a driver knows only paths within the package. A problem without a place concerns a
+/// declaration in the descriptor, and gets the place of the declaration.
 fn placed(
     catalog: &DiskCatalog,
     resource: &DescriptorName,

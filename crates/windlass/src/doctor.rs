@@ -17,7 +17,8 @@ pub struct Doctor {
     pub windlass: String,
     /// The store of the project's state.
     pub state: StateView,
-    /// The runtimes, in the order of registration: processes, sandboxes, engines, others.
+    /// The runtimes, in the order of registration: processes, sandboxes, container engines, and kinds that a
+    /// program has added.
     pub runtimes: Vec<RuntimeView>,
 }
 

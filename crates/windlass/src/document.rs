@@ -17,7 +17,7 @@ pub(crate) struct Format {
     pub(crate) kind: &'static str,
     /// The version in which new files are written.
     pub(crate) version: u64,
-    /// Converts the content of an older version to the next version.
+    /// Converts content of the given older version to the next version.
     pub(crate) upgrade: fn(u64, Value) -> Value,
 }
 
@@ -80,7 +80,8 @@ struct Head {
     version: Option<u64>,
 }
 
-/// Maximum memory that a document may need, as a multiple of the size of its text.
+/// Maximum memory that a document may need, as a multiple of the size of its text. A text that is smaller
+/// than [`MAX_SIZE`] counts as a text of that size.
 const MOST_WEIGHT: usize = 12;
 
 /// Estimates the memory in bytes that a JSON text needs as parsed data. A map with one entry can need a

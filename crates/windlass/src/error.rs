@@ -17,7 +17,7 @@ use crate::launching::LaunchError;
 use crate::saved::SavedPlanError;
 use crate::transfer::TransferError;
 
-/// The reason why the facade rejected or failed a call.
+/// The reason why the facade refused a call, or why a call failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -62,7 +62,7 @@ pub enum Error {
         assembly: AssemblyName,
         /// The name of the requested component.
         component: String,
-        /// The components with recorded work.
+        /// The components with recorded steps.
         known: Vec<String>,
     },
     /// The assembly has no such part.
@@ -129,12 +129,12 @@ pub enum Error {
         /// The status of the request.
         status: RequestStatus,
     },
-    /// The holder of the assembly rejected the request.
+    /// The program that executes requests, such as the daemon, refused the request.
     #[error("{why}")]
     Refused {
-        /// The reason of the rejection.
+        /// The reason of the refusal.
         why: String,
-        /// Whether the rejection was caused by invalid input, and not by a failure.
+        /// Whether the refusal was caused by invalid input, and not by a failure.
         is_input: bool,
     },
     /// The program that executed the process for this command exited before the process finished.
@@ -306,7 +306,8 @@ impl Error {
         }
     }
 
-    /// Returns the daemon that holds the assembly, and that can execute the intent instead of this program.
+    /// Returns the daemon that holds the lease of the assembly, if the lease caused the error. That daemon
+    /// can execute the intent in place of this program.
     pub fn served_by(&self) -> Option<&Holder> {
         self.holder().filter(|by| by.serves)
     }

@@ -24,8 +24,8 @@ pub struct ForgetView {
     /// The resources that windlass no longer manages. The resources themselves are neither stopped nor
     /// removed.
     pub resources: Vec<ForgottenView>,
-    /// The number of created relationships between two nodes whose records are removed. The operations of
-    /// these relationships are not called.
+    /// The number of pairs whose records are removed: created relationships between two nodes. windlass calls
+    /// no operation of these relationships.
     pub relationships: usize,
     /// Whether the records were removed. If false, the removal was only checked.
     pub done: bool,
@@ -61,8 +61,9 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if there is no such assembly, another process holds it, or other assemblies reference it. Also
-    /// fails if its last process was interrupted. Nothing has been changed then.
+    /// Fails if there is no such assembly, another process holds its lease, or other assemblies reference it.
+    /// Also fails if the last process of the assembly was interrupted. In all these cases, nothing is
+    /// changed.
     pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
         let store = self.windlass.store_of(name).await?;
         let removal = self.forgotten(&store, name, part).await?;

@@ -15,7 +15,7 @@ use crate::input::AssemblyInput;
 use crate::view::Views;
 use crate::view::status::lowest;
 
-/// The part of an assembly that a drawing shows.
+/// The content of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GraphView {
@@ -28,8 +28,8 @@ pub enum GraphView {
 }
 
 impl Views<'_> {
-    /// Draws the assembly that an input describes. For [`GraphView::Plan`], plans the input against the
-    /// current state.
+    /// Draws the assembly that an input describes. For [`GraphView::Plan`], draws the plan that would change
+    /// the recorded assembly to match the input.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Views<'_> {
         Ok((drawing, warnings))
     }
 
-    /// Draws an assembly of the store, as last requested. For [`GraphView::Plan`], draws the plan of its last
-    /// process.
+    /// Draws an assembly of the store, as the last intent requested it. For [`GraphView::Plan`], draws the
+    /// plan of the assembly's last process.
     ///
     /// # Errors
     ///

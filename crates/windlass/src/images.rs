@@ -57,7 +57,7 @@ pub enum ImagesError {
     /// A name is invalid.
     #[error(transparent)]
     Name(#[from] ReferenceError),
-    /// Neither the store nor an engine has an image.
+    /// Neither the image store nor a container engine has the image.
     #[error(
         "there is no image `{image}`: the store doesn't have it, and {}; import it with `windlass image import FILE`, or \
          name a file as `./FILE`",
@@ -66,7 +66,7 @@ pub enum ImagesError {
     Nowhere {
         /// The requested name of the image.
         image: String,
-        /// The reasons why the engines do not have the image, one for each engine.
+        /// The reasons why the container engines do not have the image, one for each engine.
         reasons: Vec<String>,
     },
     /// No statically linked busybox was found on this host.
@@ -120,7 +120,7 @@ pub struct ImagesView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ImageView {
-    /// The digest of the image's config. Jobs may use it as the name of the image.
+    /// The digest of the image's config. The digest is also a valid name of the image.
     pub id: String,
     /// All names of the image.
     pub names: Vec<String>,
@@ -157,7 +157,7 @@ impl Images {
     /// for `docker load`.
     ///
     /// # Errors
-    /// Returns any [`ImagesError`] except those of an image that is not found.
+    /// Returns any [`ImagesError`] except [`ImagesError::Nowhere`].
     pub fn build(
         &self,
         contents: &Contents,
@@ -197,8 +197,8 @@ impl Images {
         Ok(ImagesView::of(self.store.import(path, name.as_ref())?))
     }
 
-    /// Lists the files of an image without running or importing the image. `image` names a file or folder, a
-    /// stored image, or else an image of a container engine of this machine.
+    /// Lists the files of an image without running or importing the image. `image` names a file, a folder or
+    /// a stored image. If no stored image has the name, the container engines of this machine are searched.
     ///
     /// # Errors
     /// Returns [`ImagesError::Nowhere`] if no such image exists, and any error of reading an image.
@@ -209,8 +209,7 @@ impl Images {
         }
     }
 
-    /// Lists the files of an image that a container engine has. The engine saves the image to a temporary
-    /// file.
+    /// Lists the files of an image of a container engine. The engine saves the image to a temporary file.
     async fn files_of_engine(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
         let path = self.store.path().join(format!("saved-{}.tar", std::process::id()));
         let failed = |source| ImagesError::Write { path: path.clone(), source };

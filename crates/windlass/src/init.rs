@@ -1,4 +1,4 @@
-//! Creation of an assembly of one component, from which users start.
+//! Creation of an assembly of one component, as an example that users change.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};

@@ -87,7 +87,9 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the fields that a converter left out of the entries of a list parameter, for messages.
+    /// Sets the names of the fields of an inventory that the entries of a list parameter do not contain, for
+    /// messages. The converter of inventories leaves out fields with unusable values, such as Jinja
+    /// expressions.
     pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
         self.places.left_out.insert(name.into(), fields);
         self
@@ -146,7 +148,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Adopts existing instances instead of creating new ones.
+    /// Sets whether windlass adopts existing instances, and creates no new ones.
     pub fn adopt(mut self, adopt: bool) -> Self {
         self.adopt = adopt;
         self
@@ -160,22 +162,22 @@ impl AssemblyInput {
     }
 
     /// Sets the number of nodes of each group that a change may take down at once. The default is the number
-    /// that the descriptor declares. Without a declared number, it is 1 if a relationship joins the group
-    /// with another component, and all nodes otherwise.
+    /// that the descriptor declares. Without a declared number, the default is 1 if a relationship joins the
+    /// group with another component. For any other group, the default is all nodes.
     pub fn max_unavailable(mut self, count: Option<MaxUnavailable>) -> Self {
         self.max_unavailable = count;
         self
     }
 
     /// Sets the number of additional nodes of each group during a change. The default is the number that the
-    /// descriptor declares, or none.
+    /// descriptor declares, or 0.
     pub fn max_surge(mut self, count: Option<MaxSurge>) -> Self {
         self.max_surge = count;
         self
     }
 
-    /// Sets whether packages on disk also stop and remove parts. By default, parts are stopped and removed
-    /// with the packages from which they were created.
+    /// Sets whether parts are also stopped and removed by the scripts of the packages on disk. By default,
+    /// the scripts of the pinned packages stop and remove parts.
     pub fn current_packages(mut self, current: bool) -> Self {
         self.current_packages = current;
         self

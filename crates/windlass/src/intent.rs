@@ -31,7 +31,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// Returns all problems that prevent the process. Nothing has been changed then.
+    /// Returns all problems that prevent the process. In this case, nothing has been changed.
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
@@ -70,7 +70,7 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// Returns all problems that prevent the change. Nothing has been changed then.
+    /// Returns all problems that prevent the change. In this case, nothing has been changed.
     pub async fn change(
         &self,
         name: &AssemblyName,
@@ -124,8 +124,9 @@ impl Windlass {
         }
     }
 
-    /// Refuses the removal of an application to which other applications refer. If `notes` is set, records
-    /// the targets of these references.
+    /// Checks an intent that removes an assembly. Refuses the removal of an application to which other
+    /// applications refer. If the removal is allowed and `notes` is true, records these references as
+    /// references to a removed application. Does nothing for other intents.
     pub(crate) async fn removed(
         &self,
         store: &Arc<dyn Store>,
@@ -186,7 +187,7 @@ impl Windlass {
         Ok(PlanView::of(name.clone(), preview))
     }
 
-    /// Requests that a process stops. Running calls may finish; no further call is started.
+    /// Requests that a process stops. Running calls continue to their end, and no further call is started.
     ///
     /// # Errors
     ///
@@ -239,7 +240,8 @@ impl Windlass {
         })
     }
 
-    /// Returns the undecided call with an id. Returns `None` if the text is not the id of an undecided call.
+    /// Returns the id of a call that is open, such as an undecided call. Returns `None` if no open call of
+    /// the assembly has the id.
     ///
     /// # Errors
     /// Fails if the store can't be read.
@@ -288,12 +290,12 @@ impl Windlass {
     }
 
     /// Finds the outputs that would stay unknown if `answer` declared the undecided calls as done. An output
-    /// is unknown if neither the answer nor the records contain it. For a part that was installed again,
-    /// recorded outputs belong to the previous instance and do not count.
+    /// is unknown if neither the answer nor the records contain it. For a call of Install, the recorded
+    /// outputs do not count, because they belong to the previous instance.
     ///
-    /// The result includes the outputs of a call whose report may still exist, because only settling the call
-    /// shows whether it exists. The result is empty if the answer contains an output that no part publishes,
-    /// because such an answer is refused.
+    /// The result also lists outputs that the report of an undecided call may contain, because only the
+    /// execution of the answer shows whether this report still exists. The result is empty if the answer
+    /// contains an output that no part publishes, because such an answer is refused.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Access to the parts of a project, its store and its recorded assemblies.
+//! Access to a project's store and recorded assemblies, and to groups of functions such as [`Views`].
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Windlass {
         }
     }
 
-    /// Opens the store, and settles exports that were interrupted.
+    /// Opens the store. Finishes exports that were interrupted, or rolls them back.
     async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
         let settings = self.store_settings();
         let kind = stores::of(settings.address.as_deref())?;
@@ -56,7 +56,8 @@ impl Windlass {
         Ok(store)
     }
 
-    /// Returns the store of an assembly. Without a store, returns the error of an unknown assembly.
+    /// Returns the project's store, in which an assembly is expected. If the project has no store, returns
+    /// the error of an unknown assembly.
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
         Ok(self.store(false).await?.ok_or_else(unknown)?)

@@ -23,7 +23,7 @@
 //! | [`graph`] | drawings of assemblies and plans |
 //! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
-//! | [`init`](mod@init) | a new assembly of one component, from which users start |
+//! | [`init`](mod@init) | a new assembly of one component, as an example that users change |
 //! | [`script`](mod@script) | scripts run by hand, and test cases of packages |
 //! | [`simulating`] | a day of applications on a virtual clock ([`simulating::Simulator`]) |
 //! | [`runtimes`] | the kinds of runtimes, and their registry |
@@ -31,8 +31,9 @@
 //! | [`explain`](mod@explain) | the codes of all crates, for diagnostics and errors |
 //! | [`error`], [`codes`] | the errors of this crate, and their codes |
 //!
-//! The crates that this crate combines are re-exported under their own names: [`descriptor`], [`plan`],
-//! [`engine`], [`store`], [`executor`], [`driver`], [`model`], [`source`], [`project`], [`secret`].
+//! The crates that this crate combines are re-exported under their own names: [`descriptor`], [`driver`],
+//! [`engine`], [`executor`], [`lifecycle`], [`manifest`], [`model`], [`plan`], [`project`], [`secret`],
+//! [`source`], [`store`].
 
 pub mod applications;
 mod blocking;

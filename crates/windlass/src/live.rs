@@ -1,8 +1,8 @@
 //! The output of running jobs on this machine: followed, masked, and split into lines.
 //!
 //! A job's stderr is read from its runtime, whichever process submitted the job. The output is masked with
-//! the recorded secrets. Output that may contain other secrets is not followed. It is shown, masked, when the
-//! end of the job is recorded.
+//! the recorded secrets. Output that may contain other secrets is not followed. Such output is shown in
+//! masked form, after the end of the job is recorded.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,14 +19,15 @@ use windlass_store::ProcessHistory;
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// Maximum number of lines that wait for a reader. A slow reader delays only the delivery, not the job.
+/// Maximum number of lines that wait for the caller of `next`. A slow caller delays the delivery of lines,
+/// but not the job.
 const QUEUE: usize = 256;
 
 /// Maximum length of an unfinished line in bytes. A longer line is split.
 const LONGEST: usize = 8 * 1024;
 
-/// Maximum number of attempts to find a job. The first may fail, because a job may be recorded before it is
-/// submitted.
+/// Maximum number of attempts to find a job. The first attempt can fail, because a job is recorded before it
+/// is submitted.
 const ATTEMPTS: u32 = 3;
 
 /// A line of a running job's output.
@@ -100,8 +101,8 @@ impl<'w> LiveOutput<'w> {
         }
     }
 
-    /// Follows the running jobs of a process. Returns each job whose output is not shown before its end,
-    /// once.
+    /// Follows the running jobs of a process. Returns the jobs whose output is not shown before their end.
+    /// Each job is returned only once.
     ///
     /// # Errors
     /// Fails if the store can't be read.
@@ -185,14 +186,15 @@ impl<'w> LiveOutput<'w> {
     }
 
     /// Stops following a job, and returns the lines of its stderr that were not returned before. `recorded`
-    /// is the recorded, masked end of the stderr.
+    /// is the recorded stderr, in masked form. For a long output, it contains only the end of the stderr.
     pub(crate) fn finish(&mut self, job: &str, recorded: &str) -> Vec<String> {
         let mut others = VecDeque::new();
         let mut rest = Vec::new();
         while let Some(line) = self.arrived() {
             if line.job == job { rest.push(line.text) } else { others.push_back(line) }
         }
-        // The lines of other jobs are counted again when they are returned.
+        // The lines of other jobs will be counted a second time when they are returned, so their first count
+        // is reversed here.
         for line in &others {
             if let Some(Sight::Followed { lines, .. }) = self.jobs.get_mut(&line.job) {
                 *lines -= 1;
@@ -234,7 +236,7 @@ fn after<'r>(recorded: &'r str, shown: usize, last: &str) -> std::vec::IntoIter<
     lines.get(from..).unwrap_or_default().to_vec().into_iter()
 }
 
-/// Sends the lines of a job's stderr until the job ends or the reader is dropped.
+/// Sends the lines of a job's stderr until the job ends or the receiver is dropped.
 async fn send_lines(runtime: Arc<dyn Runtime>, id: JobId, redactor: Redactor, lines: mpsc::Sender<LiveLine>) {
     let Ok(mut events) = runtime.events(&id).await else { return };
     let mut masked = redactor.stream();
@@ -278,7 +280,7 @@ pub struct RunningStep {
     pub last_line: Option<String>,
 }
 
-/// The steps of a process that run now, with the output of their jobs.
+/// The running steps of a process, with the output of their jobs.
 pub struct RunningSteps<'w> {
     live: LiveOutput<'w>,
     /// The last line that each running job has written, by the job's id.

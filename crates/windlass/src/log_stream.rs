@@ -1,4 +1,5 @@
-//! Following the log: events when they become durable, and the output of jobs when they write it.
+//! Following of the log. An event is returned after the store has recorded it, and a line of output after its
+//! job has written it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -34,8 +35,8 @@ pub struct LogEntry {
     pub assembly: AssemblyName,
     /// The process to which the entry belongs; `None` for entries outside of processes.
     pub process: Option<ProcessId>,
-    /// The severity of the entry. Failures are errors. Output and progress are information, unless a line of
-    /// stderr begins with the prefix of another severity, such as `E! `.
+    /// The severity of the entry. A failure is an error. Output and progress are information. A line of
+    /// stderr that begins with the prefix of a severity, such as `E! `, has this severity.
     pub severity: Severity,
     /// The pairs of nodes that a step of a relationship connects or separates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -51,7 +52,8 @@ pub struct LogEntry {
 pub enum LogContent {
     /// An event of the assembly.
     Event(Event),
-    /// A step that already ran when following began. The time of the entry is the start time of the step.
+    /// A step that was already running when the stream was opened. The time of the entry is the start time of
+    /// the step.
     Running {
         /// The title of the step.
         title: String,
@@ -89,7 +91,7 @@ pub struct LogStream<'w> {
     live: LiveOutput<'w>,
     /// The processes that are being executed.
     active: BTreeSet<ProcessId>,
-    /// The running processes' jobs whose recorded output was returned.
+    /// The jobs whose recorded output was returned. They belong to processes that still run.
     reported: HashSet<String>,
     /// The running jobs that are followed, by their ids.
     running: HashMap<String, (CallRecord, AssemblyName)>,
@@ -99,7 +101,8 @@ pub struct LogStream<'w> {
 
 impl<'w> LogStream<'w> {
     /// Follows the log of an assembly, or of all assemblies. If the filter contains a time, begins with the
-    /// entries since then. Otherwise begins with the steps that run now, and with the output of their jobs.
+    /// entries since then. Without a time, begins with the steps that run now, and with the output of their
+    /// jobs.
     ///
     /// The output of a job on this machine is shown as soon as the job writes it, whichever process submitted
     /// the job. The output of other jobs is shown when their end is recorded.
@@ -230,8 +233,8 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reads the records of running processes. Follows new jobs, and reports events with the output of the
-    /// jobs to which they belong.
+    /// Reads the records of running processes. Follows new jobs, and reports the events. The output of jobs
+    /// is reported before the end of their step.
     async fn refresh(&mut self, events: &[EventRecord]) -> Result<(), Error> {
         let begun = Instant::now();
         let mentioned = events.iter().filter_map(|event| event.draft.process);

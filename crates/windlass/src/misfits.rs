@@ -1,7 +1,7 @@
 //! Compares given parameters with the types that the assembly declares.
 //!
 //! jsonschema validates the parameters against the schema of [`parameters`]. Messages of jsonschema quote
-//! values, which may be secrets. So only the paths and expectations of these messages are used.
+//! values, which may be secrets. So only the path and the expected type are taken from these messages.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use windlass_descriptor::codes::MISFIT;
 use windlass_descriptor::parameter_schema::parameters;
 use windlass_source::{Diagnostic, Place, did_you_mean};
 
-/// Returns a warning for each part of the given values that does not have its declared type. `places`
-/// contains the places of parameter names that come from files.
+/// Returns a warning for each given value, and each entry inside a given value, that does not have its
+/// declared type. `places` contains the places of parameter names that come from files.
 pub(crate) fn misfits(
     assembly: &AssemblyDescriptor,
     given: &BTreeMap<String, Value>,
@@ -56,12 +56,12 @@ pub(crate) fn misfits(
     validator.iter_errors(&values).filter_map(warning).collect()
 }
 
-/// Returns the steps of a JSON pointer.
+/// Returns the keys in a JSON pointer.
 pub(crate) fn steps(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Returns the part of a schema that contains the keyword at a JSON pointer.
+/// Returns the subschema that contains the keyword at a JSON pointer.
 pub(crate) fn at<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Value> {
     schema.pointer(keyword.rsplit_once('/')?.0)
 }

@@ -9,7 +9,7 @@ use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
 use windlass_source::{Diagnostic, Diagnostics};
 
-/// An assembly whose parts are being visited.
+/// An assembly whose nested assemblies are being checked.
 struct Open {
     assembly: Arc<AssemblyDescriptor>,
     name: DescriptorName,
@@ -17,8 +17,8 @@ struct Open {
 }
 
 impl Open {
-    /// Returns an assembly to visit. Returns `None` without a name, because no other assembly can contain it
-    /// then.
+    /// Prepares the check of an assembly. Returns `None` for an assembly without a name, because no other
+    /// assembly can contain it.
     fn new(assembly: Arc<AssemblyDescriptor>) -> Option<Self> {
         let name = assembly.name.as_ref()?.value.clone();
         let parts = assembly.composition.values().filter_map(|part| part.kind.clone());

@@ -45,8 +45,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Creates settings for the project of a file or folder. The project's `windlass.yaml` is the nearest at
-    /// or above it.
+    /// Creates settings for the project of a file or folder. windlass searches for the project's
+    /// `windlass.yaml` in this folder, and then in the folders above.
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {
             start: start.into(),
@@ -132,14 +132,14 @@ impl Settings {
 
     /// Sets the address of a PostgreSQL database for the state, such as
     /// `postgres://windlass@db.example.org/windlass`. By default, the state is in the file
-    /// `.windlass/state.db`. All processes that share a database need the same key.
+    /// `.windlass/state.db`. All programs that share a database need the same key.
     #[must_use]
     pub fn state(mut self, address: Option<String>) -> Self {
         self.state = address;
         self
     }
 
-    /// Sets the engine's options: parallelism, polling interval and waiting times.
+    /// Sets the engine's options, such as parallelism, polling interval and waiting times.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -168,8 +168,9 @@ impl Settings {
         self
     }
 
-    /// Declares that this process executes the requests of other processes for the assemblies that it holds.
-    /// To execute them, it must call `daemon::watch` (feature `daemon`).
+    /// Declares that this program is a daemon. While it holds the lease of an assembly, other programs submit
+    /// requests on this assembly. To execute these requests, the daemon must call `daemon::watch` (feature
+    /// `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -281,7 +282,8 @@ impl Windlass {
         KeySource::File(file.unwrap_or_else(|| self.project.state_dir().join("key")))
     }
 
-    /// Returns the name of the store for messages.
+    /// Returns the kind of the store for messages, such as `PostgreSQL`. Returns `the store` for the default
+    /// store.
     pub fn store_kind(&self) -> &'static str {
         match &self.settings.state {
             Some(address) => stores::of(Some(address)).map_or("the store", StoreKind::name),
@@ -293,7 +295,7 @@ impl Windlass {
         Engine { store, env: self.engine_env(), options: self.settings.options }
     }
 
-    /// Tells whether intents may remove something to which other assemblies refer.
+    /// Tells whether intents may remove an assembly to which other assemblies refer.
     pub(crate) fn is_forced(&self) -> bool {
         self.settings.options.force
     }
@@ -322,7 +324,7 @@ impl Windlass {
     }
 }
 
-/// Returns the drivers of this crate.
+/// Returns the built-in drivers: `noop` and `script`.
 pub fn drivers() -> Registry {
     Registry::new().with(Noop).with(Script::default())
 }
@@ -361,7 +363,8 @@ mod tests {
         assert!(Arc::ptr_eq(&found, &made.unwrap().unwrap()));
     }
 
-    /// The test's only thread runs the task that unlocks the file for which the open waits.
+    /// The test has only one thread. If the opening of the store blocked the thread, the second task could
+    /// not unlock the file.
     #[tokio::test]
     async fn opening_a_store_blocks_no_other_task() {
         let folder = tempfile::tempdir().unwrap();
@@ -374,7 +377,7 @@ mod tests {
         assert!(opened.unwrap().is_some());
     }
 
-    /// A server that accepts connections and never answers.
+    /// Opens a store on a server that accepts connections and never answers.
     #[cfg(all(feature = "daemon", feature = "postgres"))]
     #[tokio::test]
     async fn a_stop_ends_a_slow_open() {

@@ -4,7 +4,7 @@
 use windlass_model::record::AssemblyRecord;
 use windlass_store::{Store, StoreError};
 
-/// The number of assemblies in memory at once.
+/// Maximum number of assemblies that are in memory at once.
 const PAGE: usize = 256;
 
 /// Calls `visit` for each assembly of a store, sorted by name.

@@ -23,8 +23,9 @@ impl ProjectPlaces {
     }
 
     /// Returns the secrets of a location, for masking. Returns `None` if the secrets can't be read. `own`
-    /// tells whether this process has started the jobs. Another process may have read other
-    /// values of secrets. Then the result is also `None` if a secret comes from a variable or a file.
+    /// tells whether this program has started the jobs whose output is masked. Another program may have read
+    /// other values from variables and files. So if `own` is false, the result is also `None` for a location
+    /// with a secret from a variable or a file.
     pub(crate) fn secrets(&self, location: &str, own: bool) -> Option<Vec<String>> {
         let Some(declared) = self.project.locations().find(|declared| declared.name == location) else {
             return Some(Vec::new());

@@ -18,11 +18,11 @@ pub struct PruneView {
     pub dry_run: bool,
     /// Number of the newest processes and versions that are kept for each assembly.
     pub keep: usize,
-    /// Minimum age of removed records: `90d`.
+    /// Minimum age of removed records, such as `90d`.
     pub older: String,
     /// The assemblies with removed records, by name.
     pub assemblies: Vec<PrunedView>,
-    /// The assemblies that were skipped because another process holds them.
+    /// The assemblies that were skipped because another process holds their leases.
     pub held: Vec<HeldView>,
 }
 
@@ -39,7 +39,7 @@ pub struct PrunedView {
     pub checks: usize,
 }
 
-/// An assembly that another process holds.
+/// An assembly whose lease another process holds.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeldView {
     /// The name of the assembly.

@@ -1,8 +1,8 @@
-//! Compares a `windlass.yaml` with its published schema.
+//! Check of a `windlass.yaml` with the JSON Schema that `windlass schema project` prints.
 //!
-//! The reader of `windlass.yaml` checks the keys that it knows. Runtimes and drivers declare schemas for
-//! their own settings, and may check the values themselves. The published schema contains these schemas, so
-//! jsonschema checks the whole document.
+//! The crate `project` reads `windlass.yaml` and checks the keys that it knows. Runtimes and drivers declare
+//! schemas for their own settings. The schema of `windlass.yaml` contains these schemas, so jsonschema checks
+//! the whole document.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::misfits::{at, steps};
 use crate::runtimes::RuntimeRegistry;
 use crate::schema::{Document, schema};
 
-/// Returns an error for each value of a `windlass.yaml` that the schema refuses, although the reader has
-/// accepted the file.
+/// Returns an error for each value of a `windlass.yaml` that the schema refuses. Before this check, the crate
+/// `project` has accepted the file.
 pub(crate) fn refused(
     file: &Path,
     overlay: &Overlay,

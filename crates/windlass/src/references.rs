@@ -44,7 +44,8 @@ impl Neighbours {
         elements.filter_map(|element| Some((element.name.clone(), element.referent.clone()?))).collect()
     }
 
-    /// Finds the assemblies to which one of the references may refer, including unsuitable assemblies.
+    /// Finds the other assemblies whose descriptors have the wanted names. An assembly to which no reference
+    /// may refer is included, with the reason.
     pub(crate) async fn candidates(
         &self,
         store: Option<&dyn Store>,
@@ -78,7 +79,7 @@ impl Neighbours {
         Ok(candidates)
     }
 
-    /// Returns the reason why an assembly may not be referenced, whatever properties are requested. An
+    /// Returns the reason why no reference may refer to an assembly, whatever properties are requested. An
     /// assembly that is already referenced need not be Active.
     fn unfit(&self, references: &References, offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.is_going_down {

@@ -21,8 +21,8 @@ pub struct RenameView {
     /// The title of the application from which the assembly was launched; `None` for an assembly with a
     /// descriptor.
     pub application: Option<String>,
-    /// The assemblies that reference the renamed assembly or belong to it. Their records contain the new
-    /// name.
+    /// The assemblies that reference the renamed assembly, and the applications of a renamed factory. Their
+    /// records contain the new name.
     pub followed: Vec<AssemblyName>,
     /// The environments that have the assembly as a service. They contain the new name.
     pub environments: Vec<String>,
@@ -35,8 +35,8 @@ impl Upkeep<'_> {
     /// # Errors
     ///
     /// Fails if there is no such assembly, or if the new name is in use or has a history. Fails if another
-    /// process holds one of the assemblies, or the last process of one of them was interrupted. Nothing has
-    /// been changed then.
+    /// process holds the lease of this assembly or of an assembly that refers to it. Fails if the last
+    /// process of one of these assemblies was interrupted. In all these cases, nothing is changed.
     pub async fn rename(
         &self,
         from: &AssemblyName,

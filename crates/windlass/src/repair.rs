@@ -15,12 +15,12 @@ use windlass_source::{Diagnostic, Diagnostics, Fix, apply_fixes};
 use crate::check::{AppliedFix, CheckInput, CheckView, RepairedFile, check_over};
 use crate::error::Error;
 
-/// Maximum number of check rounds. Each round fixes a problem, and each fix may reveal another. A file in
-/// which more problems hide each other is not expected.
+/// Maximum number of rounds. Each round applies the certain fixes and checks the files again, and this check
+/// can find further problems. No file is expected that needs more rounds.
 const ROUNDS: usize = 32;
 
-/// Maximum number of fixes that a round tries one by one. Fixes are tried one by one only if applying all of
-/// them together would break something.
+/// Maximum number of fixes that a round tries one by one. Fixes are tried one by one only if all of them
+/// together would cause new syntax errors.
 const MOST_TRIED: usize = 500;
 
 /// The destination of the repaired texts.

@@ -111,8 +111,9 @@ impl Pending<'_> {
         &self.warnings
     }
 
-    /// Waits until another program, usually the daemon, begins the request. If no program holds the assembly
-    /// any more, executes the request here. If `stop` is triggered first, withdraws the request.
+    /// Waits until another program, usually the daemon, begins the request. If no program has held the lease
+    /// of the assembly for some seconds, this program begins the request. If `stop` is triggered before the
+    /// request begins, withdraws the request.
     ///
     /// # Errors
     ///
@@ -120,8 +121,8 @@ impl Pending<'_> {
     pub async fn begun(self, stop: &Stop) -> Result<Started, Error> {
         let mut watch = self.store.watch(self.from);
         let mut absence = Absence::default();
-        // The interval is fixed. Otherwise the events of other assemblies, which wake the watch too, would
-        // delay a timeout.
+        // The interval is fixed. The watch also wakes for events of other assemblies, and a timeout that
+        // begins anew after each event would be delayed.
         let mut look = tokio::time::interval(LOOK);
         loop {
             match self.state().await? {
@@ -158,7 +159,7 @@ impl Pending<'_> {
         Ok(found.map_or(RequestStatus::Withdrawn, |found| found.status))
     }
 
-    /// Begins the request here. Returns `None` if another program was faster.
+    /// Begins the request in this program. Returns `None` if another program was faster.
     async fn begin(&self, stop: &Stop) -> Result<Option<Started>, Error> {
         let from = self.store.last_event().await?;
         let engine = self.windlass.engine(self.store.clone());
@@ -173,7 +174,7 @@ impl Pending<'_> {
     async fn followed(&self, process: ProcessId) -> Result<Started, Error> {
         let name = &self.request.assembly;
         let theirs = Theirs::find(self.store.clone(), name, process).await?;
-        // Events before this number belong to other processes.
+        // The number of the last event before the events of the process.
         let mut from = self.from;
         for event in self.store.events_of(name, self.from, usize::MAX).await? {
             if event.draft.process == Some(process) {

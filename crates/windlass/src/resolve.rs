@@ -19,7 +19,7 @@ pub struct ResolveView {
     pub assembly: AssemblyName,
     /// The descriptor as data. Every scalar is text, spelled as in the descriptor.
     pub descriptor: DescriptorData,
-    /// The references without a known value, in the order of the canonical form of the descriptor.
+    /// The expressions `${…}` without a known value, in the order of the canonical form of the descriptor.
     pub left: Vec<LeftView>,
 }
 
@@ -29,7 +29,8 @@ pub struct ResolveView {
 pub struct DescriptorData(Resolved);
 
 impl DescriptorData {
-    /// Returns the descriptor as YAML. Comments in it give the reasons for unresolved references.
+    /// Returns the descriptor as YAML. A comment behind a text gives the reasons for each `${…}` in the text
+    /// that has no known value.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -46,14 +47,14 @@ impl Serialize for DescriptorData {
     }
 }
 
-/// A reference without a known value.
+/// An expression `${…}` without a known value.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftView {
     /// The text between the braces of `${…}`.
     pub reference: String,
-    /// The reason why the reference is unresolved.
+    /// The reason why the value is unknown.
     pub reason: String,
-    /// The place of the value that contains the reference.
+    /// The place of the text that contains the expression.
     pub place: Place,
 }
 
@@ -61,8 +62,8 @@ pub struct LeftView {
 ///
 /// # Errors
 ///
-/// Returns all errors of the descriptor and the parameters. A missing required parameter or part descriptor
-/// is not an error here.
+/// Returns all errors of the descriptor and the parameters. A missing required parameter, or a missing
+/// descriptor of a part, is not an error here.
 pub fn resolve_input(project: &Project, input: &AssemblyInput) -> Result<(ResolveView, Diagnostics), Error> {
     let opened = open(project, &input.file, &input.catalog)?;
     if opened.diagnostics.has_errors() {

@@ -71,7 +71,7 @@ pub struct CasesView {
 pub struct CaseView {
     /// The file of the case.
     pub file: PathBuf,
-    /// Whether the result is the expected one.
+    /// Whether the result is the expected one, or has replaced the expected one.
     pub passed: bool,
     /// Whether the expected result in the file was replaced.
     pub updated: bool,
@@ -79,7 +79,8 @@ pub struct CaseView {
     pub expected: String,
     /// The actual result of the case, as YAML.
     pub actual: String,
-    /// The messages that the script wrote on stderr, without secrets, followed by the details of a failure.
+    /// The messages that the script wrote on stderr, without secrets. If the script wrote no message and
+    /// failed, the text contains the details of the failure.
     pub stderr: String,
 }
 
@@ -103,9 +104,10 @@ struct CaseFile {
     expect: CaseResult,
 }
 
-/// Reads the input of a script from a YAML file. The file contains `id`, `properties`, `secrets`,
-/// `arguments`, `location` and `document`, all of them optional. Instead, it may contain the document that
-/// the script would read, for one instance: `instances: {i-1: {configuration: {properties.size: 3}}}`.
+/// Reads the input of a script from a YAML file. The file contains any of the keys `id`, `properties`,
+/// `secrets`, `arguments`, `location` and `document`. In place of these keys, the file may contain the
+/// document that the script would read, for one instance: `instances: {i-1: {configuration: {properties.size:
+/// 3}}}`.
 ///
 /// # Errors
 ///
@@ -298,7 +300,7 @@ impl<'w> ScriptRunner<'w> {
     }
 }
 
-/// A driver context that collects the messages of the scripts for people.
+/// A driver context that collects the messages that the scripts write on stderr.
 struct Watched {
     inner: Unrecorded,
     stderr: Mutex<String>,

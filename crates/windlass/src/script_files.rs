@@ -1,4 +1,4 @@
-//! The files of a folder or an image, among which a check searches the scripts of manifests.
+//! The files of a folder or an image, among which a check looks for the scripts of manifests.
 //!
 //! Nothing is run: the files of an image are listed from its layers, or from its unpacked files.
 
@@ -12,7 +12,7 @@ use windlass_source::Diagnostics;
 
 use crate::error::Error;
 
-/// The files that contain all scripts of some manifests.
+/// The files among which a check looks for the scripts of manifests.
 #[derive(Debug, Clone)]
 pub struct ScriptFiles(Kind);
 

@@ -14,10 +14,11 @@ use windlass_store::{Holder, Snapshot, Store, StoreError, Watch};
 use crate::error::Error;
 use crate::view::plan::{PlanView, ProtectionChange};
 
-/// Interval between two checks whether a program still holds the assembly.
+/// Interval between two checks whether a program still holds the lease of the assembly.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
-/// Number of consecutive checks without a holder after which no program is expected to execute the process.
+/// Number of consecutive checks that find no holder of the lease. After these checks, no program is expected
+/// to execute the process.
 const LOOKS: u32 = 3;
 
 /// A process that is ready to run, or that another program, such as the daemon, already executes.
@@ -85,8 +86,8 @@ impl Started {
         }
     }
 
-    /// Tells whether [`run`](Self::run) executes the process in this program. Otherwise another program
-    /// already executes it.
+    /// Tells whether [`run`](Self::run) executes the process in this program. If not, another program already
+    /// executes the process.
     pub fn runs_here(&self) -> bool {
         matches!(self.work, Work::Own(_))
     }
@@ -96,7 +97,8 @@ impl Started {
         &self.warnings
     }
 
-    /// Follows the events of the assembly from now on. Events are reported only once they are durable.
+    /// Follows the events of the assembly since the preparation of the process. An event is reported after it
+    /// is durable. If another program executes the process, only the events of the process are reported.
     pub fn follow(&self) -> Following {
         let process = self.process();
         Following {
@@ -111,16 +113,16 @@ impl Started {
     /// Runs the process to its end. If another program executes the process, waits for its end.
     ///
     /// Dropping the returned future interrupts the process. Running jobs continue, the lease is released in
-    /// the background, and the same intent resumes the process. `stop` ends the process: nothing new starts,
-    /// and running jobs may end or are cancelled.
+    /// the background, and the same intent resumes the process. `stop` ends the process: no new job starts.
+    /// Depending on the kind of stop, running jobs continue to their end or are cancelled.
     ///
-    /// Outputs of the assembly may change while the process runs. [`Ended::continued`] updates the elements
-    /// that read them afterwards.
+    /// Outputs of the assembly may change while the process runs. After the end of the process,
+    /// [`Ended::continued`] updates the elements that read these outputs.
     ///
     /// # Errors
     ///
-    /// Fails if the store fails, or if the other program has exited. Committed work stays, and the same
-    /// intent resumes from there.
+    /// Fails if the store fails, or if the other program has exited. Recorded work stays, and the same intent
+    /// resumes the process.
     pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
         match self.work {
             Work::Own(prepared) => Ok(prepared.run(stop).await?),
@@ -129,7 +131,7 @@ impl Started {
     }
 }
 
-/// A stream of an assembly's events. Each is returned when it is durable.
+/// A stream of an assembly's events. Each event is returned after it is durable.
 pub struct Following {
     store: Arc<dyn Store>,
     watch: Watch,

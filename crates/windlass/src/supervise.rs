@@ -7,8 +7,8 @@ use windlass_executor::process::SupervisorCommand;
 /// The first argument of a process that is started to supervise jobs.
 const SUPERVISE: &str = "windlass-supervise";
 
-/// Supervises jobs until the last one has ended, if this process was started to supervise jobs. Otherwise
-/// returns `None` at once.
+/// Supervises jobs until the last one has ended, if this process was started to supervise jobs. Returns
+/// `None` at once if it was not.
 ///
 /// The process runtime starts the running program again as the supervisor of its jobs. So the `main` of a
 /// program that embeds windlass must call this function before it starts any thread:

@@ -141,7 +141,15 @@ fn a_service_may_lack_one_of_several_pins() {
         "          vm-by-id: publish-signal(map<string, string>)\n",
         "          vm-by-id: publish-signal(map<string, string>)\n        pets:\n          petclinic-by-id: publish-signal(map<string, string>)\n",
     );
-    env.ok(&["app", "publish", "petclinic-factory.yaml", "--name", "PetClinic Factory", "--scripts", "scripts"]);
+    env.ok(&[
+        "app",
+        "publish",
+        "petclinic-factory.yaml",
+        "--name",
+        "PetClinic Factory",
+        "--scripts",
+        "scripts",
+    ]);
     pets(&env);
     let refused = env.refuses(&["env", "bind", "default", "pets", "vm-factory", "pets"]);
     assert_snapshot!(refused, @"error[WL0659]: `pets` does not expose `vms.vm-by-id`, which `vm-factory` needs; no service of the environment fits");

@@ -41,7 +41,7 @@ pub struct Environments<'w> {
 pub enum ServiceName {
     /// An assembly that was launched from an application.
     Assembly(AssemblyName),
-    /// The scripting service, which is a location of `windlass.yaml`.
+    /// The scripting service, given as the name of a location of `windlass.yaml`.
     Location(String),
 }
 
@@ -88,9 +88,9 @@ pub struct EnvironmentView {
     pub scripting: Option<String>,
     /// The services of the environment, sorted by name.
     pub services: Vec<ServiceView>,
-    /// The choices of services for components.
+    /// The services that the user has chosen for components of other services.
     pub bindings: Vec<Choice>,
-    /// The components of the type `reference.Service` of the services, with their states.
+    /// The components of the type `reference.Service` in the manifests of the services, each with its state.
     pub references: Vec<ServiceReferenceView>,
     /// The markers of the environment.
     pub markers: Vec<Name>,
@@ -119,7 +119,7 @@ pub struct ServiceView {
 pub struct PropertyView {
     /// The name of the property.
     pub name: Name,
-    /// The type of the property, as in a manifest.
+    /// The type of the property, in the notation of a manifest.
     #[serde(rename = "type")]
     pub kind: String,
     /// The value of the property; `None` if it is secret.
@@ -175,13 +175,14 @@ impl Environments<'_> {
         }
     }
 
-    /// Removes an environment. It must contain no services, and no application that was launched in it may
-    /// exist.
+    /// Removes an environment. Fails if the environment contains services, or if applications that were
+    /// launched in it still exist.
     ///
     /// # Errors
-    /// Returns [`ApplicationError::HasServices`] or [`ApplicationError::HasApplications`], with the names of
-    /// the services or applications. Returns [`ApplicationError::Default`] for the default environment.
-    /// Returns [`ApplicationError::UnknownEnvironment`] for a missing environment.
+    /// Returns [`ApplicationError::HasServices`] with the names of the services, or
+    /// [`ApplicationError::HasApplications`] with the names of the applications. Returns
+    /// [`ApplicationError::Default`] for the default environment. Returns
+    /// [`ApplicationError::UnknownEnvironment`] for a missing environment.
     pub async fn remove(&self, name: &DocumentName) -> Result<(), Error> {
         if name.as_str() == DEFAULT {
             return Err(ApplicationError::Default.into());
@@ -223,7 +224,8 @@ impl Environments<'_> {
         self.view(name, self.find(name).await?).await
     }
 
-    /// Returns the view of an environment, with the references of its services.
+    /// Returns the view of an environment. The view contains the components of the type `reference.Service`
+    /// of the environment's services.
     async fn view(&self, name: &DocumentName, environment: Environment) -> Result<EnvironmentView, Error> {
         let mut view = EnvironmentView::new(name.clone(), environment.clone());
         let Some(store) = self.windlass.store(false).await? else { return Ok(view) };
@@ -265,12 +267,13 @@ impl Environments<'_> {
         }
     }
 
-    /// Adds a service to an environment. `replaces` removes the existing service of the same application, or
-    /// the existing scripting service.
+    /// Adds a service to an environment. If `replaces` is true, the new service replaces the existing service
+    /// of the same application, or the existing scripting service.
     ///
     /// # Errors
-    /// Returns [`ApplicationError::NotLaunched`] or [`ApplicationError::NoLocation`] if there is no such
-    /// service. Returns [`EnvironmentError`] if the environment does not allow the change.
+    /// Returns [`ApplicationError::NotLaunched`] for an assembly that was not launched from an application.
+    /// Returns [`ApplicationError::NoLocation`] if the project does not have the location. Returns
+    /// [`EnvironmentError`] if the environment does not allow the change.
     pub async fn add_service(
         &self,
         name: &DocumentName,
@@ -317,15 +320,15 @@ impl Environments<'_> {
     ///
     /// # Errors
     /// Returns [`EnvironmentError`] if the environment lacks one of the two services. Returns
-    /// [`ApplicationError::NoComponent`] if the manifest has no such component. Returns
+    /// [`ApplicationError::NoComponent`] if the manifest of the other service has no such component. Returns
     /// [`ApplicationError::Unfit`] if the chosen service does not expose the pins of the component.
     pub async fn bind(&self, name: &DocumentName, choice: &Choice) -> Result<EnvironmentView, Error> {
         self.fits(name, choice).await?;
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Refuses a choice if the manifest contains no such component. Also refuses it if the chosen service
-    /// does not expose the pins of the component.
+    /// Checks a choice. Refuses the choice if the manifest of the service does not contain the component.
+    /// Also refuses the choice if the chosen service does not expose the component's pins.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));
@@ -458,8 +461,7 @@ impl Environments<'_> {
         Ok((changed.await?, diagnostics))
     }
 
-    /// Returns changed drafts of the environments that refer to a renamed assembly. They contain the new
-    /// name.
+    /// Returns the environments that refer to a renamed assembly, as drafts of documents with the new name.
     pub(crate) async fn renamed(
         &self,
         store: &dyn Store,
@@ -487,7 +489,8 @@ impl Environments<'_> {
         }
     }
 
-    /// Changes an environment in one step. The first change of `default` creates its document.
+    /// Reads an environment, changes it, and stores it in one write. The first change of `default` creates
+    /// the document of `default`.
     async fn change(
         &self,
         name: &DocumentName,
@@ -527,13 +530,14 @@ impl Environments<'_> {
         ApplicationError::UnknownEnvironment { name: name.to_string(), known }.into()
     }
 
-    /// Returns an assembly as a service of the application from which it was launched.
+    /// Describes an assembly as a service of an environment.
     async fn service(&self, assembly: &AssemblyName) -> Result<Service, Error> {
         let store = self.windlass.store_of(assembly).await?;
         let Some(record) = store.assembly(assembly).await? else {
             return Err(self.windlass.unknown(store, assembly).await);
         };
-        // The owner of an application is its factory; a factory has no owner.
+        // The field `owner` of an application's record names its factory. The record of a factory has no
+        // owner.
         let factory = record.owner.is_none();
         let from = record.application.ok_or_else(|| ApplicationError::NotLaunched(assembly.clone()))?;
         Ok(Service { application: from.title, factory })

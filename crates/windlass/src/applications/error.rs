@@ -104,7 +104,7 @@ pub enum ApplicationError {
         chosen: AssemblyName,
         /// The component for which the service was chosen.
         component: ComponentPath,
-        /// The pins that the component needs and the service does not expose.
+        /// All pins that the component needs. The chosen service does not expose all of them.
         pins: Vec<String>,
         /// The services that expose the needed pins.
         known: Vec<String>,

@@ -1,7 +1,8 @@
 //! Published applications: numbered revisions of manifests, with their scripts.
 //!
-//! A revision is a package of the store: the text of the manifest and the files of its script folder.
-//! Publishing the same text and files again creates no revision, because the package is the same.
+//! A revision is a package of the store. It contains the text of a manifest, and the files of the folder with
+//! the manifest's scripts. If the latest revision has the same text and files, publishing them again creates
+//! no revision.
 
 mod environments;
 mod error;

@@ -72,8 +72,8 @@ impl Applications<'_> {
     ///
     /// # Errors
     /// Returns [`Error::Input`] if the manifest has errors, or is neither an application nor a factory. Also
-    /// returns it if the manifest contradicts its published counterpart, which is a factory or an
-    /// application. Returns [`ApplicationError`] for a title that can't be used. Returns
+    /// returns [`Error::Input`] if an application contradicts its published factory, or a factory contradicts
+    /// its published application. Returns [`ApplicationError`] for a title that can't be used. Returns
     /// [`StoreError::DocumentChanged`] if another command publishes the same title at the same time.
     pub async fn publish(&self, publication: Publication) -> Result<(PublishView, Diagnostics), Error> {
         let overlay = self.windlass.project().overlay();
@@ -157,7 +157,7 @@ impl Applications<'_> {
     }
 
     /// Removes all revisions of an application. Launched instances of the application stay, because they keep
-    /// their own packages. The next revision of the title continues the numbers.
+    /// their own packages. If the title is published again, its next revision gets the next number.
     ///
     /// # Errors
     /// Returns [`ApplicationError::Unknown`] if nothing is published under the title. Returns
@@ -286,7 +286,8 @@ pub(crate) fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
     windlass_project::files_in(folder).map_err(Error::Input)
 }
 
-/// Creates the package of a manifest. The package's digest depends only on the text and the files.
+/// Creates the package of a manifest. The package's digest depends only on the short name, the text and the
+/// files.
 fn package(name: &AssemblyName, source: &Source, scripts: Vec<PackageFile>) -> Package {
     let manifest = PackageFile {
         path: MANIFEST.to_owned(),

@@ -24,8 +24,8 @@ pub(super) struct ApplicationRecord {
     /// The revisions of the application, oldest first. The list is empty if the application is no longer
     /// published.
     pub(super) revisions: Vec<RevisionRecord>,
-    /// The number of the last revision that was removed. Numbers are not reused, because records of instances
-    /// contain them.
+    /// The number of the last revision that was removed; 0 if no revision was removed. Numbers are not
+    /// reused, because records of instances contain them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) removed: u32,
 }
@@ -56,7 +56,7 @@ pub(super) struct RevisionRecord {
     pub(super) published: Timestamp,
     /// Whether the manifest declares an application or a factory.
     pub(super) role: RoleKind,
-    /// The package with the text of the manifest and the scripts.
+    /// The digest of the package with the text of the manifest and the scripts.
     pub(super) package: PackageDigest,
 }
 
@@ -105,8 +105,8 @@ pub struct PublishedApplication {
     pub package: PackageDigest,
     /// The manifest of the revision.
     pub manifest: Manifest,
-    /// The files of the revision's script folder, sorted by path. The script `/vm/launch.py` is the file
-    /// `vm/launch.py`.
+    /// The files of the revision's script folder, sorted by path. If a manifest names the script
+    /// `/vm/launch.py`, the path of the file is `vm/launch.py`.
     pub scripts: Vec<PackageFile>,
 }
 

@@ -34,7 +34,7 @@ pub(super) async fn all(store: &dyn Store) -> Result<Vec<(DocumentRecord, Applic
     }
 }
 
-/// Returns a revision of an application's record. Without a number, returns the latest revision.
+/// Reads a revision of an application from the store. Without a number, reads the latest revision.
 pub(super) async fn published(
     store: &dyn Store,
     document: &DocumentRecord,
@@ -70,7 +70,8 @@ pub(super) async fn published(
     })
 }
 
-/// Returns a revision of a published application from a store. Returns `None` if it is not published.
+/// Returns a revision of a published application from a store. Returns `None` if the revision is not
+/// published.
 pub(crate) async fn revision_in(
     store: &dyn Store,
     title: &str,

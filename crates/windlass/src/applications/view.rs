@@ -119,8 +119,8 @@ pub struct ApplicationView {
     /// The title of the application's factory; `None` for a factory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factory: Option<String>,
-    /// The title of the application to which found instances belong; `None` for anything but a factory with
-    /// discovery.
+    /// The title of the application to which found instances belong; `None` for an application, and for a
+    /// factory without discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
     /// The Quartz expression that schedules the discovery.
@@ -176,7 +176,7 @@ pub struct NeededServiceView {
     pub component: ComponentPath,
     /// The pins that the service must expose, each with its direction and type.
     pub pins: BTreeMap<String, String>,
-    /// Whether the factory launches applications only if the component is resolved.
+    /// Whether the factory launches an application only after windlass has found a service for the component.
     pub required: bool,
 }
 

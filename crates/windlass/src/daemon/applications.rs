@@ -39,7 +39,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reports once that a check or a discovery fails, and once that it works again.
+    /// Reports a new failure of a check or a discovery, and the first success after a failure.
     fn note_check(&mut self, assembly: &AssemblyName, what: &'static str, failure: Option<&str>) {
         if !self.applications.note_failure(assembly, failure) {
             return;
@@ -72,7 +72,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Removes the applications that a check found destroyed. Their recorded history stays.
+    /// Handles the results of a health check of a factory's applications. Removes each application whose
+    /// instance the check reports as destroyed. The history of the removed application stays.
     pub(super) async fn take_checked(
         &mut self,
         factory: AssemblyName,
@@ -108,7 +109,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts the discovery of a factory for a scheduled time, unless another daemon has run that discovery.
+    /// Starts the discovery of a factory for the scheduled time `fired`. Does nothing if another daemon has
+    /// already run the discovery for this time.
     pub(super) fn discover(&mut self, factory: AssemblyName, fired: Timestamp) {
         let (windlass, context) = (self.windlass, self.work.context.clone());
         self.discovering.insert(factory.clone());
@@ -152,8 +154,8 @@ impl Daemon<'_> {
                     self.changed.insert(name.clone());
                     (self.tell)(Notice::Destroyed { assembly: name });
                 }
-                // The instance can't be adopted before a person has ended its launch. There is nothing to
-                // report.
+                // An application whose launch was interrupted may have created the instance. A person must
+                // end this launch first, so there is nothing to report.
                 ("waits", _) => {}
                 (_, name) => {
                     if let Some(problem) = problem {

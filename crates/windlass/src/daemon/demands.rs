@@ -9,8 +9,8 @@ use super::{Daemon, Notice};
 use crate::view::plan::DriftView;
 
 impl Daemon<'_> {
-    /// Starts the intents that policies demand, at most one for each assembly. Skips an assembly that another
-    /// command has begun to change.
+    /// Starts the intents that policies demand, at most one for each assembly. Skips an assembly that an
+    /// intent is already changing.
     pub(super) async fn act(&mut self, demands: Vec<(AssemblyName, Demand)>) {
         if demands.is_empty() {
             return;
@@ -41,9 +41,10 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a cluster can't be scaled. The cluster may have its minimum or maximum size, be
-    /// protected, or have additional nodes that a change has left. Reports a bound or a protection only once,
-    /// because the load of an idle cluster repeats the demand.
+    /// Tells whether a cluster can't be scaled now, for one of three reasons: the cluster has its minimum or
+    /// maximum size, a protection forbids to scale it in, or it still has additional nodes of a rolling
+    /// change. The first two reasons are reported once, and again only after a change of the assembly.
+    /// Without this rule, each load sample of an idle cluster would cause a report.
     async fn is_at_bound(
         &mut self,
         name: &AssemblyName,
@@ -91,7 +92,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a part is no longer healed because too many heals did not help. Reports this once.
+    /// Tells whether a part is no longer healed because too many heals did not help. Reports this decision
+    /// once.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
         if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {

@@ -14,7 +14,8 @@ use crate::open::Windlass;
 /// Settings of the daemon's repeated duties.
 #[derive(Debug, Clone)]
 pub struct Watching {
-    /// Interval of health checks of the assemblies whose policies read metrics; `None` disables them.
+    /// Interval of the health checks of applications, and of assemblies whose policies read metrics. `None`
+    /// disables these health checks.
     pub health: Option<Duration>,
     /// Interval at which the daemon looks for changes by other processes.
     pub refresh: Duration,
@@ -23,8 +24,8 @@ pub struct Watching {
 }
 
 impl Default for Watching {
-    /// Returns the default settings: health every minute, changes of other processes every five seconds, and
-    /// pruning.
+    /// Returns the default settings: health checks every minute, a look for changes by other processes every
+    /// five seconds, and a prune every day.
     fn default() -> Self {
         Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5), prunes: true }
     }
@@ -109,7 +110,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the hours of two days in which a duty starts.
+    /// Returns the times at which a duty starts during the first two days, in hours since the start of the
+    /// daemon.
     fn hours(watching: &Watching, of: &Duty) -> Vec<i64> {
         let mut schedule = Schedule::default();
         for (duty, timing) in own_duties(watching) {

@@ -62,7 +62,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads the changed assemblies again. An assembly that can't be read stays marked as changed.
+    /// Reads the changed assemblies again. If an assembly can't be read, it stays marked as changed. An
+    /// assembly that an intent is changing is not read, because the end of the intent marks it again.
     async fn read_changed(&mut self) -> Result<(), StoreError> {
         while let Some(name) = self.changed.first().cloned() {
             if !self.is_changing(&name) {
@@ -129,7 +130,7 @@ impl Daemon<'_> {
     }
 
     async fn look_around(&mut self) -> Result<(), StoreError> {
-        // A killed process writes no event, but its process record stays open.
+        // A killed command writes no event, but the record of its process stays open.
         let open = self.store.open_processes().await?.into_iter().map(|process| process.assembly);
         let elsewhere: BTreeSet<_> = open.filter(|name| !self.busy.contains(name)).collect();
         let before = std::mem::replace(&mut self.elsewhere, elsewhere);

@@ -1,9 +1,10 @@
 //! The daemon: receives metrics, applies policies, checks health, and executes requests.
 //!
 //! The daemon holds the lease of an assembly only while it executes an intent. At other times, other commands
-//! can change the assembly. A command that finds the assembly held by the daemon submits a request, and the
-//! daemon executes the request in its turn. A user can also queue a request when no daemon runs; the next
-//! daemon executes it. The daemon resumes interrupted processes of its own and of earlier daemons.
+//! can change the assembly. If a command finds that the daemon is changing the assembly, the command submits
+//! a request. The daemon executes the request after its current intent on the assembly. A user can also queue
+//! a request while no daemon runs; the next daemon executes this request. The daemon resumes interrupted
+//! processes of its own and of earlier daemons.
 
 mod applications;
 mod demands;
@@ -71,7 +72,7 @@ struct Daemon<'a> {
     checking: BTreeSet<AssemblyName>,
     /// The factories with a request that waits for the end of a duty of the factory.
     awaited: BTreeSet<AssemblyName>,
-    /// The duties that wait for the end of an intent on their factory.
+    /// The duties that wait for the end of an intent or a request on their factory.
     waiting: Vec<(AssemblyName, Started<Duty>)>,
     /// The metrics that were reported for each assembly.
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
@@ -86,12 +87,12 @@ struct Daemon<'a> {
     last_extra_read: Option<Timestamp>,
     /// The assemblies with an intent that this daemon executes. Samples for these assemblies are ignored.
     busy: BTreeSet<AssemblyName>,
-    /// The assemblies that another command is changing, or whose change it left unfinished. Samples for these
-    /// assemblies are ignored, too.
+    /// The assemblies that another command is changing, or that an interrupted command has left with an
+    /// unfinished change. Samples for these assemblies are ignored, too.
     elsewhere: BTreeSet<AssemblyName>,
     work: Work,
     looked_at: BTreeSet<AssemblyName>,
-    /// The requests that could not begin since the last refresh.
+    /// The requests that this daemon has tried to begin since the last refresh.
     tried: BTreeSet<RequestId>,
     /// The interrupted processes that this daemon has resumed. Each is resumed only once.
     resumed: BTreeSet<ProcessId>,
@@ -103,11 +104,11 @@ type Background<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
 /// The end of a duty that ran in the background.
 enum Done {
     Pruned(Result<PruneView, Error>),
-    /// The discovery of a factory has ended; `None` if another daemon has run it.
+    /// The discovery of a factory has ended; `None` if another daemon has run this discovery.
     Discovered(AssemblyName, Result<Option<DiscoveryView>, Error>),
 }
 
-/// The event for which the daemon wakes up.
+/// The reason why the daemon wakes up.
 enum Wake {
     Feed,
     Sample(Incoming),
@@ -124,12 +125,12 @@ pub fn metric_socket(project: &Project) -> std::path::PathBuf {
     project.state_dir().join("metrics.sock")
 }
 
-/// Creates the project's store if it is missing, so that the daemon can start before the first assembly
-/// exists.
+/// Creates the project's store and state folder if they are missing, so that the daemon can start before the
+/// first assembly exists.
 ///
 /// # Errors
 ///
-/// Fails if the store can't be created.
+/// Fails if the store or the folder can't be created.
 pub async fn make_state(windlass: &Windlass) -> Result<(), Error> {
     windlass.store_or_new().await?;
     let folder = windlass.project.state_dir();
@@ -211,12 +212,12 @@ pub async fn watch(
             () = stop.soon.cancelled() => break,
         }
     }
-    // The stop also reaches running processes, as Ctrl-C does.
+    // The tasks of the running intents get the same stop, and end their processes as after Ctrl-C.
     if !daemon.busy.is_empty() {
         tell(Notice::Stopping { busy: daemon.busy.iter().cloned().collect() });
     }
-    // Another machine can run a discovery only after this daemon has released its lease. So the daemon waits
-    // here.
+    // A running discovery holds the lease of its factory, and a daemon on another machine needs this lease.
+    // So the daemon waits here for the end of its discoveries.
     while !daemon.discovering.is_empty() {
         let Some(done) = daemon.background.next().await else { break };
         if let Done::Discovered(factory, _) = done {
@@ -263,7 +264,8 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Starts a duty of a factory. The duty waits while an intent or a request on the factory exists.
+    /// Starts a duty of a factory. The duty waits while the daemon executes an intent on the factory, or
+    /// while a request for the factory waits.
     async fn begin_for(&mut self, factory: AssemblyName, started: Started<Duty>) {
         if self.is_in_use(&factory) {
             self.waiting.push((factory, started));
@@ -368,7 +370,7 @@ impl<'a> Daemon<'a> {
         let work = &self.work.context;
         match work.engine.note_well(name, parts, &work.holder).await {
             Ok(()) => self.roster.note_well(name, parts),
-            // Another process holds the assembly. The next sample will report the parts again.
+            // Another process holds the lease of the assembly. The next sample will report the parts again.
             Err(error) if error.will_pass() => {}
             Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
         }

@@ -8,7 +8,7 @@ use windlass_model::{AssemblyName, ProcessId, RequestId};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The daemon monitors an assembly. This is reported again when the assembly's policies read other
+    /// The daemon monitors an assembly. The notice is repeated when the assembly's policies read other
     /// metrics.
     Watches {
         /// The name of the assembly.
@@ -16,7 +16,7 @@ pub enum Notice {
         /// The metrics that the assembly's policies read, sorted.
         metrics: Vec<String>,
     },
-    /// The daemon starts a process that a policy demands.
+    /// The daemon starts an intent that a policy demands.
     Acts {
         /// The name of the assembly.
         assembly: AssemblyName,
@@ -26,7 +26,7 @@ pub enum Notice {
         because: String,
     },
     /// A policy demands to heal a part although earlier heals did not help. The daemon ignores the demand
-    /// until the part reports that it is healthy, or the assembly is changed.
+    /// until a sample shows that the part is healthy, or until an intent changes the assembly.
     GivesUp {
         /// The name of the assembly.
         assembly: AssemblyName,
@@ -53,7 +53,7 @@ pub enum Notice {
         /// The part, by its name relative to the assembly.
         part: String,
     },
-    /// The health check of an application, or the discovery of a factory, fails. This is reported again when
+    /// The health check of an application, or the discovery of a factory, fails. The notice is repeated when
     /// the failure changes.
     CheckFails {
         /// The application or the factory.
@@ -87,12 +87,13 @@ pub enum Notice {
         /// The natural id of the instance.
         natural_id: String,
     },
-    /// A health check or a discovery reports that an application no longer exists. Its records are removed.
+    /// A health check or a discovery reports that the instance of an application no longer exists. The daemon
+    /// removes the application from the records.
     Destroyed {
         /// The name of the application.
         assembly: AssemblyName,
     },
-    /// A demand of a policy or a request can't be executed.
+    /// The daemon can't execute an intent that a policy or a request demands.
     Refused {
         /// The name of the assembly.
         assembly: AssemblyName,
@@ -139,7 +140,7 @@ pub enum Notice {
     Trouble(String),
     /// The store works again after [`Trouble`](Self::Trouble).
     Back {
-        /// The kind of the store.
+        /// The kind of the store for messages, such as `PostgreSQL`.
         store: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! The monitored assemblies, indexed by metric and by due time. With these indexes, the daemon processes a
-//! sample or a timeout without visiting other assemblies.
+//! The monitored assemblies, with indexes by instance id and by due time. With these indexes, the daemon
+//! handles a received or a missing sample of one assembly without a search through all assemblies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -28,10 +28,11 @@ pub(super) struct Watched {
     pub(super) updated: Timestamp,
     /// The instance ids of the assembly's elements.
     ids: Vec<String>,
-    /// The heals of the assembly's parts that have not helped.
+    /// For each part of the assembly, the number of heals that have not helped.
     pub(super) heals: Heals,
     pub(super) reads: Reads,
-    /// The time at which the next sample counts as missing; `None` while timeouts are suspended.
+    /// The time at which the next sample counts as missing; `None` while timeouts are suspended, and for an
+    /// assembly whose metrics have no period.
     due: Option<Timestamp>,
 }
 
@@ -104,14 +105,15 @@ impl Roster {
         }
     }
 
-    /// Suspends the timeouts of an assembly until it is adopted again or its timeouts are resumed.
+    /// Suspends the timeouts of an assembly until [`adopt`](Self::adopt) or [`resume`](Self::resume) is
+    /// called for it.
     pub(super) fn pause(&mut self, name: &AssemblyName) {
         if let Some(due) = self.watched.get_mut(name).and_then(|watched| watched.due.take()) {
             self.agenda.remove(&(due, name.clone()));
         }
     }
 
-    /// Resumes the timeouts of an assembly after a suspension without a change.
+    /// Resumes the timeouts of an assembly that has not changed during the suspension.
     pub(super) fn resume(&mut self, name: &AssemblyName) {
         self.reschedule(name);
     }

@@ -11,15 +11,15 @@ use windlass_model::{AssemblyName, State};
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The applications whose last check failed, and the factories whose last discovery failed. Each has the
-    /// failure that was reported.
+    /// The applications whose last check failed, and the factories whose last discovery failed. The text is
+    /// the failure that was reported last.
     failing: BTreeMap<AssemblyName, String>,
     /// The word of the last status of each application that this daemon has checked.
     statuses: BTreeMap<AssemblyName, &'static str>,
 }
 
 impl Applications {
-    /// Adds an assembly that is a running application, and removes any other assembly. Returns the factories
+    /// Adds the assembly if it is a running application, and removes it if it is not. Returns the factories
     /// whose checks must begin (`true`) or end (`false`).
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
@@ -57,8 +57,8 @@ impl Applications {
         self.by_factory.get(factory).into_iter().flatten()
     }
 
-    /// Records the failure or the success of a check. Returns whether it must be reported: a new failure, or
-    /// the first success after a failure.
+    /// Records the failure or the success of a check or a discovery. Returns whether the daemon must report
+    /// it: a new failure, or the first success after a failure.
     pub(super) fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
         match failure {
             Some(failure) => {

@@ -14,7 +14,7 @@ use crate::view::plan::DriftView;
 
 /// The result of a health check.
 pub(super) struct Looked {
-    /// The samples for policies, or the reasons why there is none.
+    /// The samples for policies. In place of a sample with an invalid value, the list contains the error.
     pub(super) samples: Vec<Result<Sample, String>>,
     /// The states of the parts that no policy heals.
     pub(super) others: Vec<DriftView>,
@@ -35,9 +35,9 @@ fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
     read.any(|read| matches!(read.kind, MetricKind::Integrity))
 }
 
-/// Returns the samples of the metrics that policies read. The interface `metrics` of the health check may
-/// contain the value of a metric. Without such a value, integrity is OK if the part was well. A part that is
-/// not well is always reported as broken.
+/// Returns the samples of the metrics that policies read. A health check can report the value of a metric, by
+/// a signal of the interface `metrics`. Without a reported value, the integrity of a part that is well is OK.
+/// The integrity of a part that is not well is always broken.
 fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
     let reading = |name: &str, kind: &MetricKind| {
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);

@@ -9,7 +9,7 @@ use super::work::Context;
 use super::{Daemon, Notice};
 
 impl Daemon<'_> {
-    /// Begins the requests of other processes, oldest first, with at most one intent for each assembly.
+    /// Begins the queued requests, oldest first. At most one intent runs on each assembly.
     pub(super) async fn take_up(&mut self) {
         let requests = self.store.requests().await;
         self.awaited.clear();
@@ -23,8 +23,8 @@ impl Daemon<'_> {
         if self.stop.soon.is_cancelled() || self.busy.contains(&request.assembly) {
             return;
         }
-        // A duty holds the lease. The request begins when the duty ends, before any other duty of the
-        // factory.
+        // A running duty holds the lease of the factory. The request begins when the duty ends, before the
+        // next duty of the factory begins.
         if self.discovering.contains(&request.assembly) || self.checking.contains(&request.assembly) {
             self.awaited.insert(request.assembly);
             return;

@@ -1,4 +1,5 @@
-//! An HTTP endpoint `POST /metrics` on a Unix socket. Only the owner of the socket can reach it.
+//! An HTTP endpoint `POST /metrics` on a Unix socket. Only the user who owns the socket file can connect to
+//! the endpoint.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -36,8 +37,8 @@ pub struct MetricSocket {
 }
 
 impl MetricSocket {
-    /// Opens a socket that only its owner may reach (mode 0600). Replaces the socket of a process that has
-    /// ended.
+    /// Opens a socket that only the present user may access (mode 0600). Replaces a socket at which no
+    /// process listens any more.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ impl MetricSocket {
     ///
     /// # Errors
     ///
-    /// Fails if the socket fails.
+    /// Fails if the socket can't accept connections.
     pub async fn serve(&mut self, samples: mpsc::Sender<Incoming>) -> Result<(), Error> {
         let Some(listener) = self.listener.take() else { return Ok(()) };
         let router = Router::new()
@@ -85,7 +86,7 @@ impl Drop for MetricSocket {
 /// Maximum length in bytes of a socket path that is used directly. The system's limit is 107.
 const LONGEST: usize = 100;
 
-/// A short path to a file in a deeply nested folder, for system calls with a limit.
+/// A short path to a file in a deeply nested folder, for system calls that limit the length of a path.
 struct Near {
     /// The open folder. The short path is valid while the folder is open.
     _folder: Option<File>,
@@ -105,7 +106,7 @@ impl Near {
     }
 }
 
-/// Creates a socket that only its owner may reach. Replaces the socket of a process that has ended.
+/// Creates a socket that only the present user may access. Replaces an existing file at the path.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -123,8 +124,8 @@ async fn connect(path: &Path) -> std::io::Result<UnixStream> {
     UnixStream::connect(&near.path).await
 }
 
-/// Accepts a message or a list of messages. An invalid message rejects the whole list. The reply has a line
-/// for each sample that no policy counts.
+/// Accepts a message or a list of messages. If a message is invalid, the whole list is rejected. The reply
+/// has a line for each sample that no policy counts.
 async fn take(
     State(samples): State<mpsc::Sender<Incoming>>,
     body: String,

@@ -1,8 +1,8 @@
 //! Concurrent work of the daemon. Each intent and each health check runs in a task of its own, which sends
 //! messages to the daemon.
 //!
-//! Because of the separate tasks, a slow store or driver delays only its own task. Each task renews the lease
-//! of its intent and controls the jobs of its intent.
+//! Because of the separate tasks, a slow store or driver delays only its own task. The task of an intent also
+//! renews the lease of the assembly, and controls the jobs of the intent.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::wiring::Removal;
 
 /// Maximum number of messages from tasks that the daemon has not read yet.
 const QUEUE: usize = 64;
-/// Interval between two attempts to get the lease of a factory that another holder has.
+/// Interval between two attempts to get the lease of a factory while another program holds this lease.
 const HELD: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent health checks of assemblies.
 const LOOKS: usize = 8;
@@ -37,13 +37,13 @@ pub(super) enum Message {
     /// An intent has ended.
     Ended {
         assembly: AssemblyName,
-        /// The result of the intent; `None` for an intent that found nothing to do.
+        /// The result of the intent; `None` if its request has to wait or has already ended.
         notice: Option<Notice>,
     },
     /// A health check of an assembly has ended.
     Looked {
         assembly: AssemblyName,
-        /// The number of the assembly's monitoring that started the check.
+        /// The number `Watched::watch` of the assembly at the start of the check.
         watch: u64,
         seen: Result<Looked, EngineError>,
     },
@@ -99,7 +99,7 @@ impl Context {
         }
     }
 
-    /// Records the references to an application that will be removed.
+    /// Records the references to an application before the removal of the application.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {
@@ -124,8 +124,8 @@ impl Work {
         (Self { context, tasks: JoinSet::new(), looks: Arc::new(Semaphore::new(LOOKS)) }, received)
     }
 
-    /// Executes an intent in a task and sends its result. The result has no notice if the intent found
-    /// nothing to do.
+    /// Executes an intent in a task and sends its result. The result contains no notice if the future
+    /// `intent` returns `None`.
     pub(super) fn intent(
         &mut self,
         assembly: AssemblyName,
@@ -166,7 +166,8 @@ impl Work {
         });
     }
 
-    /// Starts a health check of a factory's applications in a task, unless another daemon has run the check.
+    /// Starts a health check of a factory's applications in a task, unless another daemon has already run
+    /// this check.
     pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>, period: Duration) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {
@@ -195,7 +196,8 @@ impl Work {
     }
 }
 
-/// Executes an intent to its end. Then executes the processes that continue it.
+/// Executes an intent to its end. Then executes the further processes that [`Ended::continued`] requests,
+/// such as a rollback.
 async fn seen_through(
     context: &Context,
     assembly: &AssemblyName,

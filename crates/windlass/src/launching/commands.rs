@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Time between two reads of the record of a command.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Number of processes of an application among which its last command is searched.
+/// Number of an application's newest processes that are searched for the last call of a command.
 const RECENT: usize = 20;
 
 /// A list of an application's commands, with a version for JSON.
@@ -40,7 +40,7 @@ pub struct CommandsView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CommandView {
-    /// The exposed id of the command's pin: `control.reboot`.
+    /// The exposed id of the command's pin, such as `control.reboot`.
     pub id: String,
     /// The label of the command for people.
     pub label: Option<String>,
@@ -60,7 +60,7 @@ pub struct CalledCommandView {
     pub id: CommandId,
     /// The name of the application.
     pub name: AssemblyName,
-    /// The exposed id of the command's pin: `control.reboot`.
+    /// The exposed id of the command's pin, such as `control.reboot`.
     pub command: String,
     /// The process that called the command.
     pub process: ProcessId,
@@ -150,8 +150,8 @@ impl Launcher<'_> {
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
     }
 
-    /// Returns the command of an application that was called last. Returns `None` if no recent process called
-    /// one.
+    /// Returns the last command that was called on an application. Returns `None` if no recent process called
+    /// a command.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -165,7 +165,7 @@ impl Launcher<'_> {
         Ok(record.map(|record| CalledCommandView::new(name.clone(), record, self.windlass.now())))
     }
 
-    /// Returns the called command with an id.
+    /// Returns the state and the results of a called command, by the id of the call.
     ///
     /// # Errors
     /// Fails if there is no such command, the command was removed with its application, or the store fails.
@@ -213,8 +213,8 @@ impl Launcher<'_> {
     }
 }
 
-/// Returns the command pin of the component that an application exposes under an id, and the arguments of the
-/// call.
+/// Finds a command by the id under which the application exposes it. Returns the id of the command's pin in
+/// the component, and the arguments of the call with their defaults.
 ///
 /// # Errors
 /// Fails if there is no such command or argument, or if a value has another type.
@@ -231,7 +231,8 @@ pub(crate) fn called(
     Ok((inner.clone(), arguments(command, pin, given)?))
 }
 
-/// Returns the commands with a script. Each has its exposed id, its id in the component, and its pin.
+/// Returns the commands with a script. Each entry contains the exposed id of the command, the id of its pin
+/// in the component, and the pin.
 pub(crate) fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
     let pins = package.pins().into_iter().flat_map(Pins::iter);
     let scripted = pins.filter(|(id, _)| package.bindings().commands.contains_key(&id.to_string()));
@@ -254,7 +255,8 @@ fn view(id: &PinId, pin: &Pin) -> CommandView {
     }
 }
 
-/// Returns the arguments of a command by their types. Adds the defaults of arguments that are not given.
+/// Converts the given arguments of a command to their declared types. Adds the defaults of arguments that are
+/// not given.
 fn arguments(
     command: &str,
     pin: &Pin,

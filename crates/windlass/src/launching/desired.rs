@@ -49,7 +49,8 @@ pub(super) struct Services<'a> {
 
 impl Services<'_> {
     /// Returns the factory of an application, as the name of its assembly. Returns `None` if `role` is a
-    /// factory. If several factories fit, `chosen` must be one of them.
+    /// factory. `chosen` must be one of the factories that fit. `None` is sufficient if only one factory
+    /// fits.
     ///
     /// # Errors
     /// Fails if the environment has no such factory, or if the choice is missing or wrong.
@@ -93,7 +94,7 @@ pub(crate) struct Launchable<'a> {
     pub(crate) role: Role,
     resource: DescriptorName,
     package: Arc<Package>,
-    /// The problems that the driver of scripts finds in the package.
+    /// The problems that the driver `script` finds in the package.
     problems: Diagnostics,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Launchable<'a> {
     }
 }
 
-/// Returns the desired assembly of an application, which is the engine's input, with warnings.
+/// Returns the engine's input for an application, with warnings.
 ///
 /// # Errors
 /// Returns all problems of the parameters and of the package.
@@ -155,16 +156,17 @@ pub(crate) fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Returns the name of a descriptor of the application, which is the same for all revisions. With another
-/// version, the engine would upgrade the instance, and an upgrade may re-create it.
+/// Returns the name of a descriptor of the application. All revisions have the same name. If each revision
+/// had a version of its own in the name, a new revision would be an upgrade, and an upgrade may re-create the
+/// instance.
 fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> DescriptorName {
     let version: Version = "1".parse().expect("a number is a version");
     DescriptorParts { kind, name: published.name.clone(), version }.into()
 }
 
-/// Returns a topology whose component is placed at a location. The property with the location is not a pin,
-/// so scripts do not receive it. The values of a factory can change without a call, because each call of the
-/// factory's applications reads them.
+/// Returns a topology whose component has the location as a property. This property is not a pin, so scripts
+/// do not receive it. The properties of a factory become volatile: they can change without a call, because
+/// each call of the factory's applications reads them.
 fn placed(topology: &Topology, location: &str, role: &Role) -> Topology {
     let mut elements = topology.elements().to_vec();
     let property: PropertyName = DEPLOYMENT_LOCATION.parse().expect("it is the name of a property");

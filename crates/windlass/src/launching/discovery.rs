@@ -1,5 +1,5 @@
-//! Discovery of instances by the script of a factory. Found instances are compared with the records, and
-//! adopted.
+//! Discovery of instances by the script of a factory. The found instances are compared with the records, and
+//! unknown instances are adopted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,16 +58,16 @@ pub struct FoundView {
     /// - `gone`: the script did not find the instance. The records do not change.
     /// - `waits`: an open or failed launch may have created the instance.
     pub result: &'static str,
-    /// The reason why the instance was not adopted or changed.
+    /// The reason why the instance was not adopted, or why a reported change was not applied.
     pub problem: Option<String>,
 }
 
-/// The applications of a factory by natural id, and whether a launch of the factory may have created an
+/// The applications of a factory by natural id, and an application whose launch may have created an unknown
 /// instance.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) by_natural: BTreeMap<String, AssemblyName>,
-    /// An application whose launch is open or has failed, and may have created an instance.
+    /// An application whose launch is open or has failed. This launch may have created an instance.
     pub(crate) launching: Option<AssemblyName>,
 }
 
@@ -263,7 +263,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Records a found instance, and completes the view of the instance. Begins nothing after a stop.
+    /// Records a found instance, and completes the view of the instance. Fails if `stop` is triggered.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
         if self.stop.soon.is_cancelled() {
             return Err(EngineError::Stopped.into());
@@ -322,8 +322,9 @@ impl Search<'_> {
     }
 }
 
-/// Reads the applications of a factory by natural id. A process may have been killed before it recorded the
-/// natural id of an adopted application. The id is then read from the other records of the application.
+/// Reads the applications of a factory by natural id. If windlass was killed during an adoption, the record
+/// of the application may lack the natural id. In this case, the id is read from the records of the
+/// application's instances.
 async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
     let mut known = Known { by_natural: BTreeMap::new(), launching: None };
     let mut after: Option<AssemblyName> = None;

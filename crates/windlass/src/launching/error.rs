@@ -26,7 +26,8 @@ pub enum LaunchError {
         /// The titles of the factories that are services of the environment.
         known: Vec<String>,
     },
-    /// The factory of the application was a service, and its assembly has been removed.
+    /// The assembly of the application's factory has been removed, but the environment still names it as a
+    /// service.
     #[error(
         "`{title}` needs the factory `{factory}`, and the service `{removed}` of the environment `{environment}` has been removed; launch it again by `windlass app launch '{factory}' --env {environment} --name {removed}`, or drop the service by `windlass env service rm {environment} {removed}`"
     )]

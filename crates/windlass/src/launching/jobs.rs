@@ -174,7 +174,8 @@ impl Launcher<'_> {
         };
         let (job, transcript) = recorded_job(&*store, &owner, call.as_ref()).await?.ok_or_else(unknown)?;
         let mut secrets = transcript.secrets.clone();
-        // The output may contain a secret that the job published and that only the records know.
+        // The output may contain a secret that the job has published. The transcript does not contain such a
+        // secret, but the records do.
         for name in job.applications.iter().chain([&owner]) {
             let snapshot = store.load(name).await?;
             let known = snapshot.iter().flat_map(|snapshot| snapshot.secrets.values());

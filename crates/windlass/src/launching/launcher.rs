@@ -52,7 +52,7 @@ pub struct ReconfigureInput {
     pub open: Vec<String>,
 }
 
-/// The intents on launched applications, and the checks of their health.
+/// The functions that launch, reconfigure and check applications.
 pub struct Launcher<'w> {
     pub(super) windlass: &'w Windlass,
 }
@@ -66,7 +66,7 @@ impl<'w> Launcher<'w> {
     /// Prepares the launch of a published revision.
     ///
     /// # Errors
-    /// Returns all problems that prevent the launch. Nothing has been changed then.
+    /// Returns all problems that prevent the launch. In this case, nothing has been changed.
     pub async fn launch(
         &self,
         input: &LaunchInput,
@@ -104,7 +104,7 @@ impl<'w> Launcher<'w> {
         Ok((PlanView::of(name, preview), warnings))
     }
 
-    /// Returns the request that launches a revision. Also returns the name of the new assembly.
+    /// Returns the name of the new assembly, the request that launches a revision, and warnings.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.
@@ -128,7 +128,8 @@ impl<'w> Launcher<'w> {
             open: &input.open,
         };
         let (mut desired, warnings) = desired(&application, &inputs)?;
-        // A queued launch is executed later. Another launch may have taken the name by then.
+        // A queued launch is executed later. If another launch has taken the name by then, the engine refuses
+        // the queued launch.
         desired.options.only_new = true;
         Ok((name, Request::up(desired), warnings))
     }
@@ -186,7 +187,7 @@ impl<'w> Launcher<'w> {
     /// is the revision of the application, or a later revision.
     ///
     /// # Errors
-    /// Returns all problems that prevent the reconfiguration. Nothing has been changed then.
+    /// Returns all problems that prevent the reconfiguration. In this case, nothing has been changed.
     pub async fn reconfigure(
         &self,
         name: &AssemblyName,
@@ -226,8 +227,8 @@ impl<'w> Launcher<'w> {
         parameters.extend(input.parameters.clone());
         let can_reconfigure = match &application.role {
             Role::Application(application) => application.reconfiguration.is_some(),
-            // A factory needs no reconfiguration script, because each call of its applications reads its
-            // configuration.
+            // A factory needs no reconfiguration script, because each call of the factory's applications
+            // reads the configuration of the factory.
             Role::Factory(_) => true,
         };
         let changed = input.parameters.iter().filter(|(pin, value)| before.get(*pin) != Some(*value));
@@ -290,7 +291,7 @@ impl<'w> Launcher<'w> {
         // No instance of the application exists, so no script runs.
         match self.windlass.change(name, Intent::Down, stop).await {
             Ok(started) => drop(started.run(stop).await?),
-            // The holder of the lease removes the application.
+            // The holder of the lease removes the application, so this process leaves it alone.
             Err(error) if error.holder().is_some() => {}
             Err(error) => return Err(error),
         }

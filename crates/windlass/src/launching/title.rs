@@ -1,4 +1,4 @@
-//! Names of new assemblies that are launched.
+//! Names for newly launched assemblies.
 
 use windlass_manifest::short_name;
 use windlass_model::AssemblyName;

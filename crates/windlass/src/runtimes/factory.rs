@@ -10,7 +10,8 @@ use windlass_executor::process::SupervisorCommand;
 use windlass_executor::{Runtime, RuntimeError};
 use windlass_project::RuntimeKind;
 
-/// A kind of runtime that can be opened. Its [`RuntimeKind`] declares its settings in `windlass.yaml`.
+/// A kind of runtime, with functions that open and inspect runtimes of this kind. The supertrait
+/// [`RuntimeKind`] declares the settings of the kind in `windlass.yaml`.
 #[async_trait]
 pub trait RuntimeFactory: RuntimeKind {
     /// Returns the runtimes of this kind for a project. Nothing is created or contacted yet.
@@ -36,8 +37,8 @@ pub trait ProjectRuntimes: Send + Sync {
     /// there.
     async fn with_jobs(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 
-    /// Closes the open runtimes, and removes files and folders that killed owners have left. Jobs that must
-    /// not be interrupted keep running. The runtimes may be opened again.
+    /// Closes the open runtimes, and removes files and folders that killed windlass programs have left. Jobs
+    /// that must not be interrupted keep running. The runtimes may be opened again.
     ///
     /// # Errors
     /// Fails if a runtime can't be closed.

@@ -13,7 +13,8 @@ use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeVie
 #[derive(Clone)]
 pub(super) struct Fixed {
     runtime: Arc<dyn Runtime>,
-    /// The kind that this kind replaces, if any. The replaced kind defines the settings of the locations.
+    /// The kind that this kind replaces; `None` if it replaces no kind. The replaced kind defines the
+    /// settings of the locations.
     replaced: Option<Arc<dyn RuntimeFactory>>,
 }
 

@@ -14,7 +14,8 @@ pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::OpenFilesLimit, "open files"),
 ];
 
-/// Lists in a view the limits that control groups enforce, and the limits that they do not enforce.
+/// Adds to a view the limits that control groups enforce on this host, and as caveats the limits that they do
+/// not enforce.
 pub(super) fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     let version = groups.version.map(|version| format!(" (cgroups v{version})")).unwrap_or_default();
     for (limit, name) in &LIMITS[..3] {

@@ -65,7 +65,7 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 
     async fn close(&self) -> Result<(), RuntimeError> {
-        // Opening the runtime removes the folders of owners that were killed.
+        // Opening the runtime removes the folders of windlass programs that were killed.
         if self.may_have_jobs().await {
             self.get().await?;
         }
@@ -80,8 +80,8 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 }
 
-/// Removes jobs of `windlass exec` processes that were killed. Their ids are `exec-<process>-<time>`. No
-/// other process reads the results of these jobs.
+/// Removes jobs of `windlass exec` processes that were killed. The ids of these jobs are `exec-<pid>-<time>`.
+/// No other process reads the results of these jobs.
 async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
         let process = id.as_str().strip_prefix("exec-").and_then(|rest| rest.split('-').next());

@@ -71,7 +71,7 @@ impl std::fmt::Debug for RuntimeRegistry {
 }
 
 impl RuntimeRegistry {
-    /// Adds a kind of runtime. If the registry has a kind of the same name, replaces it at its position.
+    /// Adds a kind of runtime. If the registry has a kind of the same name, the new kind takes its position.
     #[must_use]
     pub fn with(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
         match self.0.iter_mut().find(|known| known.name() == factory.name()) {
@@ -89,7 +89,7 @@ impl RuntimeRegistry {
         self.with(Arc::new(Fixed::new(runtime, replaced)))
     }
 
-    /// Returns the kinds, as the reader of `windlass.yaml` needs them.
+    /// Returns the kinds in the form that the crate `project` needs to read `windlass.yaml`.
     pub fn kinds(&self) -> RuntimeKinds {
         self.0.iter().map(|factory| Arc::clone(factory) as Arc<dyn RuntimeKind>).collect()
     }

@@ -10,8 +10,8 @@ use windlass_project::ImageUse;
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory};
 use crate::blocking::blocking;
 
-/// The runtimes of a project. Each runtime is opened once. Opening a runtime does not block another, because
-/// a connection may take long.
+/// The runtimes of a project. Each runtime is opened once. While one runtime is being opened, the other
+/// runtimes can be used, because a connection may take long.
 pub(crate) struct Runtimes {
     /// The kinds of runtimes with the project's runtimes, in the order of registration.
     kinds: Vec<(Arc<dyn RuntimeFactory>, Arc<dyn ProjectRuntimes>)>,
@@ -66,16 +66,16 @@ impl Runtimes {
         }
     }
 
-    /// Closes the runtimes and removes their empty folders. Also removes the folders of owners that were
-    /// killed. If some fail, returns the first error after all runtimes were closed.
+    /// Closes the runtimes and removes their empty folders. Also removes the folders of windlass programs
+    /// that were killed. If a runtime can't be closed, the others are still closed, and the first error is
+    /// returned.
     pub(crate) async fn close(&self) -> Result<(), RuntimeError> {
         let mut closed = Ok(());
         for (_, project) in self.kinds.iter().rev() {
             closed = closed.and(project.close().await);
         }
         let state = self.state.clone();
-        // Without a store in it, the state folder was created only for the runtimes, so it is removed if it
-        // is empty.
+        // A state folder that is empty now was created only for the runtimes, so it is removed.
         let _in_use = blocking(move || std::fs::remove_dir(state)).await;
         closed
     }

@@ -79,7 +79,8 @@ fn inspect() -> RuntimeView {
     }
 }
 
-/// Lists in a view the default limits of sandbox jobs, and the defaults that this machine can't enforce.
+/// Adds to a view the default limits of sandbox jobs, and as caveats the default limits that this machine
+/// can't enforce.
 fn with_defaults(view: &mut RuntimeView, groups: &ControlGroups) {
     let Bounds { memory_bytes, pids, open_files, .. } = DEFAULT_BOUNDS;
     let defaults = [

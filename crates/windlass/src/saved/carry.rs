@@ -22,7 +22,7 @@ use crate::view::plan::PlanView;
 
 impl Windlass {
     /// Plans the changes that [`up`](Self::up) would make, for a plan file. [`apply`](Self::apply) executes
-    /// it.
+    /// the plan.
     ///
     /// # Errors
     ///
@@ -68,7 +68,8 @@ impl Windlass {
     }
 
     /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply)
-    /// executes it. `around` is a descriptor; the packages of [`Request::down_with`] are searched around it.
+    /// executes the plan. For [`Request::down_with`], `around` is the assembly's descriptor: when the plan is
+    /// applied, the packages are searched in the folders around it.
     ///
     /// # Errors
     ///
@@ -125,12 +126,12 @@ impl Windlass {
     }
 
     /// Prepares to execute a saved plan. `given` provides the plan's secrets, as parameters or as environment
-    /// variables. The other settings of `given` are ignored.
+    /// variables, and the maximum time of the health checks. The other settings of `given` are ignored.
     ///
     /// # Errors
     ///
-    /// Fails if the plan belongs to another project, or if its inputs or its base state have changed. Also
-    /// returns all problems that prevent the intent itself.
+    /// Fails if the plan belongs to another project, or if the plan's inputs or the assembly have changed
+    /// since the plan was saved. Also returns all problems that prevent the intent itself.
     pub async fn apply(
         &self,
         saved: &SavedPlan,
@@ -206,7 +207,8 @@ impl Windlass {
         Ok((request.as_planned(expected), warnings))
     }
 
-    /// Rebuilds the intent of a saved plan with its inputs. Also returns which project files have changed.
+    /// Rebuilds the intent of a saved plan with its inputs. Also lists the changes of files and of referenced
+    /// assemblies since the plan was saved.
     async fn rebuilt(
         &self,
         saved: &SavedPlan,

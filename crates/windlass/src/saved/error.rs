@@ -9,7 +9,7 @@ use windlass_source::Code;
 use crate::codes;
 use crate::document::DocumentError;
 
-/// The reason why a saved plan can't be executed. Nothing has been changed then.
+/// The reason why a saved plan can't be executed. In this case, nothing has been changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SavedPlanError {
@@ -18,7 +18,7 @@ pub enum SavedPlanError {
     File {
         /// The path of the file.
         file: PathBuf,
-        /// The reason why the file can\'t be used.
+        /// The reason why the file can't be used.
         cause: DocumentError,
     },
     /// The plan belongs to another project.
@@ -39,8 +39,8 @@ pub enum SavedPlanError {
         /// The changes since the plan was saved, as sentence fragments.
         what: Vec<String>,
     },
-    /// The plan would differ now. Secrets are given again for each execution, so other values of them may be
-    /// the cause.
+    /// The present plan differs from the saved plan. The user gives the secrets again for each execution, so
+    /// another value of a secret may be the cause.
     #[error(
         "the steps for `{assembly}` would differ from the saved plan; pass {} with the value of the plan, or save a new plan",
         list(secrets)
@@ -51,10 +51,10 @@ pub enum SavedPlanError {
         /// The secrets that the plan uses.
         secrets: Vec<String>,
     },
-    /// The intent has no plan that can be saved before its execution.
+    /// The plan of this intent can't be saved.
     #[error("this command can't be saved as a plan")]
     NoPlan,
-    /// The given parameters are not exactly the missing secrets.
+    /// A secret of the plan was not given, or a given parameter is not a secret of the plan.
     #[error("{}", secrets(missing, unknown))]
     Secrets {
         /// Secrets of the plan that were not given.

@@ -42,7 +42,8 @@ pub struct SavedPlan {
     /// The inputs of the intent `up`; `None` for other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up: Option<Recipe>,
-    /// A descriptor; the packages of the intent `down` are searched around it.
+    /// The assembly's descriptor, for a `down` with the packages on disk. When the plan is applied, windlass
+    /// searches for the packages in the folders around this descriptor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packages_around: Option<PathBuf>,
     /// The parts to which the intent `down` is limited.
@@ -96,7 +97,8 @@ struct Recipe {
     max_unavailable: Option<MaxUnavailable>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_surge: Option<MaxSurge>,
-    /// Whether packages on disk also stop and remove parts that were created from other packages.
+    /// Whether the scripts of packages on disk also stop and remove parts that were created from other
+    /// packages.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     current_packages: bool,
     /// Whether the assembly is protected by `--protect`.
@@ -173,8 +175,9 @@ impl SavedPlan {
         PlanView::of(self.assembly.clone(), preview)
     }
 
-    /// Replaces the error of a changed plan if the plan uses secrets. Secrets are given again, so another
-    /// value of a secret may be the cause.
+    /// If the plan uses secrets, returns [`SavedPlanError::OtherSecrets`] in place of the error that the plan
+    /// has changed. The user gives the secrets again for each execution, so another value of a secret may be
+    /// the cause.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
             (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {
@@ -236,7 +239,7 @@ impl SavedPlan {
         changed.map(|name| format!("the package of `{name}` has changed")).collect()
     }
 
-    /// Lists the files of the project that have changed since the plan was saved.
+    /// Lists the packages, elements and relationships that have changed since the plan was saved.
     fn moved_files(&self, desired: &Desired) -> Vec<String> {
         let mut what = self.moved_packages(&desired.packages);
         let elements = elements_of(&desired.topology);
@@ -260,7 +263,8 @@ impl SavedPlan {
     }
 }
 
-/// Maximum number of changed elements or processes that a message names. Further ones are counted.
+/// Maximum number of changed elements or processes that a message names. Of further elements or processes,
+/// the message gives only the number.
 const NAMED: usize = 3;
 
 fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {

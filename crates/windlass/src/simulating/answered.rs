@@ -1,4 +1,5 @@
-//! The outputs of scripts that are answered instead of run. The driver reads them like outputs of real runs.
+//! The outputs of scripts that do not run because the file of answers contains an answer for them. The driver
+//! reads these outputs like the outputs of real runs.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use windlass_model::Timestamp;
 
 use super::rules::{Instance, Rule, Says, Script, command_of, of_call, success, text_of_call};
 
-/// The output of a script that is answered instead of run.
+/// The output of a script that does not run, made from answers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Printout {
     stdout: String,
@@ -19,13 +20,13 @@ pub(super) struct Printout {
 }
 
 impl Printout {
-    /// Returns the output of a script for a call by its rule. Without a rule, the script succeeds.
+    /// Returns the output that a rule gives for a call of a script. Without a rule, the script succeeds.
     pub(super) fn of_call(rule: Option<&Rule>, script: &Script, call: &Call, name: &str) -> Self {
         Self::of_calls(&[(rule, call, name)], script)
     }
 
-    /// Returns the output of a script for several calls, each with its rule. The first failure or text of a
-    /// rule applies to the whole script.
+    /// Returns the output of a script for several calls, each with its rule. If a rule gives a failure or a
+    /// text, the first such rule determines the whole output.
     pub(super) fn of_calls(calls: &[(Option<&Rule>, &Call, &str)], script: &Script) -> Self {
         let takes =
             calls.iter().filter_map(|(rule, ..)| Some(rule.as_ref()?.takes)).max().unwrap_or_default();
@@ -61,7 +62,7 @@ impl Printout {
         (outcome, timeout.min(self.takes))
     }
 
-    /// Returns the output of a discovery by its rule. Without a rule, the discovery finds no instance.
+    /// Returns the output that a rule gives for a discovery. Without a rule, the discovery finds no instance.
     pub(super) fn of_discovery(rule: Option<&Rule>) -> Self {
         let takes = rule.map(|rule| rule.takes).unwrap_or_default();
         match rule.map(|rule| &rule.says) {

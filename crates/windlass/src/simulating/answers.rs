@@ -44,7 +44,7 @@ pub(super) struct Action {
 /// The intent of an operator's action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Intent {
-    /// Launches instances of an application. `title` is the position of the application in the cast.
+    /// Launches instances of an application. `title` is the position of the application in [`Cast::titles`].
     Launch { title: usize, count: u16 },
     /// Destroys an application.
     Destroy(AssemblyName),
@@ -61,7 +61,8 @@ pub(super) struct Answers {
     pub(super) rules: Rules,
 }
 
-/// The text of a time since the beginning. The beginning itself is written as the number `0`.
+/// The text of a duration, or of a time since the beginning of the simulation. The beginning itself is
+/// written as the number `0`.
 struct TimeText(String);
 
 impl<'de> Deserialize<'de> for TimeText {
@@ -115,7 +116,7 @@ struct AnswerEntry {
 }
 
 impl Answers {
-    /// Reads a file of answers for a cast.
+    /// Reads a file of answers for the manifests of a simulation.
     ///
     /// # Errors
     /// Returns all problems of the file's entries, with their places.
@@ -330,8 +331,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that an update fits the instances of an application. If `title` is `None`, it must fit the
-    /// instances of at least one application.
+    /// Checks that an update fits the instances of an application. If `title` is `None`, the update must fit
+    /// the instances of at least one application.
     fn fits(&mut self, pointer: &str, update: &Value, title: Option<usize>) {
         let update = Rule::sample(update);
         let titles: Vec<usize> = title.map_or_else(|| (0..self.cast.titles.len()).collect(), |one| vec![one]);

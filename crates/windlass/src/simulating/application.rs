@@ -19,7 +19,7 @@ use super::rules::Script;
 /// A simulated application, whose records are kept in memory.
 pub(super) struct Application {
     pub(super) name: AssemblyName,
-    /// The position of the application's title in the cast.
+    /// The position of the application's title in [`Cast::titles`].
     pub(super) title: usize,
     /// The parameters with which the application was launched.
     pub(super) parameters: BTreeMap<String, Value>,
@@ -85,7 +85,7 @@ impl Application {
     /// Applies a report by the same function as the engine. Masks values of sensitive pins in the result.
     ///
     /// # Errors
-    /// Returns the failure of a report that does not fit the document. Nothing has changed then.
+    /// Returns the failure of a report that does not fit the document. In this case, nothing has changed.
     pub(super) fn apply(
         &mut self,
         title: &Title,
@@ -159,8 +159,8 @@ impl Application {
         log
     }
 
-    /// Returns a redactor of the application's secrets. They include sensitive signals of its document and of
-    /// `after`.
+    /// Returns a redactor of the application's secrets. The secrets include the values of sensitive signals
+    /// in the present document and in `after`.
     fn redactor(&self, title: &Title, after: &Value) -> Redactor {
         let sensitive = title.compiled.package.pins().map(sensitive_signals).unwrap_or_default();
         let published = |document: &Value| -> Vec<String> {

@@ -29,9 +29,8 @@ use crate::open::Windlass;
 pub struct ManifestFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The title of the manifest. Without a title, the title by which another manifest names the file is
-    /// used. The short name of that title must be the file's name. If there is no such title, the file's name
-    /// is used.
+    /// The title of the manifest. If it is `None`, windlass looks in the other manifests for a title whose
+    /// short name is that of the file's name. Without such a title, the file's name is the title.
     pub title: Option<String>,
 }
 
@@ -60,7 +59,7 @@ pub(super) struct Cast {
 /// An application whose instances are launched or adopted.
 pub(super) struct Title {
     pub(super) published: PublishedApplication,
-    /// The position of the application's factory in the cast.
+    /// The position of the application's factory in [`Cast::factories`].
     pub(super) factory: usize,
     pub(super) parameters: BTreeMap<String, Value>,
     pub(super) compiled: Compiled,
@@ -78,7 +77,8 @@ pub(super) struct Compiled {
     pub(super) package: Arc<Package>,
     /// The shape of the instance documents.
     pub(super) shape: Shape,
-    /// The scripted component. An assembly's name is put in front of its name.
+    /// The scripted component. For each simulated application, [`element`](Self::element) puts the name of
+    /// its assembly in front of the component's name.
     pub(super) component: Element,
     pub(super) properties: BTreeMap<PropertyName, Input>,
 }
@@ -107,11 +107,12 @@ pub(super) struct Factory {
     pub(super) name: AssemblyName,
     pub(super) compiled: Compiled,
     pub(super) configuration: BTreeMap<String, Input>,
-    /// The position of the application that the factory's discovery adopts, and the times of the discovery.
+    /// The times of the factory's discovery, and the position in [`Cast::titles`] of the application whose
+    /// instances the discovery adopts.
     pub(super) discovery: Option<(usize, CronExpression)>,
 }
 
-/// The files and values from which a cast is read.
+/// The files and values from which a [`Cast`] is read.
 pub(super) struct CastInput<'i> {
     pub(super) manifests: &'i [ManifestFile],
     pub(super) scripts: Option<&'i Path>,
@@ -199,7 +200,8 @@ impl Cast {
 }
 
 impl Title {
-    /// Compiles the manifest with further values of configuration pins. Also returns all values.
+    /// Compiles the manifest with new values of some configuration pins. Returns the values of all properties
+    /// and parameters.
     pub(super) fn with(
         &self,
         drivers: &Registry,
@@ -214,7 +216,8 @@ impl Title {
     }
 }
 
-/// Gives each file without a title the title by which another manifest names it, if there is one.
+/// Gives a file without a title the title by which another manifest names the file. If there is no such
+/// title, the name of the file stays its title.
 fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
     let named = |one: &PublishedApplication| match check(&one.manifest).role {
         Some(Role::Application(role)) => Some(role.factory.value),
@@ -233,7 +236,8 @@ fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> 
     read.into_iter().map(given).collect()
 }
 
-/// Refuses manifests without their counterparts, and manifests whose titles have the same short name.
+/// Refuses an application without its factory, a factory without its application, and manifests whose titles
+/// have the same short name. Also refuses manifests without any application.
 fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
     let published: Vec<Published<'_>> = applications
         .iter()
@@ -276,7 +280,8 @@ fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
     if problems.count(Severity::Error) > 0 { Err(Error::Input(problems)) } else { Ok(()) }
 }
 
-/// Distributes the parameters to the manifests that expose the pins. Fails if no manifest exposes a pin.
+/// Gives each parameter to the manifests that expose a configuration pin with its name. Fails if no manifest
+/// exposes such a pin.
 fn distributed(
     parameters: &BTreeMap<String, Value>,
     applications: &[Launchable<'_>],
@@ -310,7 +315,7 @@ fn distributed(
     Ok(pins.iter().map(own).collect())
 }
 
-/// Compiles a manifest in the same way as its launch.
+/// Compiles a manifest in the same way as a launch does.
 fn compile(
     application: &Launchable<'_>,
     location: &str,

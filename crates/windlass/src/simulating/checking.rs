@@ -88,7 +88,7 @@ impl Host<'_> {
         Some(Asked { answers, lines: Vec::new(), took, runs })
     }
 
-    /// Returns the answer that the data of a rule contain for an application.
+    /// Returns the result of an application's health check, from the data of a rule.
     fn data(&self, title: usize, application: &Application, rule: &Rule) -> Result<Observed, Failure> {
         if let Some(Some(update)) = rule.parsed.get(title) {
             return observed(&application.check, update.clone());
@@ -121,7 +121,7 @@ impl Host<'_> {
             let mut longest = Duration::ZERO;
             for group in wave {
                 let (answered, kept) = self.ask_group(now, batch, &group).await;
-                // The groups of a wave run at the same time, so the longest of them counts.
+                // The groups of one round run at the same time, so the longest duration counts.
                 longest = longest.max(kept.took);
                 let end = GroupEnd::of(&answered);
                 asked.runs.note(answered.iter().any(Result::is_err));
@@ -164,8 +164,8 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the results for a group from an output that the answers contain, without a job. Returns `None`
-    /// if a script must run, or if its job would fail.
+    /// Returns the results for a group without a job, if the file of answers gives the output of the script.
+    /// Returns `None` if a script must run, or if the file gives a failure or a timeout.
     fn printed(
         &self,
         now: Timestamp,

@@ -99,7 +99,7 @@ impl SimulationView {
         }
     }
 
-    /// Tells whether any script has failed.
+    /// Tells whether a run of a script has failed.
     pub fn has_failed(&self) -> bool {
         self.scripts.values().any(|runs| runs.failed > 0)
     }

@@ -1,4 +1,4 @@
-//! The loop that advances the virtual clock and runs the tasks of the machine.
+//! The loop that advances the virtual clock and runs the tasks of the simulation's state machine.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ use crate::open::Windlass;
 /// Maximum virtual duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application to check, with the number of the answer that applies to the application.
+/// An application to check, with the number of the answer in the file that applies to the application.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
 /// The answers of a health check for a batch of applications.
@@ -36,7 +36,7 @@ pub(super) struct Asked {
     pub(super) runs: Runs,
 }
 
-/// The parts of a host: the project, the cast and the answers.
+/// The inputs of a host: the project, the compiled manifests and the answers.
 pub(super) struct HostParts<'h> {
     pub(super) windlass: &'h Windlass,
     pub(super) stop: &'h Stop,
@@ -44,7 +44,7 @@ pub(super) struct HostParts<'h> {
     pub(super) rules: &'h Rules,
     pub(super) from: Timestamp,
     pub(super) driver: Arc<dyn Driver>,
-    /// The runtime on which scripts run; `None` if every script is answered.
+    /// The runtime on which scripts run; `None` if answers replace all scripts.
     pub(super) runtime: Option<Arc<dyn Runtime>>,
 }
 
@@ -54,13 +54,14 @@ pub(super) struct Host<'h> {
     pub(super) parts: HostParts<'h>,
     /// The answer of a health check to which no other answer applies.
     pub(super) standard: Rule,
-    /// The maximum duration of a health check, by the position of the title in the cast.
+    /// The maximum duration of a health check, by the position of the title in [`Cast::titles`].
     pub(super) timeouts: Vec<Duration>,
-    /// The last parsed outputs of health checks. The same answer often has the same text.
+    /// The last parsed outputs of health checks. They are kept because the next health check often has the
+    /// same output.
     pub(super) parsed: Mutex<ParsedOutputs>,
 }
 
-/// Parsed outputs by the position of the title and the number of the answer.
+/// Parsed outputs, by the position of the title in [`Cast::titles`] and the number of the answer.
 pub(super) type ParsedOutputs = BTreeMap<(usize, Option<usize>), Option<ParsedOutput>>;
 
 impl<'h> Host<'h> {
@@ -193,7 +194,7 @@ impl<'h> Host<'h> {
         (answers.into_iter().chain((0..missing).map(|_| Err(no_answer()))).collect(), kept)
     }
 
-    /// Returns the output of a health check that is answered instead of run.
+    /// Returns the output that the file of answers gives for a health check.
     pub(super) fn printout<'c>(
         &self,
         batch: &[Element<'_>],
@@ -207,7 +208,7 @@ impl<'h> Host<'h> {
         Printout::of_calls(&asked, &Script::HealthCheck)
     }
 
-    /// Returns the context of a script. If the script has no answer, its jobs run it.
+    /// Returns the context of a script. If the script has no answer, the jobs of the context run the script.
     fn context(
         &self,
         now: Timestamp,

@@ -15,13 +15,13 @@
 //! |---|---|
 //! | `codes` | the codes of the errors of simulations |
 //! | `entropy` | the ids of simulated instances |
-//! | `cast` | the manifests, compiled and paired |
+//! | `cast` | the compiled manifests, each application with its factory |
 //! | `answers`, `rules` | the file of answers, and the answer that applies to a script |
 //! | `events` | the timeline and the summary |
-//! | `application` | an application in memory, and the application of reports to it |
+//! | `application` | an application in memory, and the functions that apply reports to it |
 //! | `machine` | the pure state machine: it gets times and reports, and returns tasks and events |
 //! | `host`, `checking` | the loop that advances the virtual clock and runs the tasks |
-//! | `answered`, `context` | the outputs of answered scripts, and the driver's context |
+//! | `answered`, `context` | the outputs that answers give, and the driver's context |
 //! | `simulator` | the input of a simulation, and its execution: [`Simulator`] |
 
 mod answered;

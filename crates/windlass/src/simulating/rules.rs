@@ -93,7 +93,7 @@ pub(super) enum Says {
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     pub(super) script: Script,
-    /// The position of the application's title in the cast; `None` for all titles.
+    /// The position of the application's title in [`Cast::titles`]; `None` for all titles.
     pub(super) title: Option<usize>,
     /// The names or natural ids of the instances to which the answer applies; `None` for all instances.
     pub(super) applications: Option<BTreeSet<String>>,
@@ -101,8 +101,8 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The update of a health check, parsed for each title of the cast. Empty if the update depends on the
-    /// call.
+    /// The update of a health check, parsed for each application in [`Cast::titles`]. Empty if the update
+    /// depends on the call.
     pub(super) parsed: Vec<Option<Update>>,
 }
 
@@ -113,7 +113,8 @@ const INSTANCE_ID: &str = "<instance id>";
 const COMMAND_ID: &str = "<command id>";
 
 impl Rule {
-    /// Creates a rule. Parses the update of a health check in advance if it is the same for all calls.
+    /// Completes a rule. If the rule gives the same update for all health checks, parses the update in
+    /// advance.
     pub(super) fn new(cast: &Cast, rule: Self) -> Self {
         let Says::Instance(instance) = &rule.says else { return rule };
         if rule.script != Script::HealthCheck || instance.results.is_some() {
@@ -145,8 +146,8 @@ impl Rule {
         })
     }
 
-    /// Tells whether the answer applies to an instance. An answer about a command applies only while the
-    /// command is open.
+    /// Tells whether the answer applies to an instance. An answer of a health check that concerns a command
+    /// applies only while the instance has an open command.
     fn fits(&self, subject: Subject<'_>) -> bool {
         let is_named = |names: &BTreeSet<String>| {
             names.contains(subject.name) || subject.natural.is_some_and(|natural| names.contains(natural))
@@ -162,7 +163,7 @@ impl Rule {
     }
 }
 
-/// The instance about which a script is asked.
+/// The instance for which a script is called.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) name: &'a str,

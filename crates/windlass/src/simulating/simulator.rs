@@ -28,15 +28,15 @@ use crate::open::Windlass;
 pub struct SimulationInput {
     /// The manifests of applications and of their factories.
     pub manifests: Vec<ManifestFile>,
-    /// The folder of the scripts, which run for real. `None` if all scripts are answered.
+    /// The folder of the scripts, which run for real. `None` if answers replace all scripts.
     pub scripts: Option<PathBuf>,
     /// The file of answers. A script with an answer does not run.
     pub answers: Option<PathBuf>,
-    /// Values of configuration pins, by the exposed ids of the pins. Each applies to every manifest that
-    /// exposes the pin.
+    /// Values of configuration pins, by the exposed ids of the pins. Each value applies to every manifest
+    /// that exposes the pin.
     pub parameters: BTreeMap<String, Value>,
-    /// The location of `windlass.yaml` at which scripts run. The default is its only location, or else this
-    /// host.
+    /// The location of `windlass.yaml` at which scripts run. The default is the only location of the file. If
+    /// the file has no location, the default is this host.
     pub location: Option<String>,
     /// The length of the simulated time.
     pub duration: Duration,
@@ -51,7 +51,7 @@ pub struct SimulationInput {
 }
 
 impl SimulationInput {
-    /// Creates an input with default settings. They are one application of each title, one day from
+    /// Creates an input with default settings. The defaults are one application of each title, one day from
     /// 2026-01-05 (a Monday), and a health check each minute.
     pub fn new(manifests: Vec<ManifestFile>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Tests of simulations in this process, with a runtime of the test and with access to the machine.
+//! Tests of simulations in this process, with a runtime of the test and with access to the state machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -87,8 +87,8 @@ async fn ten_days_keep_as_much_as_one() {
     assert_eq!((view.adopted, view.destroyed), (480, 480));
 }
 
-/// A runtime on which a search takes seven minutes, and every other job no time. Its jobs print the outputs
-/// of correct scripts.
+/// A runtime on which a discovery takes seven minutes, and every other job less than one second. Its jobs
+/// print the outputs of correct scripts.
 struct Slow;
 
 impl Slow {
@@ -165,8 +165,8 @@ impl Runtime for Slow {
     }
 }
 
-/// The clock waits for scripts to end, and then advances by their duration in whole seconds. Fire times that
-/// pass during a run count as one.
+/// The clock waits for scripts to end, and then advances by their duration in whole seconds. If several
+/// scheduled times of a duty pass during one run, the duty runs once for all of them.
 #[tokio::test]
 async fn the_clock_waits_for_scripts() {
     let folder = TempDir::new().unwrap();

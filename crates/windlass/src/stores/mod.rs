@@ -18,7 +18,7 @@ const KINDS: &[&dyn StoreKind] = &[
     &postgres::Postgres,
 ];
 
-/// Returns the kind of store that owns an address. Without an address, returns the first kind.
+/// Returns the kind of store to which an address belongs. Without an address, returns the first kind.
 ///
 /// # Errors
 ///

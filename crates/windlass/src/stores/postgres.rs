@@ -46,7 +46,7 @@ impl StoreKind for Postgres {
     }
 }
 
-/// Creates the folder of the key, accessible only to the folder's owner.
+/// Creates the folder of the key if it is missing. Only the present user can access the new folder.
 fn make_folder_of(key: &Path) -> Result<(), Error> {
     let Some(folder) = key.parent() else { return Ok(()) };
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);

@@ -8,7 +8,7 @@ use windlass_source::Code;
 use crate::codes;
 use crate::document::DocumentError;
 
-/// The reason why an exported assembly can't be written or read. Nothing has been changed then.
+/// The reason why an exported assembly can't be written or read. In this case, nothing has been changed.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum TransferError {
@@ -20,7 +20,7 @@ pub enum TransferError {
     File {
         /// The path of the file.
         file: PathBuf,
-        /// The reason why the file can\'t be used.
+        /// The reason why the file can't be used.
         cause: DocumentError,
     },
     /// The secrets in the export file can't be opened with the given key.

@@ -40,7 +40,7 @@ struct Exported {
     from: String,
     records: Bundle,
     packages: Vec<Packed>,
-    /// Sealed values of secrets in hexadecimal digits, by their names.
+    /// The sealed values of secrets in hexadecimal digits, by the names of the secrets.
     secrets: BTreeMap<String, String>,
 }
 

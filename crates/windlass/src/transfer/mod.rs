@@ -1,16 +1,17 @@
-//! Moving an assembly to another store: export writes it to a file and deletes it from the store; import
-//! adopts it into another store.
+//! Moving an assembly to another store. An export writes the assembly to a file, and deletes it from the
+//! store. An import adds the assembly of a file to a store.
 //!
-//! An assembly has one owner. The handover takes four steps, each durable before the next:
+//! At any time, an assembly has one owner: a store or a file. An export takes four steps. Each step is
+//! durable before the next step begins:
 //!
 //! 1. Write the content to a draft beside the file.
 //! 2. Write a note below `.windlass/exports` that names the assembly, the file and the draft.
 //! 3. Rename the draft to the file.
 //! 4. Delete the assembly from the store, then remove the note.
 //!
-//! If a machine crashes between two steps, the next command finds the note. It completes the export if the
-//! file is complete and matches the assembly. Otherwise it rolls the export back, and the store still owns
-//! the assembly.
+//! If a machine crashes between two steps, the next command finds the note. If the file is complete and
+//! matches the assembly, the command completes the export. In all other cases, the command rolls the export
+//! back, and the store still owns the assembly.
 //!
 //! Secrets are sealed one by one, with the key of the project or with a key created for the file.
 
@@ -39,8 +40,9 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if another process holds the assembly, other assemblies reference it, or its last process was
-    /// interrupted. Also fails if the file can't be written. The store still owns the assembly then.
+    /// Fails if another process holds the lease of the assembly, other assemblies reference the assembly, or
+    /// its last process was interrupted. Also fails if the file can't be written. In all these cases, the
+    /// store still owns the assembly.
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
@@ -54,7 +56,7 @@ impl Upkeep<'_> {
                 return Err(error);
             }
         };
-        // If the deletion fails, the next command reads the note and settles the export.
+        // If the deletion fails, the next command reads the note, and completes the export or rolls it back.
         hand_over.complete(&file.display().to_string()).await?;
         self.on_files(key, move |files| files.remove_note(&note)).await
     }
@@ -156,8 +158,8 @@ impl Upkeep<'_> {
     ///
     /// Fails if the file is damaged, its secrets can't be opened, or it was imported into this store before.
     /// Fails if an assembly of the same name exists, or if an assembly that it references is missing. Returns
-    /// `EngineError::Stopped` if `stop` is triggered before the import has begun. Nothing has been changed
-    /// then.
+    /// `EngineError::Stopped` if `stop` is triggered before the import has begun. In all these cases, nothing
+    /// is changed.
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();

@@ -22,12 +22,13 @@ pub struct ApplicationStatusView {
     pub environment: String,
     /// The factory of the application; `None` if the assembly is a factory itself.
     pub factory: Option<AssemblyName>,
-    /// The natural id of the application's instance, which its script has chosen.
+    /// The natural id of the application's instance, as a script has reported it.
     pub natural_id: Option<String>,
     /// The known values of the configuration pins, by the exposed ids of the pins. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
-    /// The components of the type `reference.Service`, in each environment of which the assembly is a
-    /// service. If there is none, in the environment in which the assembly was launched.
+    /// The components of the type `reference.Service`, with their states in each environment that has the
+    /// assembly as a service. If no environment has it, the states are those in the environment in which the
+    /// assembly was launched.
     pub services: Vec<ServiceReferenceView>,
     /// The references to other applications that the scripts of the application report.
     pub references: Vec<InstanceReferenceView>,
@@ -57,8 +58,8 @@ impl ApplicationStatusView {
     }
 }
 
-/// Returns the outputs of a factory that contain its instances, by the ids under which the factory exposes
-/// them. Each output maps natural ids to the names of applications.
+/// Returns the outputs of a factory that contain its instances. Their names are the ids under which the
+/// factory exposes the signal `factory.instances`. Each output maps natural ids to the names of applications.
 pub(super) async fn instances(
     wiring: &mut Wiring,
     snapshot: &Snapshot,

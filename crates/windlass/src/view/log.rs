@@ -21,8 +21,8 @@ pub struct LogFilter {
     pub part: Option<String>,
     /// The time of the oldest entry to select; `None` for no limit.
     pub since: Option<Timestamp>,
-    /// The lowest severity to select. A failed step or process is an error. A skipped or stopped step or
-    /// process is a warning.
+    /// The lowest severity to select. A failed step or process is an error. A step or process that was
+    /// skipped or stopped is a warning.
     pub level: Severity,
 }
 
@@ -68,7 +68,7 @@ pub struct LogView {
     pub checks: Vec<ActivityLog>,
 }
 
-/// A removal of records that called no driver.
+/// A removal of records by `forget`, without a call of a driver.
 #[derive(Debug, Clone, Serialize)]
 pub struct ForgottenLog {
     /// The time of the removal.
@@ -104,7 +104,7 @@ pub struct MoveLog {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveWay {
-    /// Out of this store.
+    /// The assembly was moved out of this store.
     Exported,
     /// The assembly was moved into this store.
     Imported,
@@ -198,7 +198,7 @@ pub struct JobLog {
     pub millis: Option<u64>,
     /// The end of the job, in words.
     pub end: Option<String>,
-    /// The exit code of the job's process, if it exited.
+    /// The exit code of the job's process, if the process exited.
     pub exit: Option<i32>,
     /// The last part of the job's stderr.
     pub stderr: String,
@@ -234,7 +234,7 @@ pub struct DismissedLog {
     pub request: RequestId,
     /// The intent of the request.
     pub intent: String,
-    /// The reason; `None` if the requester withdrew it.
+    /// The reason of the refusal; `None` if the requester withdrew the request.
     pub why: Option<String>,
 }
 
@@ -314,7 +314,7 @@ impl LogView {
 /// An entry of a process's history.
 #[derive(Debug, Clone, Copy)]
 pub enum ProcessEntry<'v> {
-    /// A step, sorted by the time of its start.
+    /// A step of the process.
     Step(&'v StepLog),
     /// An entry of the activity log.
     Activity(&'v ActivityLog),

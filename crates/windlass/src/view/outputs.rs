@@ -18,8 +18,8 @@ pub struct OutputsView {
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The known values of the assembly's read-only properties. For a factory, also its instances. A secret
-    /// is `***`.
+    /// The known values of the assembly's read-only properties. The map of a factory also contains its
+    /// instances. A secret is `***`.
     pub outputs: BTreeMap<PropertyName, Value>,
 }
 

@@ -54,8 +54,8 @@ pub struct ProtectionChange {
 }
 
 impl ProtectionChange {
-    /// Returns the differences between two topologies of an assembly. Parts that exist in only one of them
-    /// are left out.
+    /// Returns the changes of protection between two topologies of an assembly. Parts that exist in only one
+    /// of the topologies are left out.
     pub(crate) fn between(before: &Topology, after: &Topology) -> Vec<Self> {
         let changed = |element: &Element| {
             let was = before.get(&element.name)?.protected;
@@ -113,7 +113,7 @@ pub struct WhyView {
     pub step: StepId,
     /// The action of the step.
     pub action: String,
-    /// The waits of the step. Each wait is followed by the waits of the step for which it waits.
+    /// The waits of the step. Each wait is followed by the waits of its awaited step.
     pub waits: Vec<BecauseView>,
 }
 
@@ -124,7 +124,7 @@ pub struct BecauseView {
     pub depth: usize,
     /// The step that waits.
     pub step: StepId,
-    /// The step for which it waits.
+    /// The awaited step.
     pub on: StepId,
     /// The action of the awaited step.
     pub action: String,

@@ -103,7 +103,7 @@ pub struct HistoryView {
     pub moves: Vec<MoveLog>,
 }
 
-/// A process, with the numbers of its steps by their ends.
+/// A process, with the number of its steps for each kind of end.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessEndView {
     /// The id of the process.
@@ -272,12 +272,13 @@ impl Views<'_> {
         Ok(HistoryView { version: 1, assembly: name.clone(), processes: ends, versions: shown, moves })
     }
 
-    /// Returns the differences between the versions that two processes created.
+    /// Returns the differences between the versions of an assembly at two processes. The version at a process
+    /// is the newest version that this process or an earlier process created.
     ///
     /// # Errors
     ///
-    /// Fails if there never was such an assembly or process, or if the assembly did not exist yet at one of
-    /// the processes.
+    /// Fails if there never was such an assembly or process, or if no version of the assembly existed yet at
+    /// one of the processes.
     pub async fn diff(&self, name: &AssemblyName, from: ProcessId, to: ProcessId) -> Result<DiffView, Error> {
         let versions = self.versions(name).await?;
         for process in [from, to] {
@@ -401,8 +402,8 @@ fn shown(value: &Value) -> Value {
     if SecretRef::from_value(value).is_some() { Value::from("***") } else { value.clone() }
 }
 
-/// Plans the change from a complete version to another complete version. Returns the differences of this
-/// plan.
+/// Plans the change from one version to another, as if all resources of the older version were in the goal
+/// state of that version. Returns the differences of this plan.
 fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<Diff, Error> {
     let mut current = Current::default();
     if let Some(before) = before {
@@ -416,8 +417,8 @@ fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<D
     }
     let situation = Situation { current: &current, installed: before.map(side), desired: Some(side(after)) };
     let (packages, goal) = (after.assembly.packages.clone(), after.assembly.goal);
-    // The drivers of the earlier version are unknown. It is assumed that they keep their instances, as most
-    // drivers do.
+    // Here, windlass does not know whether a driver keeps an instance when the package of the instance
+    // changes. Most drivers do, so this function assumes it.
     let of_descriptor = |(name, old): (_, &PackageDigest)| Some((old.clone(), packages.get(name)?.clone()));
     let kept =
         before.iter().flat_map(|before| before.assembly.packages.iter().filter_map(of_descriptor)).collect();
@@ -430,7 +431,7 @@ fn side(version: &VersionRecord) -> Version<'_> {
     Version { topology: &version.assembly.topology, lookup: &ByName }
 }
 
-/// A resolver that gives each secret its name instead of its value. The names of different values differ, so
+/// A resolver that returns the id of a secret in place of its value. Different values have different ids, so
 /// changed secrets are visible.
 struct ByName;
 

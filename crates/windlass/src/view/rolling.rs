@@ -14,7 +14,7 @@ use super::plan::{PlanView, StepView};
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// A pause between two batches that is running.
+/// A running pause between two batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PauseView {
     /// The batch that begins after the pause.
@@ -32,14 +32,14 @@ pub(crate) struct InProgress {
 }
 
 impl InProgress {
-    /// Tells whether a process may have batches. Only the text of the plan is searched, because parsing a
-    /// large plan takes time.
+    /// Tells whether the plan of a process can contain batches. Only the text of the plan is searched,
+    /// because parsing a large plan takes time.
     pub(crate) fn is_possible(process: &ProcessRecord) -> bool {
         process.plan.as_str().contains("\"batch\"")
     }
 
-    /// Returns the batches and pauses in progress. Returns none if this version of windlass can't read the
-    /// plan.
+    /// Returns the batches and pauses in progress. The result is empty if this version of windlass can't read
+    /// the plan.
     pub(crate) fn of(history: &ProcessHistory) -> Self {
         let Ok(plan) = serde_json::from_str::<Plan>(history.process.plan.as_str()) else {
             return Self::default();

@@ -1,7 +1,7 @@
 //! Check results as SARIF 2.1.0, the exchange format for results of static analyses.
 //!
-//! Lines and columns start at 1. Columns are UTF-16 code units, which is the default of SARIF. The output
-//! states it nevertheless. Each fix of a diagnostic becomes a `fix` with replacements.
+//! Lines and columns start at 1. Columns count UTF-16 code units. This is the default of SARIF, and the
+//! output also states it. Each fix of a diagnostic becomes a `fix` with replacements.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,8 +16,8 @@ use crate::explain::codes;
 /// The URL of the format's JSON Schema.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Converts the result of a check into one SARIF run. `rules` contains the codes that occur, each with its
-/// explanation.
+/// Converts the result of a check into one SARIF run. The list `rules` of the run contains the codes that
+/// occur, each with its explanation.
 pub fn sarif(view: &CheckView) -> Value {
     let mut numbers: BTreeMap<Code, usize> = view.diagnostics.iter().map(|found| (found.code, 0)).collect();
     for (number, place) in numbers.values_mut().enumerate() {

@@ -44,7 +44,8 @@ pub struct AssemblyView {
     pub state: State,
     /// The goal state of the assembly.
     pub goal: State,
-    /// Whether no part of the assembly may be removed or replaced.
+    /// Whether the whole assembly is protected. If true, no intent removes or replaces any part of the
+    /// assembly.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
     /// The time at which the assembly was created.
@@ -60,7 +61,7 @@ pub struct AssemblyView {
     pub application: Option<ApplicationStatusView>,
     /// The calls with an unknown outcome, about which the user must decide.
     pub undecided: Vec<UndecidedView>,
-    /// The established relationships.
+    /// The relationships that have operations, each with the state of its pairs.
     pub relationships: Vec<RelationshipView>,
     /// The assemblies that reference this assembly. References between applications are included only if the
     /// status of one assembly was requested.
@@ -125,10 +126,10 @@ pub struct ProcessView {
     /// The time at which the process was created.
     #[serde(serialize_with = "super::time::one")]
     pub since: Timestamp,
-    /// The program that executes the process. `None` if this program has exited. The next intent then settles
-    /// the open calls.
+    /// The program that executes the process. `None` if this program has exited. In this case, the next
+    /// intent first finds out the results of the open calls.
     pub runs: Option<String>,
-    /// The batches that are in progress, of groups that change in batches.
+    /// The batches of nodes that are changing now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batch>,
     /// The running pauses between two batches.
@@ -211,7 +212,7 @@ pub struct ElementView {
     pub since: Option<Timestamp>,
     /// The instance id of the element.
     pub id: Option<InstanceId>,
-    /// The natural id of the element.
+    /// The natural id of the element's instance.
     pub natural: Option<String>,
     /// The instance that a reference refers to; `None` for other elements.
     pub referent: Option<Referent>,
@@ -219,14 +220,16 @@ pub struct ElementView {
     pub outputs: BTreeMap<String, Value>,
     /// The failure of the element's last step.
     pub failure: Option<Failure>,
-    /// Whether the last Reconfigure of the element did not succeed. The values in effect are then unknown.
+    /// Whether the last Reconfigure of the element did not succeed. If true, it is unknown which values are
+    /// in effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
     /// Whether policies no longer heal the element, because [that many](windlass_engine::monitor::MOST_HEALS)
     /// heals did not help.
     pub left_alone: bool,
-    /// Whether neither the element nor anything inside it may be removed or replaced. An element around it
-    /// may protect it, too.
+    /// Whether the element itself is protected. If true, no intent removes or replaces the element, or any
+    /// element inside it. If false, an element around this element may still be protected, and then protects
+    /// this element, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
     /// The elements directly inside the element.
@@ -353,7 +356,8 @@ impl Views<'_> {
 }
 
 impl AssemblyView {
-    /// Removes everything from the status that does not concern a part.
+    /// Keeps only one part in the status: its element with the elements inside it, its undecided calls, its
+    /// additional nodes, and the leaving parts inside it.
     fn keep(&mut self, part: &ElementName) {
         let mut parts = std::mem::take(&mut self.components);
         while let Some(at) = parts.iter().position(|element| is_within(part, &element.name)) {
@@ -424,7 +428,7 @@ impl PartsView {
     }
 }
 
-/// Returns the running call of each element. If nobody holds the lease of the assembly, no call counts as
+/// Returns the running call of each element. If no program holds the lease of the assembly, no call counts as
 /// running.
 fn running(snapshot: &Snapshot, holder: Option<&Holder>) -> HashMap<ElementName, RunningView> {
     let calls = snapshot.calls.iter().filter(|call| holder.is_some() && call.state != CallState::Undecided);

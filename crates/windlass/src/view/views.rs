@@ -1,4 +1,4 @@
-//! The views of a project: its recorded assemblies, for people and for JSON.
+//! The views of a project, which show its records to people or as JSON.
 
 use crate::open::Windlass;
 

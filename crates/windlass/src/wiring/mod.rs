@@ -1,8 +1,8 @@
 //! The connections of launched applications: services for components of the type `reference.Service`,
 //! instances of factories, and references between instances.
 //!
-//! Most connections are not stored: each reading resolves them from the records. Only the removed targets of
-//! references are stored.
+//! The connections are not stored: each command resolves them from the records. The exceptions are the
+//! removed targets of references, which are stored.
 //!
 //! | module | content |
 //! |---|---|

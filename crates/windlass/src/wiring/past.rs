@@ -1,5 +1,5 @@
 //! The removed targets of references. A reference to a removed target is dangling, and a reference to a
-//! target that never existed is pending. The records of existing instances can't distinguish the two.
+//! target that never existed is pending. The records of existing instances can't distinguish these two cases.
 
 use std::collections::BTreeMap;
 

@@ -26,8 +26,8 @@ const PAGE: usize = 500;
 /// The instances of a factory: natural ids with the applications that manage them.
 pub(crate) type Instances = BTreeMap<String, AssemblyName>;
 
-/// A reader of the connections of applications. It reads each record once and keeps it, so a reader serves
-/// only one command.
+/// A reader of the connections of applications. It reads each record once and keeps it. A kept record can
+/// become outdated, so each command creates a reader of its own.
 pub(crate) struct Wiring {
     pub(super) store: Arc<dyn Store>,
     assemblies: BTreeMap<AssemblyName, Option<Arc<AssemblyRecord>>>,
@@ -166,7 +166,7 @@ impl Wiring {
         Ok(services.references.iter().map(view).collect())
     }
 
-    /// Resolves a component of a service in an environment.
+    /// Resolves a component of the type `reference.Service` of a factory in an environment.
     async fn component(
         &mut self,
         services: &Services,
@@ -340,7 +340,7 @@ fn natural_id(snapshot: &Snapshot) -> Option<String> {
     snapshot.instances.values().find_map(|instance| instance.natural.clone())
 }
 
-/// Reads all assemblies that belong to an owner.
+/// Reads all applications of the factory `owner`.
 pub(super) async fn owned(
     store: &dyn Store,
     owner: &AssemblyName,

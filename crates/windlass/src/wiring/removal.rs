@@ -12,8 +12,8 @@ use super::past;
 use super::reader::{Mapping, Wiring, owned, reported};
 use crate::error::Error;
 
-/// The removal of an assembly, with the references to it. Only launched applications and factories can have
-/// such references.
+/// The removal of an assembly, with the references to it. Only launched applications and factories can be the
+/// targets of these references.
 pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,
@@ -23,7 +23,8 @@ pub(crate) struct Removal {
     is_there: bool,
     /// The assemblies that refer to the assembly.
     by: BTreeSet<AssemblyName>,
-    /// The references of other instances to the assembly. Each has its factory, its mapping and its key.
+    /// The references of other instances to the assembly. Each entry contains the factory of the referring
+    /// instance, the mapping and the key.
     keys: BTreeSet<(AssemblyName, String, String)>,
 }
 
@@ -80,7 +81,8 @@ impl Removal {
     }
 
     /// Records the assembly as the last target of the references to it. After its removal, these references
-    /// are then dangling, not pending. Before the removal, the record has no effect.
+    /// are then dangling, not pending. Before the removal, the record has no effect. If the assembly is a
+    /// factory, also deletes the recorded targets of its applications' references.
     ///
     /// # Errors
     /// Fails if the store can't be read or written.
@@ -96,7 +98,7 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the services with a component that is resolved to the factory.
+    /// Finds the services with a component that is resolved to the factory that will be removed.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let name = removal.name.clone();
         let environments = self.environments().await?;
@@ -113,7 +115,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances that refer to an instance of the factory `of`.
+    /// Finds the instances that refer to the instance that will be removed. The factory of this instance is
+    /// `of`.
     async fn referring_instances(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
         let environments = self.environments().await?;
         for (environment, found) in environments.iter() {

@@ -22,7 +22,7 @@ pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
     pools: Mutex<BTreeMap<u16, Pool>>,
-    /// The note that marks the engine as in use; `None` after this process has closed the engine.
+    /// The note that marks the engine as in use; `None` after [`take_note`](Self::take_note) has returned it.
     note: Mutex<Option<Note>>,
 }
 
@@ -45,8 +45,8 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 }
 
 impl OpenEngine {
-    /// Adds a note to a connected engine. Removes everything that dead clients have left except jobs, which
-    /// are adopted by their ids later.
+    /// Joins a connected engine with its note. Removes everything that ended windlass programs have left on
+    /// the engine, except jobs. A later command finds these jobs by their ids.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
         fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
@@ -63,7 +63,7 @@ impl OpenEngine {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Takes the note of this process out of the engine, if `client` is this process's client.
+    /// Returns the note of this process, for its removal, if `client` is the client id of this process.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         note.take_if(|_| client == Some(self.fresh.client()))

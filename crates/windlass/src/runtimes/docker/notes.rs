@@ -1,9 +1,10 @@
 //! Notes about the container engines that may hold jobs of a project.
 //!
-//! A process writes a note about an engine and its client id before it submits the first job there. It
-//! removes the note when it disconnects and has left nothing on the engine. So a command queries only engines
-//! that may hold jobs. These are jobs of killed processes, jobs that were left to finish, and jobs of running
-//! processes.
+//! Each connection of a windlass program to an engine is a client with an id. Before a program submits its
+//! first job to an engine, it writes a note with the name of the engine and the client id. When the program
+//! disconnects and has left nothing on the engine, it removes the note. So a command queries only the engines
+//! of the notes. These engines may hold jobs of killed or running programs, and jobs that a program has left
+//! running.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -15,8 +16,8 @@ use windlass_source::files::{self, MAX_SIZE};
 /// The folder of the notes, with one file for each client.
 const FOLDER: &str = "clients";
 
-/// The file that an earlier version of windlass used instead. It has one engine on each line, and lines were
-/// never removed.
+/// The file that an earlier version of windlass used in place of the folder. Each line names one engine. That
+/// version never removed lines.
 const FORMER: &str = "engines";
 
 /// Maximum number of attempts to write a note while other processes remove the folder.
@@ -70,8 +71,8 @@ impl Notes {
     fn try_to_add(&self, engine: &str, client: &str) -> io::Result<Note> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let path = self.folder.join(client);
-        // The file is locked before it gets its final name, because an unlocked note belongs to a dead
-        // client.
+        // The file is locked before it gets its final name, because other programs take an unlocked note for
+        // the note of an ended client.
         let fresh = self.folder.join(format!(".{client}"));
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
         file.lock()?;
@@ -117,7 +118,7 @@ impl Notes {
         Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
     }
 
-    /// Removes a note of a dead client that has left nothing on its engine. The note of a running client
+    /// Removes a note of an ended client that has left nothing on its engine. The note of a running client
     /// stays.
     pub(crate) fn remove(&self, noted: &Noted) -> io::Result<()> {
         if let Some(client) = &noted.client {

@@ -121,8 +121,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the application with a name if the action `what` is possible now. Otherwise reports the
-    /// reason.
+    /// Returns the application with a name if the action `what` is possible now. If the action is not
+    /// possible, reports the reason.
     fn idle(&mut self, name: &AssemblyName, what: &str) -> Option<Key> {
         let key = self.names.get(name).copied();
         let why = match key.and_then(|key| self.applications.get(&key)).map(|found| &found.stage) {
@@ -255,8 +255,8 @@ impl Machine<'_> {
         result: Result<Report, Failure>,
     ) {
         if let Some(report) = checkpoint {
-            // An intermediate report that can't be applied is dropped, because the result of the call
-            // decides.
+            // An intermediate report that can't be applied is dropped, because only the result of the call
+            // tells whether the call has failed.
             let _ = self.take_report(now, key, report);
         }
         match result {
@@ -348,7 +348,7 @@ impl Machine<'_> {
         self.at(at, Timer::Poll(key));
     }
 
-    /// Observes an instance that is converging. If the timeout has passed, ends its call instead.
+    /// Observes an instance that is converging. If the timeout of the call has passed, the call fails.
     pub(super) fn poll(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = &mut application.stage else { return };
@@ -409,7 +409,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Starts the health checks of an application after its launch.
+    /// Adds an application to the health checks of its factory.
     pub(super) fn is_up(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get(&key) else { return };
         if !is_checked(self.cast, application) {

@@ -95,7 +95,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Records that a health check has failed. The same failure is reported only once in succession.
+    /// Records that a health check has failed. If the same failure is repeated, only the first one is
+    /// reported.
     fn check_failed(&mut self, key: Key, failure: &Failure) {
         let recorded = check_failure::of(failure);
         let Some(application) = self.applications.get_mut(&key) else { return };

@@ -49,7 +49,8 @@ impl Machine<'_> {
                         self.take_answer(now, key, Ok(Observed { observation, report }), None);
                     }
                 }
-                // The instance may come from a launch that is running, so the launch has to end first.
+                // In the case `Waits`, a launch that has not succeeded may have created the instance, so the
+                // instance is not adopted.
                 Decision::Ignored | Decision::Waits(_) => {}
                 Decision::New => self.adopt(now, factory, found),
             }
@@ -84,7 +85,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports that a search has failed. The same reason is reported only once in succession.
+    /// Reports that a search has failed. If the same failure is repeated, only the first one is reported.
     fn discovery_failed(&mut self, factory: usize, failure: &Failure) {
         let text = format!("the discovery failed: {}", described(failure));
         if self.factories[factory].failing.as_ref() != Some(&text) {

@@ -1,9 +1,9 @@
 //! The pure state machine of a simulation: it gets times and reports, and returns tasks and events.
 //!
-//! The machine reads no clock and runs nothing. The [schedule](windlass_engine::schedule) of the daemon
-//! starts health checks and discoveries. All other timed events are on the agenda: actions, ends of tasks,
-//! and observations of instances that are converging. Memory depends on the existing applications, not on the
-//! simulated time.
+//! The machine reads no clock and runs nothing. The same [schedule](windlass_engine::schedule) as in the
+//! daemon starts health checks and discoveries. All other timed events are on the agenda: actions, ends of
+//! tasks, and observations of instances that are converging. The memory of the machine depends on the
+//! existing applications, not on the simulated time.
 
 mod calls;
 mod checks;
@@ -89,7 +89,7 @@ pub(super) struct MachineSettings {
     pub(super) health: Option<Duration>,
     /// Number of applications of each title that are launched at the beginning.
     pub(super) count: u32,
-    /// The time until an instance that is converging is observed for the first time.
+    /// The pause before the first observation of an instance that is converging.
     pub(super) poll: Duration,
     pub(super) actions: Vec<Action>,
 }
@@ -276,7 +276,8 @@ impl<'c> Machine<'c> {
         self.timeline.view.scripts.entry(script.word()).or_default().note(has_failed);
     }
 
-    /// Ends a run of a duty. If the next time of the duty has already passed, starts the duty again at once.
+    /// Ends a run of a duty. If the next time of the duty has already passed, this time counts as missed, and
+    /// the duty starts again at once.
     fn duty_ended(&mut self, now: Timestamp, duty: Duty) {
         let is_late = |due: Option<Timestamp>| due.is_some_and(|due| due < now);
         let before = self.schedule.due();
