@@ -123,7 +123,8 @@ struct Out {
     style: EmitStyle,
 }
 
-/// Maximum length of a key without the notation `?`, in bytes as written. YAML allows 1024 characters.
+/// Maximum length of a written key in bytes. A longer key is written as `? key`, which YAML requires above
+/// 1024 characters.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 impl Out {
@@ -181,7 +182,8 @@ impl Out {
         }
     }
 
-    /// Writes a scalar or an empty collection. `depth` is the depth of the lines of a block scalar.
+    /// Writes a scalar or an empty collection. If the scalar is written as a block, `depth` is the depth of
+    /// its lines.
     fn leaf<T: Tree>(&mut self, node: &T, content: &Content<'_, T>, depth: usize) {
         let for_people = self.style == EmitStyle::Text;
         match content {
