@@ -2,7 +2,7 @@
 //!
 //! Failures show lines of an invalid answer, and the output of a failed job is stored. Neither may contain a
 //! secret. So this module searches for the names of sensitive properties at any depth, even in a text that is
-//! not valid YAML. It masks too much rather than too little.
+//! not valid YAML. In doubt, the module counts a text as secret.
 
 use std::collections::BTreeSet;
 
@@ -68,8 +68,8 @@ fn is_or_ends_with(key: &str, name: &str) -> bool {
 }
 
 /// Returns the values that follow a name and a colon in a text that is not valid YAML. A quoted value ends at
-/// its quote, a block scalar with its indentation, a plain scalar with its line or a delimiter. Escaped
-/// values are returned in raw and in decoded form.
+/// its closing quote. A block scalar ends before the next line that is not indented. A plain scalar ends at the
+/// end of its line, at a comma, or at `}`. Quoted values are returned in raw and in decoded form.
 fn after(text: &str, name: &str) -> Vec<String> {
     let values = |(at, _): (usize, &str)| {
         let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ');

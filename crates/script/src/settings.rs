@@ -81,7 +81,7 @@ const ADAPTER: &str = "adapter";
 /// The key for the notation of the documents that scripts read.
 const INPUT: &str = "input";
 
-/// The key of a location for the second key of launch requests.
+/// The key of a location by which launch documents contain `launch-instances` in addition to `launch`.
 const LAUNCH_KEY: &str = "launch-key";
 
 const TIMEOUT: &str = "timeout";
@@ -106,7 +106,7 @@ impl Timeouts {
         ]
     }
 
-    /// Returns the timeouts, with those in `given` replaced by the given values.
+    /// Returns the timeouts. A timeout that `given` contains has the given value.
     ///
     /// # Errors
     /// All values that are not durations.
@@ -231,7 +231,8 @@ impl Settings {
         (settings, errors)
     }
 
-    /// Returns the settings, overridden by those of a location, which apply to all scripts there.
+    /// Returns the settings for scripts at a location. A setting of the location replaces the setting of the
+    /// descriptor.
     pub(crate) fn at(mut self, location: &Location) -> Self {
         let word = |key: &str| location.scripting.get(key).map(String::as_str);
         self.adapter = word(ADAPTER).and_then(|word| word.parse().ok()).unwrap_or(self.adapter);
