@@ -119,8 +119,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates a draft and locks it. If another process removed the draft before it was locked, creates a new
-/// one.
+/// Creates a draft and locks it. If another program has removed the draft before it was locked, creates a new
+/// draft.
 fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     loop {
         let mut draft = tempfile::Builder::new();
@@ -133,7 +133,7 @@ fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Removes drafts that no process uses. Files that can't be removed stay.
+/// Removes drafts that no running program uses. Files that can't be removed stay.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let is_draft = |name: &str| name.starts_with(DRAFT.0) && name.ends_with(DRAFT.1);
