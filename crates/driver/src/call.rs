@@ -39,7 +39,7 @@ pub struct Call {
     pub sensitive: BTreeSet<PropertyName>,
     /// The configuration: for an application, the values of its factory's configuration pins, by pin id; for
     /// a resource of an assembly, the [properties of the location](Location::configuration). The engine
-    /// reads it at the beginning of each process, and does not record it.
+    /// reads it once in each process, and does not record it.
     pub configuration: BTreeMap<String, Input>,
     /// The arguments: of an operation, the properties of the relationship; of a command, the values that the
     /// user gave.

@@ -1,9 +1,10 @@
-//! Writing files that the user names. Writes are atomic, and never replace anything but a regular file.
+//! Writing files that the user names. A regular file is replaced atomically. Files of other kinds are never
+//! replaced.
 //!
 //! The content is first written to a draft: a temporary file in the same folder. When the draft is flushed to
 //! disk, it is renamed and so replaces the regular file. A device, a pipe or the target of a dangling link is
-//! written directly. A killed process leaves at most a draft, which the next write to the same folder
-//! removes.
+//! written directly. A killed program leaves at most a draft. The next write to the same folder removes this
+//! draft.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};

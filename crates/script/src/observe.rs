@@ -11,17 +11,18 @@ use crate::role::Role;
 ///
 /// | reported status | Start, Integrity | Stop | destroy | launch | others |
 /// |---|---|---|---|---|---|
-/// | none | as before | as before | as before | as before | as before |
 /// | converging | converging | converging | converging | converging | converging |
 /// | all flags false | absent | reached | reached | absent | absent |
 /// | failed | differs | differs | differs | differs | differs |
 /// | active | reached | differs | differs | reached | can't tell |
 /// | not active | differs | reached | differs | reached | can't tell |
 ///
-/// "As before" means converging if the instance was converging, and else can't tell. An active instance does
-/// not show whether it was configured, or whether an operation was performed.
+/// If the health check reports no status, an instance that was converging is still converging, and the state of
+/// any other instance can't be told. An active instance does not show whether it was configured, or whether an
+/// operation was performed. The destroy of an application is converging until the status is `failed` or all
+/// flags are false.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
-    // The removal of an application converges until a script reports that the instance is gone or has failed.
+    // The destroy of an application ends only if a script reports that the instance is gone or has failed.
     let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
     if is_awaited && !answer.status.as_ref().is_some_and(|said| said.gone || said.status.failed) {
         return Observation::Converging;

@@ -11,7 +11,8 @@ use windlass_executor::Captured;
 use windlass_model::PropertyName;
 use windlass_source::{Kind, LoadOptions, Node, Reading, Source, load_one};
 
-/// Returns the texts of all values below one of these names, or below a path that ends with such a name.
+/// Returns the texts of all values whose key is one of the names `sensitive`, or a path that ends with such a
+/// name.
 pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let mut found = Vec::new();
     if sensitive.is_empty() || stdout.total() == 0 {
@@ -100,7 +101,7 @@ fn after(text: &str, name: &str) -> Vec<String> {
     text.match_indices(name).filter_map(values).flatten().collect()
 }
 
-/// Returns the text up to its closing quote, in decoded and in raw form.
+/// Returns the text up to the closing quote, in decoded and in raw form.
 fn double_quoted(text: &str) -> Vec<String> {
     let mut is_escaped = false;
     let end = text.find(|c: char| {
@@ -113,7 +114,7 @@ fn double_quoted(text: &str) -> Vec<String> {
     meant.into_iter().chain([written.to_owned()]).collect()
 }
 
-/// Returns the text up to its closing quote, in decoded and in raw form.
+/// Returns the text up to the closing quote, in decoded and in raw form.
 fn single_quoted(text: &str) -> Vec<String> {
     let line = text.lines().next().unwrap_or_default();
     let mut end = 0;

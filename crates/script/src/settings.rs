@@ -61,11 +61,12 @@ pub(crate) fn described() -> Vec<Setting> {
 /// The entry of the driver in `windlass.yaml` sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeouts {
-    /// The timeout of scripts that change something: one hour, as in the original system.
+    /// The timeout of scripts that change something. It is one hour if `windlass.yaml` sets none.
     change: Duration,
-    /// The timeout of health checks: one minute.
+    /// The timeout of health checks. It is one minute if `windlass.yaml` sets none.
     health_check: Duration,
-    /// The time after the start of a command in which a health check may report its results: one hour.
+    /// The time after the start of a command in which a health check may report the results of the command. It
+    /// is one hour if `windlass.yaml` sets none.
     pub(crate) results: Duration,
 }
 
@@ -210,7 +211,7 @@ impl Settings {
         let (common, errors) = CallSettings::read(binding);
         let mut settings = Self::of(role, timeouts);
         settings.timeout = common.timeout.unwrap_or(settings.timeout);
-        // A read-only script is always repeatable, whatever the descriptor sets for its package.
+        // A read-only script is always repeatable, even if the descriptor sets `effect: once`.
         if let Some(effect) = common.effect.filter(|_| !role.reads_only()) {
             settings.effect = effect;
         }

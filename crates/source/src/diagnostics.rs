@@ -73,8 +73,8 @@ impl Diagnostics {
         full
     }
 
-    /// Adds a diagnostic even if the limit is reached. The loader uses it for the diagnostic that explains why
-    /// the loader stopped reading.
+    /// Adds a diagnostic even if the limit is reached. The loader uses this function for the diagnostic that
+    /// explains why the loader stopped reading.
     pub(crate) fn keep(&mut self, diagnostic: Diagnostic) {
         *self.kept.of(diagnostic.severity) += 1;
         self.list.insert(self.end(), diagnostic);

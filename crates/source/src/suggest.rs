@@ -3,9 +3,9 @@
 /// Returns the candidate that is nearest to `name` by edit distance; none if no candidate is near enough. A
 /// swap of adjacent characters counts as one edit.
 ///
-/// The limit is one edit for names of up to 4 characters, and a third of the length for longer names. Case,
-/// `-`, `_` and `.` don't count as edits, so `read_only` is near to `read-only`. If several candidates are
-/// equally near, the first is returned.
+/// The limit is one edit for names of up to 4 characters, and a third of the length for longer names. Changes
+/// of the letter case, and of `-`, `_` and `.`, don't count as edits. So `read_only` is near to `read-only`. If
+/// several candidates are equally near, the first is returned.
 ///
 /// ```
 /// use windlass_source::suggest;

@@ -1,5 +1,5 @@
-//! The notation of scalars. A scalar is plain if all readers of YAML agree on its meaning. All other scalars
-//! are double-quoted or blocks.
+//! The notation of scalars. A scalar may be plain only if all readers of YAML agree on its meaning. All other
+//! scalars are double-quoted or blocks.
 
 use std::fmt::Write as _;
 
