@@ -12,7 +12,7 @@ const TAIL_BYTES: usize = 4 << 10;
 /// Maximum number of characters shown of a line of output.
 const LINE_CHARS: usize = 120;
 
-/// A factory of failures that contain no secrets.
+/// A maker of failures, which contain no secrets.
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     script: String,
