@@ -39,7 +39,7 @@ pub struct Call {
     pub sensitive: BTreeSet<PropertyName>,
     /// The configuration: for an application, the values of its factory's configuration pins, by pin id; for
     /// a resource of an assembly, the [properties of the location](Location::configuration). The engine
-    /// reads it anew for each call, and does not record it.
+    /// reads it once in each process, and does not record it.
     pub configuration: BTreeMap<String, Input>,
     /// The arguments: of an operation, the properties of the relationship; of a command, the values that the
     /// user gave.
@@ -48,8 +48,8 @@ pub struct Call {
     pub pair: Option<PairKey>,
     /// The commands of the instance that have not ended. A health check may report their results.
     pub open_commands: Vec<OpenCommand>,
-    /// The private state for this instance, which the drivers of one [family](crate::Driver::family) share.
-    /// It is null until a report sets it.
+    /// The private state for this instance. The drivers of one [family](crate::Driver::family) share it. It is
+    /// null until a report sets it.
     pub private: PrivateState,
     /// The package of the resource.
     pub package: Arc<Package>,
@@ -94,8 +94,8 @@ impl std::fmt::Debug for PrivateState {
 
 impl Call {
     /// Returns the texts of all sensitive values of the call, including those of its configuration, its
-    /// private state, its location and open commands. These texts must not appear in any log.
-    /// [`Context::hide`](crate::Context::hide) adds the values that the call publishes.
+    /// private state, its location and open commands. These texts must not appear in any log. The driver
+    /// passes further secrets, which the output of a job contains, to [`Context::hide`](crate::Context::hide).
     pub fn secrets(&self) -> Vec<String> {
         let values =
             self.properties.values().chain(self.arguments.values()).chain(self.configuration.values());

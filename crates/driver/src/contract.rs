@@ -78,8 +78,8 @@ pub trait Driver: Send + Sync {
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
-    /// Returns the time after the beginning of a command during which a health check may report its results.
-    /// `None` means that only the call of the command reports results.
+    /// Returns the time after the beginning of a command during which a health check may report the command's
+    /// results. `None` means that only the call of the command reports results.
     fn late_results(&self, _package: &Package, _command: &CommandName) -> Option<Duration> {
         None
     }
@@ -102,8 +102,9 @@ pub trait Driver: Send + Sync {
     /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
-    /// Observes whether the requested states have been reached, and changes nothing in the outside world. The
-    /// engine observes elements of a [batch](Nature::batch) without a clear answer again, in smaller groups.
+    /// Observes whether the requested states have been reached, and changes nothing in the outside world. If
+    /// elements of a [batch](Nature::batch) get no clear answer, the engine observes these elements again, in
+    /// smaller groups.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
     /// Finds existing instances at a location, for example for references.
@@ -193,15 +194,15 @@ pub trait Context: Send + Sync {
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
     /// Registers secrets that the output of a job contains, such as values of [sensitive](Call::sensitive)
-    /// properties that the call publishes. The driver must call this before it uses the job's outcome in any
-    /// other way. The secrets are masked in the records, and sealed in outputs and in private state.
+    /// properties that the call publishes. The driver must call this method before it uses the job's outcome
+    /// in any other way. The secrets are masked in the records, and sealed in outputs and in private state.
     fn hide(&self, secrets: &[String]);
 
     /// Declares that the stdout of a job is text for people, and not an answer for the driver. The engine
     /// records this stdout like stderr, even if the job has succeeded. The default does nothing.
     fn show_stdout(&self, _job: &str) {}
 
-    /// Tells whether the user requested a stop. A driver with several jobs checks this between them.
+    /// Tells whether the user requested a stop. A driver with several jobs calls this method between the jobs.
     fn cancelled(&self) -> bool;
 
     /// Returns the current time.

@@ -33,7 +33,7 @@
 //! | [`codes`] | the codes of diagnostics |
 //! | `testing` | the conformance suite, available with the feature `testing` |
 //!
-//! The README contains a complete driver. The following asks a driver for the characteristics of an action:
+//! The README contains a complete driver. This example asks a driver for the characteristics of an action:
 //!
 //! ```
 //! use windlass_driver::{Bindings, Driver, Package, noop::Noop};

@@ -33,7 +33,7 @@ pub const SCRIPTING: [(&str, &[&str]); 3] =
 /// A location where drivers work: an entry of `locations:` in `windlass.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// The name of the location, to which the property `deploymentLocation` refers.
+    /// The name of the location. The property `deploymentLocation` of a component contains it.
     pub name: String,
     /// The resource manager that the location belongs to. A location without a manager matches any manager.
     pub manager: Option<String>,
@@ -87,7 +87,7 @@ pub enum PoolSecrets {
 }
 
 impl Location {
-    /// Creates a location without a declaration in `windlass.yaml`, which runs jobs as local processes.
+    /// Creates a location that runs jobs as local processes. It needs no declaration in `windlass.yaml`.
     pub fn local(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

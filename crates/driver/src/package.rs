@@ -156,7 +156,7 @@ impl Package {
         self.pins.as_deref().map(|pinned| &pinned.pins)
     }
 
-    /// Returns the shape of the documents of all instances with this package.
+    /// Returns the shape of the instance documents of all instances with this package.
     pub fn shape(&self) -> &Shape {
         self.pins.as_deref().map_or_else(|| shape(), |pinned| &pinned.shape)
     }
@@ -209,7 +209,7 @@ impl Package {
     ///
     /// # Errors
     ///
-    /// The manifest can't be read, for example because a newer windlass wrote it.
+    /// The field `manifest` of the record can't be read, for example because a newer windlass wrote it.
     pub fn from_record(record: PackageRecord) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Manifest {

@@ -5,9 +5,9 @@ use windlass_source::Diagnostic;
 
 /// A problem that a driver finds in a package.
 ///
-/// A driver knows the files of a package, but not the text of its resource descriptor. A problem of a file has
-/// its place in the diagnostic. A problem of the descriptor has no place there, and names the declaration, whose
-/// place the caller finds.
+/// A driver knows the files of a package, but not the text of its resource descriptor. If a file is wrong, the
+/// diagnostic contains the place in the file. If the descriptor is wrong, the diagnostic has no place, and the
+/// field `declaration` names the wrong declaration. The caller finds the place of this declaration.
 ///
 /// ```
 /// use windlass_driver::{Declaration, PackageProblem, codes};

@@ -15,16 +15,16 @@ use crate::{Failure, FailureKind};
 /// Maximum time to cancel and remove a job.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
-/// A [`Context`] that runs jobs and records nothing: for health checks, queries, and scripts run by hand.
+/// A [`Context`] that runs jobs and records nothing: for health checks, searches, and scripts run by hand.
 ///
-/// A repeated job runs again. If the process is killed, its jobs can be found by their
+/// A repeated job runs again. If the windlass program is killed, its jobs can be found by their
 /// [prefix](Self::prefix).
 #[derive(Clone)]
 pub struct Unrecorded {
     /// The runtime of the calls' location.
     pub runtime: Arc<dyn Runtime>,
-    /// The prefix of the job ids, which no other context uses. A job id is this prefix, a hyphen and the name
-    /// of the job.
+    /// The prefix of the job ids. No other context uses the same prefix. A job id is this prefix, a hyphen and
+    /// the name of the job.
     pub prefix: String,
     /// The owner of the jobs; `None` if the jobs have no owner.
     pub owner: Option<Owner>,
@@ -32,7 +32,8 @@ pub struct Unrecorded {
     pub clock: Arc<dyn Clock>,
     /// Maximum duration of a job.
     pub longest: Duration,
-    /// The token for a stop, which cancels a running job and refuses further jobs.
+    /// The token by which a person stops the context. The stop cancels the running job, and refuses further
+    /// jobs.
     pub stop: CancellationToken,
 }
 
@@ -48,8 +49,8 @@ impl Unrecorded {
             outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
             () = self.stop.cancelled() => {}
         }
-        // No other code waits for a cancelled job, so it is removed here. If that fails, the next process of
-        // the job's owner removes it.
+        // No other code waits for a cancelled job, so it is removed here. If the removal fails, the next
+        // windlass program that looks for jobs of the same owner removes the job.
         let removed = async {
             self.runtime.cancel(id, Duration::ZERO).await?;
             self.runtime.wait(id).await?;

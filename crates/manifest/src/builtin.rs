@@ -1,4 +1,4 @@
-//! The built-in pins of scripted component types, which manifests do not declare.
+//! The built-in pins of scripted component types. Manifests do not declare these pins.
 
 use windlass_model::pins::{PinType, ValueType};
 

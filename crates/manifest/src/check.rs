@@ -29,11 +29,12 @@ pub struct Checked<'m> {
     pub role: Option<Role>,
     /// The application with all of its pins.
     pub visible: Visible,
-    /// The value of each pin to which the manifest gives one.
+    /// The values that the manifest gives to pins.
     pub settings: Settings<'m>,
     /// The pins that bindings join.
     pub connections: Vec<Connection>,
-    /// Problems, in the order of their places. Problems found while reading the text are not repeated.
+    /// Problems, in the order of their places. The problems that [`read`](crate::read()) reported are not
+    /// repeated.
     pub diagnostics: Diagnostics,
 }
 

@@ -52,13 +52,14 @@ pub struct Compiled {
     pub diagnostics: Diagnostics,
 }
 
-/// Compiles a manifest that has a role to a topology of one resource.
+/// Compiles a manifest to a topology of one resource. The manifest must have a role ([`Checked::role`]).
 ///
 /// The properties of the root element are the exposed configuration pins and signals, named by the ids of the
-/// pins. The root's only part is the scripted component, whose properties are its declared pins. An exposed
-/// configuration pin of the component reads the root's property. An exposed signal of the root reads the
-/// component's property. Scripts, commands and mappings are part of the [`Role`], not properties. The signal
-/// `factory.instances` is not a property either, because it is computed from records.
+/// pins. The root has one child element, the scripted component. The properties of the component are its
+/// declared pins. If a configuration pin of the component is exposed, its property reads the root's property.
+/// If a signal is exposed, the root's property reads the component's property. Scripts, commands and mappings
+/// are part of the [`Role`], not properties. The signal `factory.instances` is not a property either, because
+/// it is computed from records.
 pub fn compile(checked: &Checked<'_>, launch: Launch<'_>) -> Compiled {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
@@ -297,8 +298,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the transitions that the scripts serve. A factory serves none, because its script finds existing
-/// instances.
+/// Returns the transitions that the scripts serve. A factory has no transitions, because its script only finds
+/// existing instances.
 fn transitions(role: &Role) -> Transitions {
     let mut transitions = Transitions::default();
     if let Role::Application(application) = role {

@@ -1,4 +1,4 @@
-//! The pins that bindings join.
+//! The pins that bindings join. A *binding* of a manifest connects two components.
 
 use windlass_model::pins::{Name, PinType};
 use windlass_source::{Severity, Spanned};

@@ -33,12 +33,12 @@ impl Manifest {
 pub enum ComponentType {
     /// `scripted.Component`: something outside windlass that scripts manage.
     Scripted,
-    /// `scripted.ComponentFactory`: runs the scripts of scripted components, and discovers existing
-    /// instances.
+    /// `scripted.ComponentFactory`: a factory, which has the configuration of scripted components and
+    /// discovers existing instances.
     Factory,
     /// `reference.Service`: a service of the environment.
     Service,
-    /// Any other type, which windlass reads and does not launch.
+    /// Any other type. windlass reads a component of such a type, and does not launch it.
     Other(String),
 }
 
@@ -91,7 +91,7 @@ pub struct Composite {
     pub kind: Option<Spanned<ComponentType>>,
     /// Values for the pins that the composition exposes.
     pub configuration: Configuration,
-    /// Interfaces, made of pins of the composition's components.
+    /// Interfaces by name. Their pins expose pins of the composition's components.
     pub interfaces: IndexMap<Name, ExposedInterface>,
     /// Components of the composition, by name.
     pub components: IndexMap<Name, Component>,
@@ -197,13 +197,13 @@ pub struct Pin {
 pub struct Parameter {
     /// Place of the name of the argument or result.
     pub span: Span,
-    /// Value that is used if none is given.
+    /// Value that is used if a call of the command gives none.
     pub default: Option<Node>,
     /// Label and suggested values of the argument or result.
     pub presentation: Presentation,
 }
 
-/// Texts for people beside a pin or an argument.
+/// Texts for people about a pin, an argument or a result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Presentation {
     /// The label: the key `name`.

@@ -32,7 +32,8 @@ pub struct Environment {
     /// factories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripting: Option<String>,
-    /// Services chosen for components of the type `reference.Service`, where several services fit.
+    /// Choices of services for components of the type `reference.Service`. A choice is necessary if several
+    /// services fit.
     #[serde(default)]
     pub bindings: Vec<Choice>,
     /// Markers of the environment.
@@ -193,9 +194,9 @@ impl Environment {
     ///
     /// # Errors
     /// Returns [`EnvironmentError::SecondService`] if the environment contains another service of the
-    /// application. Factories never cause this error, and `replaces` removes the other service instead.
-    /// Returns [`EnvironmentError::Chosen`] if the other service can't be removed, because it was chosen for
-    /// a component of a third service.
+    /// application. A factory never causes this error. If `replaces` is true, the other service is removed,
+    /// and there is no error. Returns [`EnvironmentError::Chosen`] if the other service can't be removed,
+    /// because it was chosen for a component of a third service.
     pub fn add_service(
         &mut self,
         name: AssemblyName,
@@ -263,7 +264,7 @@ impl Environment {
     /// Removes the scripting service.
     ///
     /// # Errors
-    /// Returns [`EnvironmentError::NoScripting`] unless `location` is the scripting service.
+    /// Returns [`EnvironmentError::NoScripting`] if `location` is not the scripting service.
     pub fn remove_scripting(&mut self, location: &str) -> Result<(), EnvironmentError> {
         if self.scripting.as_deref() != Some(location) {
             return Err(EnvironmentError::NoScripting(location.to_owned()));
@@ -314,8 +315,8 @@ impl Environment {
         Err(EnvironmentError::NoMarker { marker: marker.to_string(), known: names(&self.markers) })
     }
 
-    /// Sets a property to a value of the type `kind`. If `secrets` is given, the value is secret and goes
-    /// there.
+    /// Sets a property to a value of the type `kind`. If `secrets` is given, the value is secret, and is stored
+    /// in `secrets`, not in the environment.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::Value`] if the value does not fit the type. The error does not show the

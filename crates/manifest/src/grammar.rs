@@ -1,5 +1,5 @@
-//! Parsers of the texts of pins and of targets: `configuration(string)`, `bind(vm#compute.ip)`,
-//! `main#result`.
+//! Parsers of the texts of pins, such as `configuration(string)` and `bind(vm#compute.ip)`, and of the sides
+//! of bindings, such as `main#result`.
 //!
 //! Each parser reads the whole text. It reports the first mistake, with the byte range of the mistake.
 
@@ -60,7 +60,8 @@ pub enum PinText {
     Bind(Vec<(PinRef, Range<usize>)>),
 }
 
-/// A reference to a pin of a component, or to all pins of an interface: `vm#compute.ip`, `vm#compute.*`.
+/// The text in `bind(…)` for one pin of a component, such as `vm#compute.ip`, or for all pins of an interface,
+/// such as `vm#compute.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinRef {
     /// Path of the component, relative to the composite that contains the text.

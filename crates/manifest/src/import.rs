@@ -38,8 +38,8 @@ pub struct ImportedProperty {
     pub secret: bool,
 }
 
-/// Reads an environment file in YAML or JSON: `markers`, a list, and `properties`, each with `type`, `value`
-/// and `secret`.
+/// Reads an environment file in YAML or JSON. The file contains a list `markers`, and `properties`. Each
+/// property has a `value`, and may have a `type` and `secret`.
 pub fn read_environment(source: &Arc<Source>) -> (Imported, Diagnostics) {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
@@ -125,7 +125,8 @@ fn property(report: &mut Report<'_>, name: Name, node: &Node) -> Option<Imported
     }
 }
 
-/// Reads a value from a command line as data of a type. Reads a text as it is, and every other value as YAML.
+/// Converts an argument of a command line to data of a type. For the types `string` and `bytes`, the text is
+/// the value. For all other types, the text is read as YAML.
 ///
 /// # Errors
 /// Returns the problems of a text that is not a YAML document.

@@ -11,11 +11,11 @@
 //! | module | content |
 //! |---|---|
 //! | [`name`] | paths of components |
-//! | [`grammar`] | the texts of pins, which give types of `windlass_model::pins` |
+//! | [`grammar`] | parsers of the texts of pins; their types are in `windlass_model::pins` |
 //! | [`document`] | manifests as typed documents |
 //! | `read` | reading of a manifest from its text: [`read()`] |
 //! | [`visible`] | the pins of each component as seen from outside |
-//! | [`value`] | values by the types of their pins |
+//! | [`value`] | the conversion of values to the types of their pins |
 //! | `settings`, [`connections`] | the effective values of pins; the pins that bindings join |
 //! | [`role`] | applications and factories |
 //! | [`check`](mod@check) | checks of a manifest |
@@ -24,7 +24,7 @@
 //! | [`compile`](mod@compile) | one flat topology |
 //! | [`scripts`] | checks of the scripts of a manifest against a folder or an image |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |
-//! | [`services`], [`resolution`] | the services that a manifest needs, and those of an environment that it gets |
+//! | [`services`], [`resolution`] | the services that a manifest needs; the services of an environment that fit |
 //! | [`schema`] | JSON Schemas of manifests and environment files |
 //! | [`import`] | reading of environments from files |
 //! | [`codes`] | the codes of all messages |

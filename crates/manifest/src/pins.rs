@@ -45,7 +45,8 @@ pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
     Some(pins)
 }
 
-/// Tells whether the manifest declares a pin of a scripted component. Scripts get declared pins only.
+/// Tells whether a pin of a scripted component is declared by the manifest. All other pins are built in, and
+/// scripts do not get them.
 pub(crate) fn is_declared(id: &PinId) -> bool {
     ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
 }

@@ -59,7 +59,7 @@ pub fn read(source: &Arc<Source>) -> Read {
     let mut found = Diagnostics::new();
     let mut report = Report { source, diagnostics: &mut found };
     let manifest = loaded.root.as_ref().and_then(|root| read_root(&mut report, root));
-    // Errors at the place of a syntax error are consequences of the syntax error.
+    // Errors at the place of a syntax error are consequences of the syntax error, and are dropped.
     let start = |said: &Diagnostic| said.place().map(|place| place.span().start);
     let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
     diagnostics.extend(found.into_iter().filter(|said| start(said).is_none_or(|at| !broken.contains(&at))));

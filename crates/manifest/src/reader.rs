@@ -21,7 +21,8 @@ impl Report<'_> {
         self.error(codes::WRONG_SORT, node.span(), message);
     }
 
-    /// Reads a mapping. Returns `None` for null. Reports any other node, and returns `None` for it too.
+    /// Returns a node as a mapping; `None` if it is no mapping. Reports a node that is neither a mapping nor
+    /// null.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         let mapping = node.as_mapping();
         if mapping.is_none() && !node.is_null() {
@@ -30,8 +31,8 @@ impl Report<'_> {
         mapping
     }
 
-    /// Reads a list. Returns an empty list for null. Reports any other node, and returns an empty list for it
-    /// too.
+    /// Returns the items of a list; an empty list if the node is no list. Reports a node that is neither a list
+    /// nor null.
     pub(crate) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
         let Some(node) = node.filter(|node| !node.is_null()) else { return &[] };
         node.as_sequence().unwrap_or_else(|| {
@@ -40,8 +41,8 @@ impl Report<'_> {
         })
     }
 
-    /// Reads the text of a scalar. Returns `None` for null. Reports any other node, and returns `None` for it
-    /// too.
+    /// Returns the text of a scalar; `None` for null, and for a node that is no scalar. Reports a node that is
+    /// no scalar.
     pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         match node.as_str() {
             Some(_) if node.is_null() => None,

@@ -28,11 +28,11 @@ pub enum Provider {
 /// The state of a component of the type `reference.Service`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceState {
-    /// The component has one provider: the only provider of its pins, or the chosen service.
+    /// The component has one provider: the only one that has the component's pins, or the chosen service.
     Resolved(Provider),
-    /// No service has the component's pins.
+    /// No service has all pins of the component.
     Missing,
-    /// Several services have the component's pins, and none of them was chosen.
+    /// Several services have all pins of the component, and none of these services was chosen.
     Ambiguous(BTreeSet<AssemblyName>),
     /// The chosen service does not have the component's pins.
     Unfit(AssemblyName),
@@ -63,7 +63,7 @@ impl ServiceState {
 ///
 /// A service fits if its application exposes each pin of the component under the same id with the same type.
 /// A choice for the component takes precedence. Without a choice, the environment provides the pins if its
-/// markers and properties include all of them. Otherwise exactly one service other than `of` must fit.
+/// markers and properties include all of them. If they do not, exactly one service other than `of` must fit.
 /// Services that are not in `offers` no longer exist.
 pub fn resolve(
     reference: &ServiceReference,

@@ -38,7 +38,7 @@ pub struct ApplicationRole {
     pub destroy: Spanned<String>,
     /// The script that reports the status of instances.
     pub health_check: Option<Spanned<String>>,
-    /// The script that applies changed values.
+    /// The script that applies changed values of configuration pins.
     pub reconfiguration: Option<Spanned<String>>,
     /// The scripts of commands, by the ids of the command pins.
     pub commands: IndexMap<PinId, Spanned<String>>,
@@ -51,8 +51,9 @@ pub struct FactoryRole {
     pub component: ComponentPath,
     /// The discovery of instances; `None` if the manifest sets none of the three values of a [`Discovery`].
     pub discovery: Option<Discovery>,
-    /// The signals that the factory consumes. Through them, its instances refer to instances of other
-    /// factories. The `mapping` of an instance's reference names one of these pins.
+    /// The signals that the factory consumes. Through these signals, the factory's instances refer to
+    /// instances of other factories: a script reports such a reference with the id of one of these pins as its
+    /// `mapping`.
     pub mappings: Vec<PinId>,
 }
 
@@ -63,6 +64,6 @@ pub struct Discovery {
     pub application: Spanned<String>,
     /// The script that finds instances.
     pub script: Spanned<String>,
-    /// The Quartz expression of its schedule.
+    /// The schedule of the script, as a Quartz expression.
     pub schedule: Spanned<String>,
 }

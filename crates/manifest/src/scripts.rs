@@ -34,8 +34,8 @@ pub enum ScriptSearch {
 /// The kind of place that contains the scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptPlace {
-    /// A folder that accompanies a manifest. Scripts may also be in the image of the scripting service
-    /// instead.
+    /// A folder that accompanies a manifest. The image of the scripting service may contain the scripts that
+    /// the folder lacks.
     Package,
     /// A folder that contains all scripts.
     Folder,
@@ -73,8 +73,8 @@ impl ScriptFiles for [ScriptFile<'_>] {
 
 /// Checks that each script of a manifest is an executable file.
 ///
-/// A missing file of a [`Package`](ScriptPlace::Package) is a warning, because the image may contain it. All
-/// other problems are errors.
+/// If `place` is a [`Package`](ScriptPlace::Package), a missing file is a warning, because the image of the
+/// scripting service may contain the file. All other problems are errors.
 pub fn check_scripts(
     checked: &Checked<'_>,
     files: &(impl ScriptFiles + ?Sized),

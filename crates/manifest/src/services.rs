@@ -36,15 +36,15 @@ pub struct Services {
     pub instances: BTreeSet<PinId>,
     /// The components of the type `reference.Service`.
     pub references: Vec<ServiceReference>,
-    /// The mappings of a factory, which are the signals that it consumes. Each has the signal that is bound
-    /// to it.
+    /// The mappings of a factory: the signals that the factory consumes. The value is the published signal that
+    /// a binding joins with the mapping; `None` if no binding does so.
     pub mappings: BTreeMap<PinId, Option<Source>>,
     /// The mappings that belong to required interfaces.
     pub required: BTreeSet<PinId>,
 }
 
 impl Services {
-    /// Returns the services that a checked manifest needs and offers.
+    /// Returns the services that a checked manifest needs, and the pins that its application offers.
     pub fn of(checked: &Checked<'_>) -> Self {
         let mut services = Self::default();
         for (id, pin) in checked.visible.pins() {

@@ -13,8 +13,8 @@ use crate::report::{Report, choose};
 use crate::value;
 use crate::visible::{LeafPin, Visible, unknown_pin};
 
-/// The value of each pin to which the manifest gives one. If several composites give a value, the value of
-/// the outermost one applies.
+/// The values that a manifest gives to pins. If several composites give a value to one pin, the value of the
+/// outermost composite applies.
 pub type Settings<'m> = HashMap<LeafPin, &'m Setting>;
 
 /// Collects the values that an application gives to pins. Reports values for unknown pins, and values that do

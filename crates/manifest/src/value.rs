@@ -7,7 +7,7 @@ use windlass_source::{Kind, Node, Reading};
 /// Reads a node of a manifest as a value of a type. A value of type `string` keeps its spelling: `1.10`.
 ///
 /// # Errors
-/// Returns the part of the value that does not fit the type.
+/// Returns the expected type, and the kind of value that was found at its place.
 pub fn read(kind: &ValueType, node: &Node) -> Result<Value, Misfit> {
     kind.fit(&spelled(kind, node))
 }

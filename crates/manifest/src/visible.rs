@@ -85,8 +85,8 @@ impl Visible {
         path.0.iter().try_fold(self, |at, name| at.children.get(name).ok_or((name, at)))
     }
 
-    /// Returns the severity of a reference to a pin that the interface lacks. Returns `None` if the pin may
-    /// exist.
+    /// Returns the severity with which the use of an undeclared pin of the interface is reported. Returns
+    /// `None` if the pin may exist.
     pub(crate) fn lacks(&self, interface: &Name) -> Option<Severity> {
         match self.interfaces.get(interface) {
             Some(known) if known.is_open => None,
@@ -122,7 +122,8 @@ pub(crate) fn component<'v>(
     found.ok()
 }
 
-/// Reports a reference to a pin or an interface that a component lacks, unless the component may have it.
+/// Reports the use of a pin or an interface that a component lacks. Reports nothing if the component may have
+/// the pin or interface.
 pub(crate) fn unknown_pin(
     report: &mut Report<'_>,
     of: &Visible,
@@ -304,8 +305,8 @@ impl Resolver<'_, '_> {
         made.targets.extend(found.targets);
     }
 
-    /// Subtracts a number of pins from the remaining limit. Reports when the limit is exceeded for the first
-    /// time.
+    /// Subtracts a number of pins from the remaining limit. Returns whether the limit allows them, and reports
+    /// the first excess.
     fn takes(&mut self, pins: usize, span: Span) -> bool {
         let left = self.left.checked_sub(pins.max(1));
         self.left = left.unwrap_or(0);

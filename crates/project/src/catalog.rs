@@ -12,7 +12,7 @@
 //! as its type. So two assemblies side by side may each contain a package of the same name.
 //!
 //! If two files contain descriptors of the same name, each use of the name is an error that names both files.
-//! No file takes precedence, because the meaning of an assembly must not depend on the distance of a file.
+//! No file takes precedence, because a new file near an assembly must not change the assembly silently.
 //!
 //! The search skips `_lmctl`, `target`, `node_modules`, folders whose name begins with a dot, and links to a
 //! folder that was already visited. It opens only files in the layout of a package. It ignores a

@@ -1,5 +1,4 @@
-//! Reading files. All reads of this crate go through this module, so that every error names the path as users
-//! write it.
+//! Reading and replacing files. Every error names the path in the form of [`shown`].
 
 use std::fs;
 use std::io;
@@ -93,7 +92,8 @@ fn without_dots(path: &Path) -> PathBuf {
     path.components().filter(|component| *component != Component::CurDir).collect()
 }
 
-/// Returns a path relative to a folder; `None` if both share only the root of the file system.
+/// Returns a path relative to a folder; `None` if both share only the root of the file system, or if the
+/// relative path is not shorter.
 fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
     let shared = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let ups = folder.components().count() - shared;
@@ -126,7 +126,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     })
 }
 
-/// Returns the system's message for an error, without its number.
+/// Returns the system's message for an error, in lower case and without the number of the error.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or_default();

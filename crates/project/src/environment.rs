@@ -7,7 +7,7 @@ use windlass_source::{Diagnostic, Mapping, Node, Span};
 use crate::codes;
 use crate::reader::Reader;
 
-/// The prefix of the variables that windlass itself sets, which a location must not set.
+/// The prefix of the variables that windlass itself sets. A location must not set a variable with this prefix.
 const RESERVED: &str = "WINDLASS_";
 
 /// Reads `environment`: the values of variables, by name.

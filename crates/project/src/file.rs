@@ -46,7 +46,7 @@ pub(crate) struct ProjectFile {
     pub(crate) locations: IndexMap<String, Declared>,
     /// The instances that references may resolve to.
     pub(crate) existing: Vec<Existing>,
-    /// The packages of existing instances that name one.
+    /// The packages that existing instances name.
     pub(crate) packages: Vec<PackageOf>,
     /// The retention of old processes and versions.
     pub(crate) retention: Retention,
@@ -59,7 +59,7 @@ pub(crate) struct ProjectFile {
 /// The package of an existing instance.
 #[derive(Debug, Clone)]
 pub(crate) struct PackageOf {
-    /// The expected descriptor of the package.
+    /// The name of the descriptor that the package must contain.
     pub(crate) descriptor: DescriptorName,
     /// The path, relative to the project's folder.
     pub(crate) path: String,
@@ -264,7 +264,7 @@ fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, D
             let help = format!("set {}, or remove it", runtimes(&others));
             (Some(key), Diagnostic::error(codes::OTHER_RUNTIME, message).help(help))
         }
-        // This is only a warning, because a driver may provide an image.
+        // A missing image is only a warning, because a driver may provide an image.
         Misfit::NoImage { others, .. } => {
             let help = match others.as_slice() {
                 [] => "set `image: NAME:TAG`".to_owned(),
@@ -282,7 +282,7 @@ fn runtimes(names: &[String]) -> String {
     entries.join(" or ")
 }
 
-/// Reads `network`: a keyword, or the name of a network of the engine.
+/// Reads `network`: a keyword, or the name of a network of the container engine.
 fn network(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let text = reader.text(node, "`network`")?;
     let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -38,8 +38,8 @@ pub(crate) fn old_descriptor_in(folder: &Path) -> Option<PathBuf> {
     files.into_iter().find(|file| is_there(file))
 }
 
-/// Tells whether a path exists and is not a folder. An unreadable file counts as existing, so that reading it
-/// reports an error instead of skipping it silently.
+/// Tells whether a path exists and is not a folder. An unreadable file counts as existing, so that the attempt
+/// to read it reports the error.
 fn is_there(file: &Path) -> bool {
     file.symlink_metadata().is_ok() && !file.is_dir()
 }

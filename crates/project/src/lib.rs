@@ -12,7 +12,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`find`] | resolution of a user's path to the file of an assembly |
-//! | [`disk`] | reading files |
+//! | [`disk`] | reading and replacing files |
 //! | [`load()`] | reading a descriptor from a file |
 //! | [`overlay`] | texts that are used instead of files' contents, such as an editor's buffers |
 //! | [`output`] | atomic writing of files that the user names |

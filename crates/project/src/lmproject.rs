@@ -1,11 +1,11 @@
 //! `lmproject.yml`, the project file of the tool `lmctl`. It names the descriptors of a project and their
 //! nesting.
 //!
-//! The folder with this file is the project. Its parts are in `Contains/<directory>` (`VNFCs/…` in old
-//! projects), and may contain further parts in the same way. When `lmctl` builds a project, it names each
-//! descriptor `kind::name-parent::version`, and replaces `$lmctl:/contains:/<name>:/descriptor_name` by the
-//! name of the part's descriptor. This module does the same while reading, so windlass can check and use a
-//! project without a build.
+//! The folder with this file is the project. The packages of its components are in `Contains/<directory>`
+//! (`VNFCs/…` in old projects), and may contain further packages in the same way. When `lmctl` builds a
+//! project, it names each descriptor `kind::name-parent::version`, and replaces
+//! `$lmctl:/contains:/<name>:/descriptor_name` by the name of the component's descriptor. windlass does the
+//! same when it reads a descriptor, so windlass can check and use a project without a build.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) fn surroundings(file: &Path) -> Surroundings {
     project.as_ref().and_then(|project| project.below(&way)).map(Part::surroundings).unwrap_or_default()
 }
 
-/// A project, or a part that it contains.
+/// A project, or a package that a project contains.
 struct Part {
     name: String,
     folder: String,
@@ -89,7 +89,7 @@ fn part(body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Op
     Some(named(name, body, parent, version, depth))
 }
 
-/// Reads a part from an entry of `contains` or of the old `vnfcs`. The caller knows its name.
+/// Reads a project, or an entry of `contains`. `name` is its name in the file.
 fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Part {
     let full = parent.map_or_else(|| name.to_owned(), |parent| format!("{name}-{parent}"));
     let is_resource = text(body, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("resource"));
@@ -110,7 +110,7 @@ fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth:
     }
 }
 
-/// Reads `vnfcs`, the form of the first file versions: resources by name, in `VNFCs/`.
+/// Reads `vnfcs`, the form of `contains` in old project files: resources by name, in `VNFCs/`.
 fn old_parts(body: &Mapping, parent: &str, version: &str) -> Vec<Part> {
     let definitions = body.get("vnfcs").and_then(|vnfcs| vnfcs.get("definitions")).and_then(Node::as_mapping);
     let entries = definitions.map(Mapping::entries).unwrap_or_default();

@@ -1,9 +1,10 @@
-//! Writing files that the user names. Writes are atomic, and never replace anything but a regular file.
+//! Writing files that the user names. A regular file is replaced atomically. Files of other kinds are never
+//! replaced.
 //!
 //! The content is first written to a draft: a temporary file in the same folder. When the draft is flushed to
 //! disk, it is renamed and so replaces the regular file. A device, a pipe or the target of a dangling link is
-//! written directly. A killed process leaves at most a draft, which the next write to the same folder
-//! removes.
+//! written directly. A killed program leaves at most a draft. The next write to the same folder removes this
+//! draft.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
@@ -119,8 +120,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates a draft and locks it. If another process removed the draft before it was locked, creates a new
-/// one.
+/// Creates a draft and locks it. If another program has removed the draft before it was locked, creates a new
+/// draft.
 fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     loop {
         let mut draft = tempfile::Builder::new();
@@ -133,7 +134,7 @@ fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Removes drafts that no process uses. Files that can't be removed stay.
+/// Removes drafts that no running program uses. Files that can't be removed stay.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let is_draft = |name: &str| name.starts_with(DRAFT.0) && name.ends_with(DRAFT.1);

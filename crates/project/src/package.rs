@@ -3,7 +3,7 @@
 //!
 //! All files of the folder belong to the package, with these exceptions:
 //!
-//! - folders whose names begin with a dot, `_lmctl` and `__pycache__`;
+//! - the folders `_lmctl` and `__pycache__`, and folders whose names begin with a dot;
 //! - a top-level `Contains`, which contains other packages, and a top-level `tests`;
 //! - READMEs, backups of editors, and the files that `.windlassignore` lists.
 //!

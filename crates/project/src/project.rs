@@ -169,10 +169,10 @@ impl Project {
 
     /// Finds the location of a component.
     ///
-    /// If the project declares no locations, every component is placed at a local process runtime. Otherwise
-    /// a component that names no location is placed at the only declared location. If several locations are
-    /// declared, such a component is placed at the local process runtime. A component without a resource
-    /// manager may be placed at any location.
+    /// If the project declares no location, every component is placed at a local process runtime. If the
+    /// project declares exactly one location, a component that names no location is placed there. If the
+    /// project declares several locations, a component that names no location is placed at the local process
+    /// runtime. A component without a resource manager may be placed at any location.
     ///
     /// # Errors
     /// If the location is not declared, or belongs to another resource manager.
@@ -315,7 +315,7 @@ fn package_folder(root: &Path, package: &PackageOf, overlay: &Overlay) -> Result
 
 /// Returns the absolute path without links.
 pub(crate) fn real(path: &Path) -> Result<PathBuf, Diagnostics> {
-    // An empty path is the working folder: `Path::parent` of a bare file name returns one.
+    // An empty path means the working folder: `Path::parent` returns an empty path for a bare file name.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     path.canonicalize().map_err(|error| vec![*unreadable(path, &error)].into())
 }

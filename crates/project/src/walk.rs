@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 12;
 pub(crate) enum Contained {
     /// The folder is searched.
     Open,
-    /// The folder is skipped, because only its own assembly uses it.
+    /// The folder is skipped, because only the assembly beside it uses it.
     Private,
 }
 

@@ -113,8 +113,8 @@ impl Printed<'_> {
         vec![Diagnostic::error(code, message).at(output.source.place(said.span)).help(help)]
     }
 
-    /// Returns the update. Fails if the update assigns the instance to another request. Only the output of a
-    /// launch has to name its request.
+    /// Returns the update. Fails if the update contains the `instanceId` of another request. Only the output
+    /// of a launch must contain an `instanceId`.
     fn checked_id(&self, said: &Said, place: &Place) -> Result<Update, Vec<Diagnostic>> {
         let own = self.call.instance.as_str();
         match said.instance_id() {
@@ -155,7 +155,8 @@ impl Printed<'_> {
         Some(Diagnostic::warning(codes::NOTICE, message).at(place.clone()))
     }
 
-    /// Removes command results that no command of this call or of the instance awaits.
+    /// Removes results of commands that are neither the command of this call nor an open command of the
+    /// instance.
     fn without_strange_commands(
         &self,
         said: &Said,
@@ -193,7 +194,8 @@ pub(crate) fn answer(natural: Option<String>, update: Update, notes: &[Diagnosti
 }
 
 impl Answer {
-    /// Adds a warning about processes that the script left running. They were stopped when it ended.
+    /// Adds a warning about processes that the script left running. These processes were stopped when the
+    /// script ended.
     pub(crate) fn with_left_behind(mut self, script: &str, names: &[String]) -> Self {
         if !names.is_empty() {
             let message = format!(
@@ -206,7 +208,7 @@ impl Answer {
         self
     }
 
-    /// Masks the script's messages. Its updates are unchanged: the engine seals the secrets in them.
+    /// Masks the script's messages. The updates stay unchanged, because the engine seals the secrets in them.
     pub(crate) fn masked(mut self, reporter: &Reporter) -> Self {
         for entry in &mut self.report.log {
             entry.message = reporter.mask(&entry.message);

@@ -14,10 +14,10 @@ use crate::scripts::{FOLDER, SCRIPT};
 
 /// Returns the package of an application or a factory.
 ///
-/// `files` have paths relative to the folder of the scripts. The manifest names a script by a path: the path
-/// of one of `files`, or otherwise the path of a program in the image. The package maps launch to Install,
-/// destroy to Uninstall, and the health check to Integrity. A command is named by the id of its pin. The only
-/// script of a factory is its discovery.
+/// `files` have paths relative to the folder of the scripts. The manifest names a script by a path. If none of
+/// `files` has this path, it is the path of a program in the image. The package maps launch to Install, destroy
+/// to Uninstall, the health check to Integrity, and the reconfiguration to Reconfigure. A command is named by
+/// the id of its pin. The only script of a factory is its discovery.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "the parsed text is a constant of the right form")]
 pub fn application_package(

@@ -12,8 +12,8 @@ pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Bindi
     actions.filter_map(move |action| binding(package, &action).map(|found| (action, found)))
 }
 
-/// Returns the first binding of this driver for an action. The action's own drivers come before the default
-/// ones.
+/// Returns the first binding of this driver for an action. The default drivers serve only actions that name no
+/// driver.
 pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
     package.bindings().of_driver(KIND, action)
 }

@@ -14,7 +14,8 @@ use crate::settings::{SettingError, Settings, Timeouts};
 
 /// Returns all problems of a package that concern this driver.
 ///
-/// A place names a file by its path in the package. A problem of the descriptor names the declaration instead.
+/// If a file is wrong, the problem has a place, which names the file by its path in the package. If the
+/// descriptor is wrong, the problem names the wrong declaration.
 pub(crate) fn check(package: &Package) -> Vec<PackageProblem> {
     let mut problems = Vec::new();
     let mut served = Vec::new();
@@ -108,7 +109,7 @@ fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
 
 fn check_settings(package: &Package, action: &Action, role: &Role, binding: &Binding) -> Vec<PackageProblem> {
     let (_, errors) = Settings::read(role, binding, Timeouts::default());
-    // The default drivers apply to all actions, and are checked with the first of them.
+    // The binding of a default driver serves several actions, so it is checked only with the first of them.
     let shared = actions(package).find(|(_, other)| std::ptr::eq(*other, binding));
     if shared.is_some_and(|(first, _)| first != *action) {
         return Vec::new();
@@ -159,7 +160,7 @@ fn check_script(script: ScriptFile<'_>) -> Vec<Diagnostic> {
     problems
 }
 
-/// Checks the first line of a script. Binary programs need none.
+/// Checks that the first line of a script names an interpreter. A binary program needs no such line.
 fn check_shebang(path: &str, file: &PackageFile) -> Option<Diagnostic> {
     let content = &file.content;
     if content.starts_with(b"\x7fELF") {

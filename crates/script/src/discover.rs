@@ -19,8 +19,8 @@ use crate::style::Adapter;
 /// Returns the instances that a discovery script listed. Their properties are the outputs that they publish,
 /// and their `name` if they have one.
 ///
-/// An instance is omitted if a requested property has another value. A property that it does not report is
-/// not compared.
+/// An instance is omitted if a requested property has another value. A property that the script does not report
+/// is not compared.
 ///
 /// # Errors
 /// All problems of the output.
@@ -31,7 +31,7 @@ pub(crate) fn found(
     adapter: Adapter,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
     // An inventory lists instances of an application with the package of its factory. So the general shape is
-    // used here, and the engine checks the pins of the application.
+    // used here, and the engine checks the updates against the pins of the application.
     let shape = match query.purpose {
         Purpose::Inventory => shape(),
         _ => query.package.shape(),

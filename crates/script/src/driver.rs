@@ -67,7 +67,7 @@ impl Driver for Script {
     }
 
     /// Returns the characteristics of an action. Each script that changes something runs for one instance, so that
-    /// a failure affects only that instance. A health check observes a batch of instances.
+    /// a failure affects only that instance. A full health check observes a batch of instances.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
@@ -431,7 +431,8 @@ fn masked(observation: Observation, reporter: &Reporter) -> Observation {
     }
 }
 
-/// Returns the script of a call. Packages are checked before they are pinned, so a missing script is rare.
+/// Returns the script of a call, with its role. Packages are checked before they are pinned, so a missing
+/// script is rare.
 pub(crate) fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
     let (package, action) = (call.package.name(), &call.action);
     let refused = |why: String| Failure::new(FailureKind::Refused, why);

@@ -12,7 +12,7 @@ const TAIL_BYTES: usize = 4 << 10;
 /// Maximum number of characters shown of a line of output.
 const LINE_CHARS: usize = 120;
 
-/// Creates failures that contain no secrets.
+/// A maker of failures, which contain no secrets.
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     script: String,
@@ -20,13 +20,13 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Creates a reporter for a script, which masks the given secrets.
+    /// Creates a reporter that masks the given secrets. `script` is the name of the script in messages.
     pub(crate) fn new(script: &str, secrets: &[String]) -> Self {
         Self { script: script.to_owned(), redactor: Redactor::new(secrets) }
     }
 
-    /// Creates a reporter for a script of calls. It masks the secrets of the calls and those that the script
-    /// published.
+    /// Creates a reporter for the script of some calls. The reporter masks the secrets of the calls, and the
+    /// secrets that the script published.
     pub(crate) fn of(script: &str, calls: &[&Call], published: &[String]) -> Self {
         let given = calls.iter().flat_map(|call| call.secrets());
         Self::new(script, &given.chain(published.iter().cloned()).collect::<Vec<_>>())

@@ -31,8 +31,8 @@ use crate::style::{Adapter, Notation};
 /// | command | `instances: {<id>: {configuration, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
 ///
 /// The table describes the documents of a resource. The documents of an application are exactly those of the
-/// protocol: the value of an instance is `null` for destroy and health check. For a command, it contains no
-/// `configuration`. Pins have their bare ids, without `properties.`. A command is written
+/// protocol: the value of an instance is `null` for destroy and health check. For a command, the value contains
+/// no `configuration`. Pins have their bare ids, without `properties.`. A command is written
 /// `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
 pub(crate) fn document(role: &Role, call: &Call) -> Value {
     let mut document = Map::new();
@@ -112,7 +112,7 @@ fn pinned(pins: &Pins, properties: &BTreeMap<PropertyName, Input>) -> Value {
         let kind = pin.kind.as_configuration()?;
         let id = id.to_string();
         let value = &properties.get(id.as_str())?.value;
-        // Properties have the texts of numbers and flags.
+        // The values of properties are texts, even those of numbers and flags.
         let value = kind.fit(value).unwrap_or_else(|_| value.clone());
         (!value.is_null()).then_some((id, value))
     });

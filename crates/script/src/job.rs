@@ -45,9 +45,9 @@ pub(crate) enum JobRefusal {
 /// script is started there by its relative path. So it finds its neighbours (`. lib/protocol.sh`), and can't
 /// change them for other jobs. No part of the document appears in arguments or environment.
 ///
-/// When the owner of the job dies, a script that changes something runs to its end, because a partial change
-/// is worse than a complete one. The next owner reads its result. A read-only script is killed, because it
-/// can be repeated.
+/// If the windlass program that started the job dies, a script that changes something runs to its end, because
+/// a partial change is worse than a complete one. The next windlass program reads the result of the script. A
+/// read-only script is killed, because it can be repeated.
 pub(crate) fn job(
     script: ScriptFile<'_>,
     package: &Package,
@@ -74,7 +74,7 @@ pub(crate) fn job(
     })
 }
 
-/// The adapter in images of the original system.
+/// The path of the adapter in images of the Tonomi platform.
 const INVOKE: &str = "/invoke.py";
 
 /// Returns the path by which a job starts a script, relative to its working folder or absolute.
@@ -86,7 +86,8 @@ pub(crate) fn program(script: ScriptFile<'_>) -> String {
     }
 }
 
-/// Keeps the secrets of a call out of containers that other jobs use, unless the location allows sharing.
+/// Makes a job with secrets of a call run in a container that no other job uses. The job may run in a shared
+/// container if the location allows it.
 pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
     match call.location.pool_secrets {
         PoolSecrets::Fresh if !call.secrets().is_empty() => job.alone(),
@@ -94,7 +95,7 @@ pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
     }
 }
 
-/// Returns the policy for a script's job when its owner dies.
+/// Returns what happens to a script's job if the windlass program that started the job dies.
 pub(crate) fn fate(role: &Role) -> OnOwnerDeath {
     if role.reads_only() { OnOwnerDeath::Kill } else { OnOwnerDeath::Finish }
 }
@@ -124,7 +125,7 @@ fn with_volumes(mut job: Job, location: &Location) -> Result<Job, JobRefusal> {
 }
 
 /// Returns the network of a location. If the location names no network, the runtime decides: a container gets
-/// none, a process uses that of the host.
+/// no network, and a process uses the network of the host.
 fn network(location: &Location) -> Network {
     match location.network.as_deref() {
         None => Network::Default,

@@ -1,9 +1,9 @@
 //! The driver for scripts that read one YAML document and answer with updates, or read and write files.
 //!
-//! A script is any program: shell, Python, a binary. It reads its input document on stdin, performs the
-//! action, and prints the changes on stdout. Its stderr is for messages. So anyone who can write a script can
-//! manage a resource for which no operator exists. That is the full [style](Style). Plain scripts use files
-//! instead of documents.
+//! A script is any program: shell, Python, a binary. Anyone who can write a script can manage a resource for
+//! which no operator exists. A script of the full [style](Style) reads its input document on stdin, performs
+//! the action, and prints the changes on stdout. Its stderr is for messages. A plain script uses files instead
+//! of documents.
 //!
 //! # A package
 //!
@@ -18,10 +18,10 @@
 //! Lifecycle/script/lib/…                     whatever the scripts share
 //! ```
 //!
-//! A script serves the action that it is named after, with any extension. Otherwise the script named after
-//! the role serves it: see [`Role`]. The script runs in a copy of `Lifecycle/script`. It needs its executable
-//! bit, and a first line that names its interpreter. All of that is [checked](windlass_driver::Driver::check)
-//! before anything runs.
+//! A script serves the action that it is named after, with any extension. If no script is named after an
+//! action, the script named after the action's [`Role`] serves it. A script runs in a copy of
+//! `Lifecycle/script`. A script needs its executable bit, and a first line that names its interpreter. The
+//! method [`check`](windlass_driver::Driver::check) reports violations of these rules before any script runs.
 //!
 //! # Input and output
 //!
@@ -48,11 +48,11 @@
 //! | variable | path |
 //! |---|---|
 //! | `WINDLASS_IN` | a folder with a file for each property, and `properties.json` with all of them |
-//! | `WINDLASS_ARGUMENTS` | the same for the arguments of an operation or command, and `arguments.json` |
-//! | `WINDLASS_LOCATION` | the same for the properties of the location, and `location.json` |
+//! | `WINDLASS_ARGUMENTS` | such a folder for the arguments of an operation or command, with `arguments.json` |
+//! | `WINDLASS_LOCATION` | such a folder for the properties of the location, with `location.json` |
 //! | `WINDLASS_ID_FILE` | a file with the id of the instance; a launch may overwrite it with another |
 //! | `WINDLASS_OUT` | a folder for output properties: `address` with a text, `address.json` with JSON |
-//! | `WINDLASS_METRICS` | the same for metrics |
+//! | `WINDLASS_METRICS` | a folder for metrics, with files of the same form |
 //!
 //! Exit code 0 is success, and 75 means that the instance is still converging. Exit code 104 of a health
 //! check means that the instance no longer exists. Any other exit code of a health check up to 125 means that
@@ -148,7 +148,7 @@
 //! | `failure` | failures, without secrets |
 //! | `plain` | the input and output of plain scripts |
 //! | `driver` | the driver itself: [`Script`] |
-//! | `replay` | outputs without their jobs: [`replay()`], [`observed()`], [`observed_all()`] |
+//! | `replay` | interpretation of outputs without running jobs: [`replay()`], [`observed()`], [`observed_all()`] |
 //! | `single` | a package of one script, to run it by hand: [`single_script`] |
 //! | `application` | the package of an application, from its manifest: [`application_package`] |
 //! | [`schema`] | JSON Schemas of the documents |

@@ -11,17 +11,18 @@ use crate::role::Role;
 ///
 /// | reported status | Start, Integrity | Stop | destroy | launch | others |
 /// |---|---|---|---|---|---|
-/// | none | as before | as before | as before | as before | as before |
 /// | converging | converging | converging | converging | converging | converging |
 /// | all flags false | absent | reached | reached | absent | absent |
 /// | failed | differs | differs | differs | differs | differs |
 /// | active | reached | differs | differs | reached | can't tell |
 /// | not active | differs | reached | differs | reached | can't tell |
 ///
-/// "As before" means converging if the instance was converging, and else can't tell. An active instance does
-/// not show whether it was configured, or whether an operation was performed.
+/// If the health check reports no status, an instance that was converging is still converging, and the state of
+/// any other instance can't be told. An active instance does not show whether it was configured, or whether an
+/// operation was performed. The destroy of an application is converging until the status is `failed` or all
+/// flags are false.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
-    // An application is destroyed only when a script says so.
+    // The destroy of an application ends only if a script reports that the instance is gone or has failed.
     let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
     if is_awaited && !answer.status.as_ref().is_some_and(|said| said.gone || said.status.failed) {
         return Observation::Converging;
@@ -56,8 +57,8 @@ pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
     Observed { observation, report: answer.report }
 }
 
-/// Returns the observation for an instance without a reported status. If the instance was converging, it
-/// still is, until its timeout. Otherwise its state is unknown.
+/// Returns the observation for an instance without a reported status. If the instance was converging, it is
+/// still converging. If not, its state is unknown, and `why` is the reason.
 pub(crate) fn unchanged(call: &Call, why: &str) -> Observation {
     if InstanceView::new(&call.document).status().converging {
         Observation::Converging

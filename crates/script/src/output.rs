@@ -35,7 +35,7 @@ pub struct Said {
     pub span: Span,
     /// The update, or all problems of it.
     pub update: Result<Update, Vec<Diagnostic>>,
-    /// Warnings about input that was accepted but is probably a mistake.
+    /// Warnings about output that was accepted, but is probably a mistake.
     pub notices: Vec<Diagnostic>,
 }
 
@@ -45,8 +45,8 @@ impl Output {
     /// An empty text, blanks, comments and `null` are an output without updates.
     ///
     /// # Errors
-    /// All problems of the document as a whole. Problems in the update of one instance are reported
-    /// [there](Said::update), because they do not affect other instances.
+    /// All problems of the document as a whole. Problems in the update of one instance are in the field
+    /// [`Said::update`] of that instance, because they do not affect other instances.
     ///
     /// ```
     /// use windlass_executor::Captured;
@@ -201,7 +201,7 @@ fn said(source: &Arc<Source>, entry: &Entry, shape: &Shape) -> Said {
     Said { id: id.to_owned(), span: entry.key.span(), update, notices }
 }
 
-/// Tells whether a problem is about the value rather than its path.
+/// Tells whether a problem concerns a value, not the path of the value.
 fn is_about_value(problem: &Problem) -> bool {
     matches!(problem, Problem::WrongSort { .. } | Problem::TooDeep | Problem::Missing)
 }

@@ -2,7 +2,7 @@
 //!
 //! Failures show lines of an invalid answer, and the output of a failed job is stored. Neither may contain a
 //! secret. So this module searches for the names of sensitive properties at any depth, even in a text that is
-//! not valid YAML. It masks too much rather than too little.
+//! not valid YAML. In doubt, the module counts a text as secret.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use windlass_executor::Captured;
 use windlass_model::PropertyName;
 use windlass_source::{Kind, LoadOptions, Node, Reading, Source, load_one};
 
-/// Returns the texts of all values below one of these names, or below a path that ends with such a name.
+/// Returns the texts of all values whose key is one of the names `sensitive`, or a path that ends with such a
+/// name.
 pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let mut found = Vec::new();
     if sensitive.is_empty() || stdout.total() == 0 {
@@ -68,8 +69,8 @@ fn is_or_ends_with(key: &str, name: &str) -> bool {
 }
 
 /// Returns the values that follow a name and a colon in a text that is not valid YAML. A quoted value ends at
-/// its quote, a block scalar with its indentation, a plain scalar with its line or a delimiter. Escaped
-/// values are returned in raw and in decoded form.
+/// its closing quote. A block scalar ends before the next line that is not indented. A plain scalar ends at the
+/// end of its line, at a comma, or at `}`. Quoted values are returned in raw and in decoded form.
 fn after(text: &str, name: &str) -> Vec<String> {
     let values = |(at, _): (usize, &str)| {
         let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ');
@@ -100,7 +101,7 @@ fn after(text: &str, name: &str) -> Vec<String> {
     text.match_indices(name).filter_map(values).flatten().collect()
 }
 
-/// Returns the text up to its closing quote, in decoded and in raw form.
+/// Returns the text up to the closing quote, in decoded and in raw form.
 fn double_quoted(text: &str) -> Vec<String> {
     let mut is_escaped = false;
     let end = text.find(|c: char| {
@@ -113,7 +114,7 @@ fn double_quoted(text: &str) -> Vec<String> {
     meant.into_iter().chain([written.to_owned()]).collect()
 }
 
-/// Returns the text up to its closing quote, in decoded and in raw form.
+/// Returns the text up to the closing quote, in decoded and in raw form.
 fn single_quoted(text: &str) -> Vec<String> {
     let line = text.lines().next().unwrap_or_default();
     let mut end = 0;

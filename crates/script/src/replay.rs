@@ -23,8 +23,8 @@ use crate::{input, observe, scripts};
 /// The calls share package and location. Calls of a health check have the action Integrity.
 ///
 /// # Errors
-/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no such
-/// script.
+/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no script for
+/// the action.
 #[must_use]
 pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>> {
     let each = |failure: Failure| calls.iter().map(|_| Err(failure.clone())).collect();
@@ -48,12 +48,15 @@ pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>
 }
 
 /// Interprets the output of a health check that has succeeded, and returns an observation for each call.
-/// Nothing runs. `parsed` remembers the parsed output. If it already contains the output of an earlier check
-/// of the same package and location with the same text, the text is not parsed again.
+/// Nothing runs.
+///
+/// `parsed` keeps the parsed output for the next call of this function. If an earlier call has put the same
+/// text there, the text is not parsed again. All calls with one `parsed` must have the same package and
+/// location.
 ///
 /// # Errors
-/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no such
-/// script.
+/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no health
+/// check script.
 #[must_use]
 pub fn observed_all(
     calls: &[&Call],

@@ -1,4 +1,4 @@
-//! Parsing of the input documents of scripts, as this driver and others write them.
+//! Parsing of the input documents of scripts, as this driver and other programs write them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub type Values = BTreeMap<String, Spanned<Value>>;
 pub struct Request {
     /// The source of the text, for messages.
     pub source: Arc<Source>,
-    /// The program that an adapter runs with this document.
+    /// The program that an adapter runs with this document; `None` for a script that runs without an adapter.
     pub program: Option<String>,
     /// The values of the location or the factory.
     pub configuration: Values,
@@ -86,7 +86,8 @@ impl Request {
         INPUT.iter().any(has) || [SCRIPT, ARGUMENTS].iter().all(has)
     }
 
-    /// Parses a document. An empty text is a discovery without configuration, which old scripts accept.
+    /// Parses a document. An empty text counts as a discovery without configuration, because old discovery
+    /// scripts accept it.
     ///
     /// ```
     /// use windlass_script::{Request, Requested};

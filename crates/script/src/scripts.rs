@@ -65,7 +65,7 @@ pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Opti
 
 /// Returns the scripts that serve an action. More than one means that the choice is ambiguous.
 ///
-/// A script named after the action takes precedence over one named after the role.
+/// A script named after the action takes precedence over a script named after the role.
 pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
     if package.pins().is_some() {
         return binding(package, action).and_then(|named| of_binding(package, named)).into_iter().collect();
@@ -76,7 +76,7 @@ pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role)
     if own.is_empty() && may_be_role { named(package, role.names()) } else { own }
 }
 
-/// Returns the health check, whether or not the resource declares Integrity.
+/// Returns the health check script, even if the resource does not declare Integrity.
 pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
     only(&candidates(package, &Action::Transition(Transition::Integrity), &Role::HealthCheck))
 }

@@ -61,11 +61,12 @@ pub(crate) fn described() -> Vec<Setting> {
 /// The entry of the driver in `windlass.yaml` sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeouts {
-    /// The timeout of scripts that change something: one hour, as in the original system.
+    /// The timeout of scripts that change something. It is one hour if `windlass.yaml` sets none.
     change: Duration,
-    /// The timeout of health checks: one minute.
+    /// The timeout of health checks. It is one minute if `windlass.yaml` sets none.
     health_check: Duration,
-    /// The time after the start of a command in which a health check may report its results: one hour.
+    /// The time after the start of a command in which a health check may report the results of the command. It
+    /// is one hour if `windlass.yaml` sets none.
     pub(crate) results: Duration,
 }
 
@@ -81,7 +82,7 @@ const ADAPTER: &str = "adapter";
 /// The key for the notation of the documents that scripts read.
 const INPUT: &str = "input";
 
-/// The key of a location for the second key of launch requests.
+/// The key of a location by which launch documents contain `launch-instances` in addition to `launch`.
 const LAUNCH_KEY: &str = "launch-key";
 
 const TIMEOUT: &str = "timeout";
@@ -106,7 +107,7 @@ impl Timeouts {
         ]
     }
 
-    /// Returns the timeouts, with those in `given` replaced by the given values.
+    /// Returns the timeouts. A timeout that `given` contains has the given value.
     ///
     /// # Errors
     /// All values that are not durations.
@@ -210,7 +211,7 @@ impl Settings {
         let (common, errors) = CallSettings::read(binding);
         let mut settings = Self::of(role, timeouts);
         settings.timeout = common.timeout.unwrap_or(settings.timeout);
-        // A read-only script is always repeatable, whatever the descriptor sets for its package.
+        // A read-only script is always repeatable, even if the descriptor sets `effect: once`.
         if let Some(effect) = common.effect.filter(|_| !role.reads_only()) {
             settings.effect = effect;
         }
@@ -231,7 +232,8 @@ impl Settings {
         (settings, errors)
     }
 
-    /// Returns the settings, overridden by those of a location, which apply to all scripts there.
+    /// Returns the settings for scripts at a location. A setting of the location replaces the setting of the
+    /// descriptor.
     pub(crate) fn at(mut self, location: &Location) -> Self {
         let word = |key: &str| location.scripting.get(key).map(String::as_str);
         self.adapter = word(ADAPTER).and_then(|word| word.parse().ok()).unwrap_or(self.adapter);

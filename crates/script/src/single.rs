@@ -14,9 +14,9 @@ use crate::scripts::{FOLDER, SCRIPTS, stem};
 
 /// Returns a package whose only action is served by a script. The path of `script` is its file name.
 ///
-/// `others` are further files, with their paths in their own package. Other scripts for the same action are
-/// left out. `properties` are the driver properties. If the name of the script does not fit the action, the
-/// script is renamed.
+/// `others` are further files, with their paths in the package from which they come. Other scripts for the same
+/// action are left out. `properties` are the driver properties. If the name of the script does not fit the
+/// action, the script is renamed.
 ///
 /// ```
 /// use windlass_driver::{Driver, case::CaseAction};

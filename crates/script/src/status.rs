@@ -24,7 +24,7 @@ pub(crate) fn said_of(update: &Update, document: &Value) -> Option<StatusSaid> {
     if flags.is_empty() {
         return None;
     }
-    // Only the status is evaluated, so updates of other parts that can't be applied do not matter.
+    // Only the status is evaluated, so updates of other fields that can't be applied do not matter.
     let mut after = serde_json::json!({ "status": document["status"] });
     flags.apply(&mut after).ok()?;
     let status = InstanceView::new(&after).status();

@@ -6,8 +6,8 @@ use crate::answer::Answer;
 use crate::failure::Reporter;
 use crate::role::Role;
 
-/// Returns whether the instance has settled. An application counts as destroyed only when a script reports
-/// it.
+/// Returns whether the instance has settled. The removal of an application converges until a script reports
+/// that the instance is gone.
 pub(crate) fn settled(role: &Role, call: &Call, answer: &Answer) -> Settled {
     let is_application = call.package.pins().is_some();
     match &answer.status {

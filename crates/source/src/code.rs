@@ -1,6 +1,6 @@
 //! Stable codes of errors, each with a page that explains it.
 //!
-//! Every crate declares its own codes with [`codes!`](crate::codes!), each in its own range:
+//! Each crate that has codes declares them with [`codes!`](crate::codes!), in one of these ranges:
 //!
 //! | range | crate |
 //! |---|---|
@@ -78,7 +78,7 @@ impl CodeInfo {
     }
 }
 
-/// Declares a crate's codes: one constant each, and all of them as `CODES`.
+/// Declares a crate's codes: one constant for each code, and the table `CODES` of all codes.
 ///
 /// ```
 /// windlass_source::codes! {
@@ -105,8 +105,9 @@ macro_rules! codes {
 /// Returns the problems of a crate's table of codes. Every crate with codes has a test that calls this
 /// function.
 ///
-/// A code has a problem in these cases: it is not `WL` with four digits, it is outside of `range`, it is not
-/// in ascending order, or it has no title or explanation.
+/// Each of these is a problem: a code that is not `WL` with four digits, is outside of `range`, or is declared
+/// twice; a title that is empty or ends with a full stop; an empty explanation; codes that are not in
+/// ascending order.
 pub fn code_problems(codes: &[CodeInfo], range: RangeInclusive<u16>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut problems = Vec::new();

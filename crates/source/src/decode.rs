@@ -1,4 +1,4 @@
-//! Decoding of bytes into a [`Source`]; invalid bytes become a [`Diagnostic`].
+//! Decoding of bytes into a [`Source`]. For bytes that are not text, the result is a [`Diagnostic`].
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ impl Source {
     ///
     /// # Errors
     /// [`codes::NOT_UTF8`] for bytes that are not UTF-8. The diagnostic states the offset of the first
-    /// invalid byte, and recognises UTF-16. Its place is in a copy of the text in which invalid bytes are
-    /// replaced by `U+FFFD`. For a known binary format, such as an image, the diagnostic names the format and
-    /// has no place.
+    /// invalid byte, or that the bytes are UTF-16. Its place is in a copy of the text in which invalid bytes
+    /// are replaced by `U+FFFD`. For a known binary format, such as an image, the diagnostic names the format
+    /// and has no place.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
         Self::from_bytes_with_limit(name, bytes, MAX_SIZE)
     }
 
-    /// Creates a source as [`from_bytes`](Self::from_bytes) does. The loader accepts up to `limit` bytes of
-    /// it.
+    /// Creates a source as [`from_bytes`](Self::from_bytes) does. The loader refuses the source if it has
+    /// more than `limit` bytes.
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes).

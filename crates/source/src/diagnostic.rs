@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::severity::SeverityCounts;
 use crate::{Code, Fix, Place, Severity};
 
-/// A place with a text, which may be empty.
+/// A place in a document, with a few words about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Label {
     /// Place in the document.
     pub place: Place,
-    /// A few words about the place and its relation to the problem: `declared here`. They may be empty.
+    /// A few words about the place and its relation to the problem, such as `declared here`; or an empty text.
     pub text: String,
 }
 
@@ -50,8 +50,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Alternative fixes, the best first.
     pub fixes: Vec<Fix>,
-    /// Numbers of omitted diagnostics, if this is the last note of [`Diagnostics`], which counts them.
-    /// Otherwise zero.
+    /// Numbers of omitted diagnostics, in the note at the end of [`Diagnostics`] that counts them. Zero in all
+    /// other diagnostics.
     #[serde(skip)]
     pub(crate) rest: SeverityCounts,
 }
@@ -87,15 +87,15 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the primary place. A label that was set before is kept.
+    /// Sets the primary place. The text of its label is kept if it was set before.
     pub fn at(mut self, place: Place) -> Self {
         let text = self.primary.take().map(|label| label.text).unwrap_or_default();
         self.primary = Some(Label { place, text });
         self
     }
 
-    /// Sets the label of the primary place. Call [`at`](Self::at) first; without a place the label is
-    /// dropped.
+    /// Sets the text of the label at the primary place. If no place was set by the method [`at`](Self::at)
+    /// before, the text is dropped.
     pub fn label(mut self, text: impl Into<String>) -> Self {
         if let Some(primary) = &mut self.primary {
             primary.text = text.into();
@@ -126,7 +126,7 @@ impl Diagnostic {
         self.primary.as_ref().map(|label| &label.place)
     }
 
-    /// Returns the fix; none if there are several, between which a person must choose.
+    /// Returns the fix if the diagnostic has exactly one. Between several fixes, a person must choose.
     pub fn certain_fix(&self) -> Option<&Fix> {
         match &self.fixes[..] {
             [fix] => Some(fix),
@@ -140,8 +140,8 @@ impl Diagnostic {
     }
 }
 
-/// Writes one line: `file:line:column: error[WL0001]: message`. A diagnostic without a place is written
-/// without the first part.
+/// Writes one line: `file:line:column: error[WL0001]: message`. If the diagnostic has no place, the line begins
+/// with `error`.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = self.place() {

@@ -10,7 +10,7 @@ use crate::{Diagnostic, Fix, Severity, codes};
 /// The diagnostics of one or more documents.
 ///
 /// At most [`MOST`](Self::MOST) errors are kept, and at most as many warnings and notes together. A note at
-/// the end counts the omitted diagnostics. A producer of costly messages calls
+/// the end counts the omitted diagnostics. Code whose messages are costly calls
 /// [`leaves_out`](Self::leaves_out) before it creates a message.
 ///
 /// ```
@@ -32,7 +32,7 @@ pub struct Diagnostics {
     /// Numbers of omitted diagnostics.
     #[serde(skip)]
     rest: SeverityCounts,
-    /// Numbers that the note at the end of the list states; outdated until [`Diagnostics::settle`].
+    /// Numbers that the note at the end of the list states. [`Diagnostics::settle`] updates them.
     #[serde(skip)]
     noted: SeverityCounts,
 }
@@ -47,7 +47,7 @@ impl Diagnostics {
         Self { list: Vec::new(), kept: none, rest: none, noted: none }
     }
 
-    /// Adds a diagnostic. If the limit is reached, only counts it.
+    /// Adds a diagnostic, or only counts it if the limit for its severity is reached.
     pub fn push(&mut self, diagnostic: impl Into<Diagnostic>) {
         let diagnostic = diagnostic.into();
         if diagnostic.rest != SeverityCounts::default() {
@@ -73,7 +73,8 @@ impl Diagnostics {
         full
     }
 
-    /// Adds the diagnostic that explains why reading has ended, regardless of the limit.
+    /// Adds a diagnostic even if the limit is reached. The loader uses this function for the diagnostic that
+    /// explains why the loader stopped reading.
     pub(crate) fn keep(&mut self, diagnostic: Diagnostic) {
         *self.kept.of(diagnostic.severity) += 1;
         self.list.insert(self.end(), diagnostic);

@@ -15,8 +15,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Default maximum size of a document in bytes: 16 MiB.
 pub const MAX_SIZE: usize = 16 << 20;
 
-/// Returns the value in a file that contains a single value, given the text of the file. If the text is a
-/// single line, its line break is removed.
+/// Returns the value that a file contains, such as a password. The argument is the text of the file. If the
+/// text is a single line, its line break is removed.
 ///
 /// Editors and `echo` end a line with a line break, which is no part of a password. A text of several lines,
 /// such as a key or a certificate, is returned unchanged, because programs refuse a key without its last line
@@ -47,7 +47,8 @@ pub enum ReadError {
     Io(io::Error),
     /// The path is a folder.
     Folder,
-    /// The path is a named pipe, a device or a socket. The text names its kind with an article: `a device`.
+    /// The path is a named pipe, a device or a socket. The value is the kind with an article, such as
+    /// `a device`.
     NotAFile(&'static str),
     /// The path is a link to a missing file.
     DanglingLink(PathBuf),
@@ -150,8 +151,8 @@ pub fn text(bytes: Vec<u8>) -> Result<String, ReadError> {
     String::from_utf8(bytes).map_err(invalid)
 }
 
-/// Opens a regular file, and returns it with its length. This is for callers that read only a part of the
-/// file, or read it piece by piece.
+/// Opens a regular file, and returns it with its length. Callers that read only a part of the file, or read it
+/// piece by piece, use this function.
 ///
 /// # Errors
 /// The errors of [`read`], except [`ReadError::TooLarge`].
@@ -174,7 +175,8 @@ pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
     Ok((file, opened.len()))
 }
 
-/// Returns an error unless a file is a regular file or an inherited pipe, which the user has opened.
+/// Returns an error for each file that is neither a regular file nor an inherited pipe. An inherited pipe was
+/// opened by the user.
 fn refuse(metadata: &Metadata, inherited: bool) -> Result<(), ReadError> {
     let kind = metadata.file_type();
     if kind.is_file() || (inherited && kind.is_fifo()) {
@@ -204,7 +206,7 @@ fn why(path: &Path, error: io::Error) -> ReadError {
     }
 }
 
-/// Returns the operating system's text for an error, without its number.
+/// Returns the operating system's text for an error, in lower case and without the number of the error.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()

@@ -1,9 +1,9 @@
 //! Formats the layout of a YAML text: indentation, and blanks at the end of lines.
 //!
-//! Each block entry is indented by two columns more than the collection around it. All other lines move
-//! together with the entry to which they belong. Comments, quotes, flow collections, the order of keys and
-//! the blanks within a line stay. So comments behind values stay where they are, and columns of values stay
-//! aligned.
+//! The entries of a nested block collection are indented by two columns more than the entry around them. All
+//! other lines move together with the entry to which they belong. The text of comments, quotes, flow
+//! collections, the order of keys and the blanks within a line stay unchanged. So a comment keeps its distance
+//! from the value in front of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::reading::Reading;
 use crate::scalar::Style;
 use crate::{Diagnostic, Diagnostics, Severity, Source, codes};
 
-/// Columns between a collection and its entries.
+/// Number of columns by which the entries of a nested collection are indented.
 const STEP: usize = 2;
 
-/// Returns a YAML text with its layout formatted. The layout doesn't change the data and the comments.
+/// Returns a YAML text with formatted layout. Its data and its comments stay the same.
 ///
 /// ```
 /// use windlass_source::{Source, formatted};
@@ -28,8 +28,8 @@ const STEP: usize = 2;
 ///
 /// # Errors
 ///
-/// The problems of the text if it can't be read. Also [`codes::NOT_FORMATTED`] if another layout could change
-/// the data of the text.
+/// The problems of the text if it can't be read. [`codes::NOT_FORMATTED`] if the formatted text can't be read,
+/// or contains other data.
 pub fn formatted(source: &Arc<Source>) -> Result<String, Diagnostics> {
     let loaded = load(source, &LoadOptions::default());
     if loaded.diagnostics.has_errors() {
@@ -61,8 +61,8 @@ struct Layout<'s> {
     starts: BTreeMap<usize, (usize, usize)>,
     /// First and last lines of block scalars. The blanks in these lines are data.
     blocks: Vec<(usize, usize)>,
-    /// Lines of other multi-line values, except the first line of each value. In these lines, a leading `#`
-    /// does not begin a comment, so the line moves with the value.
+    /// First and last lines of all other values of several lines. The first line of each value is excluded.
+    /// A line of such a value moves with the value, even if the line begins with `#`.
     inside: Vec<(usize, usize)>,
 }
 
@@ -77,7 +77,7 @@ impl Layout<'_> {
         self.source.line(line).map_or("", |span| &self.source.text()[span.start as usize..span.end as usize])
     }
 
-    /// Records the entries of a node. `column` is the new column of its entries if they begin a line.
+    /// Records the entries of a node. `column` is the new column of those entries that begin a line.
     fn node(&mut self, node: &Node, column: usize) {
         let (first, last) = (self.at(node.span().start), self.at(node.span().end).0);
         let is_flow = self.source.text()[node.span().start as usize..].starts_with(['{', '[']);
@@ -133,11 +133,11 @@ impl Layout<'_> {
         line
     }
 
-    /// Records a line if the entry is the first thing in it.
+    /// Records the old and the new column of an entry if the entry begins the line.
     fn entry(&mut self, line: usize, old: usize, new: usize) {
         if self.indentation(line) == Some(old) {
-            // A node that an alias copied has the places of the original. The original comes first, so it
-            // counts.
+            // The copy of a node for an alias has the places of the original node. The original was recorded
+            // before its copies, and its columns are kept.
             self.starts.entry(line).or_insert((old, new));
         }
     }
@@ -182,8 +182,8 @@ impl Layout<'_> {
         out
     }
 
-    /// Returns the old and the new column of the entry with which a comment is aligned: the next entry, or an
-    /// earlier entry.
+    /// Returns the old and the new column of the entry with which a comment is aligned. The entry is the next
+    /// one if it is in the column of the comment, or else the nearest earlier entry in this column.
     fn comment(&self, line: usize, column: usize) -> Option<(usize, usize)> {
         let next = self.starts.range(line..).next().map(|(_, columns)| *columns);
         let is_same = |columns: &(usize, usize)| columns.0 == column;

@@ -18,7 +18,7 @@ pub fn did_you_mean<'a>(
     }
 }
 
-/// Returns the span of a word in the text of a place; none unless the word occurs there exactly once.
+/// Returns the span of a word in the text of a place, if the word occurs there exactly once.
 fn word_in(place: &Place, word: &str) -> Option<Span> {
     let text = place.text();
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');

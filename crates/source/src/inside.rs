@@ -1,8 +1,8 @@
 //! Maps offsets of a scalar's text to offsets of the source.
 //!
 //! Escapes, folding and indentation make the text of a scalar differ from its source. A parallel walk over
-//! text and source finds the source bytes that produce each character of the text. Each notation of scalars
-//! has its own rules for this.
+//! text and source finds the source bytes that produce each character of the text. The rules of the walk
+//! depend on the notation of the scalar.
 
 use std::ops::Range;
 
@@ -71,7 +71,8 @@ impl Node {
     /// Returns the source ranges of the parts of a scalar's text. `source` is the source from which the node
     /// was read.
     ///
-    /// For a collection, and if text and source can't be matched, each part has the node's own span.
+    /// If the node is a collection, or if text and source can't be matched, the result maps every range to the
+    /// span of the whole node.
     pub fn inside(&self, source: &Source) -> Inside {
         let whole = self.span();
         let parts = self.as_scalar().and_then(|scalar| match_up(scalar, source.text(), whole));
@@ -113,7 +114,7 @@ struct Walk<'a> {
     /// Position of the walk in `text`.
     done: usize,
     parts: Vec<Part>,
-    /// Whether the last element was an escaped line break.
+    /// Whether the walk has just passed an escaped line break.
     escaped_break: bool,
 }
 
@@ -180,12 +181,13 @@ impl Walk<'_> {
     /// breaks.
     fn fold(&mut self, raw: usize) {
         let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
-        // The first line break produces the space, unless it follows an escaped line break.
+        // A single line break produces a space. Of several line breaks, the first one produces nothing. After
+        // an escaped line break, each line break produces a line break.
         let made = if self.escaped_break { breaks } else { breaks - 1 };
         self.made(made.max(1), raw);
     }
 
-    /// Walks an escape sequence.
+    /// Walks an escape sequence. Returns whether it was matched with the text.
     fn escape(&mut self) -> bool {
         let rest = &self.raw[self.at..];
         let Some(kind) = rest[1..].chars().next() else { return false };
@@ -263,15 +265,14 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the length of a line break at the start, with the spaces before it, and the blank lines and spaces
-/// after it. Returns 0 if there is no line break.
+/// Returns the length of the blanks and line breaks at the start of `rest`; 0 if they contain no line break.
 fn fold(rest: &str) -> usize {
     let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     let run = rest.len() - rest.trim_start_matches(blank).len();
     if rest[..run].contains('\n') { run } else { 0 }
 }
 
-/// Returns the length of a line break at the start.
+/// Returns the length of the line break at the start of `rest`, if `rest` starts with a line break.
 fn line_break(rest: &str) -> Option<usize> {
     rest.starts_with('\n').then_some(1).or_else(|| rest.starts_with("\r\n").then_some(2))
 }

@@ -46,8 +46,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// A section of a document: a mapping whose keys are words of the language. `F` is the type of the forms of
-/// values.
+/// A section of a document: a mapping whose keys are words of the language. A value of the type `F` names the
+/// form of a key's value, such as text.
 pub struct Section<F: 'static> {
     /// Name of the section's definition in the schema.
     pub name: &'static str,
@@ -115,7 +115,7 @@ macro_rules! section {
     (@is_required) => { false };
 }
 
-/// A language whose values have forms, with a schema for each form.
+/// A language that defines the JSON Schema of each form of values.
 pub trait Forms {
     /// The type of the forms.
     type Form: Copy + 'static;
@@ -125,7 +125,7 @@ pub trait Forms {
     fn form(&self, form: Self::Form, definitions: &mut Definitions) -> Value;
 }
 
-/// Returns the schema of a document, of the draft 2020-12.
+/// Returns the JSON Schema (draft 2020-12) of a document.
 pub fn schema<T: Forms>(forms: &T, root: &'static Section<T::Form>, title: &str) -> Value {
     let mut definitions = Definitions::default();
     let mut schema = definitions.section(forms, root);
@@ -140,7 +140,7 @@ pub fn schema<T: Forms>(forms: &T, root: &'static Section<T::Form>, title: &str)
 pub struct Definitions(Map<String, Value>);
 
 impl Definitions {
-    /// Returns a reference to a definition. On first use, `make` creates the definition.
+    /// Returns a `$ref` to the definition with a name. If the definition does not exist yet, `make` creates it.
     pub fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.0.contains_key(name) {
             // This entry ends the recursion if a section contains itself.
@@ -151,7 +151,7 @@ impl Definitions {
         json!({"$ref": format!("#/$defs/{name}")})
     }
 
-    /// Returns a reference to the definition of a section.
+    /// Returns a `$ref` to the definition of a section. If the definition does not exist yet, it is created.
     pub fn part<T: Forms>(&mut self, forms: &T, section: &'static Section<T::Form>) -> Value {
         self.refer(section.name, |definitions| definitions.section(forms, section).into())
     }
@@ -197,7 +197,8 @@ pub fn or_null(schema: &Value) -> Value {
     json!({"anyOf": [schema, {"type": "null"}]})
 }
 
-/// Returns the schema of a mapping from arbitrary names, or of null in place of an empty mapping.
+/// Returns the schema of a mapping with arbitrary keys. Each value has the schema `value`. Null stands for an
+/// empty mapping.
 pub fn by_name(value: &Value) -> Value {
     json!({"type": ["object", "null"], "additionalProperties": value})
 }

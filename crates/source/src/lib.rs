@@ -1,8 +1,8 @@
 //! Documents as text: a YAML loader with error recovery and spans, diagnostics, and an emitter.
 //!
 //! windlass reads descriptors, manifests, templates and the output of scripts. These texts are YAML or JSON,
-//! and most of them are written by hand. Only this crate converts them to data. So one reader defines the
-//! meaning of a document, every error has a place, and no document can exhaust the machine. This crate knows
+//! and most of them are written by hand. Only this crate converts them to data. So a document has the same
+//! meaning everywhere, every error has a place, and no document can exhaust the memory. This crate knows
 //! nothing about assemblies.
 //!
 //! # Data flow
@@ -58,7 +58,8 @@
 //! | traverse it | [`Node`], [`Mapping`], [`Scalar`] |
 //! | data, typed documents | [`Node::to_value`], [`Node::parse`], [`Reading`] |
 //! | data with infinities and bytes, for spiff | [`SpiffScalar`] |
-//! | find the place of an error from outside | [`Node::locate`] (a JSON pointer), [`Node::inside`] (within a text) |
+//! | find the place of a JSON pointer | [`Node::locate`] |
+//! | find the place of an offset in a scalar's text | [`Node::inside`] |
 //! | report | [`Diagnostic`], [`codes!`], [`suggest()`], [`listed`], [`did_you_mean`] |
 //! | fix, format | [`Fix`], [`apply_fixes`], [`formatted`] |
 //! | write YAML for any reader, with comments | [`emit()`], [`Tree`], [`emit_typed`] |
@@ -69,7 +70,8 @@
 //! The loader deviates from YAML 1.2 in these points. Keys are text, so `1` and `"1"` are the same key, and a
 //! collection as a key is an error. Equal keys are an error, except with [`DuplicateKeys::LastWins`]. A plain
 //! key `<<` merges other mappings, except with [`MergeKeys::Keep`]. With [`Reading::Script`], a scalar is a
-//! boolean or a number only if YAML 1.1 agrees. Tags have no effect, except those of the core types.
+//! boolean or a number only if YAML 1.1 gives it the same value. Tags have no effect, except those of the core
+//! types.
 
 mod code;
 pub mod codes;

@@ -51,8 +51,8 @@ impl Node {
         &self.kind
     }
 
-    /// Returns the explicit tag. A tag of YAML itself has the form `!!binary`. The prefixes of other tags,
-    /// such as `!Ref`, are resolved by the document's directives.
+    /// Returns the explicit tag. A tag of YAML itself has the form `!!binary`. Other tags are returned as they
+    /// are written, such as `!Ref`, but with the prefixes that directives `%TAG` of the document define.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().map(AsRef::as_ref)
     }

@@ -11,7 +11,7 @@ use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, listed, su
 /// The target of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'n> {
-    /// The node of the path, or the innermost existing node on it.
+    /// The node at the end of the path; the last existing node of the path if the whole path does not exist.
     pub node: &'n Node,
     /// Key of the node; none for the root and for an item of a sequence.
     pub key: Option<&'n Key>,

@@ -7,7 +7,8 @@ use crate::{Scalar, SpiffScalar, Style};
 /// The conversion of scalars to data.
 ///
 /// Without a tag, only plain scalars can become null, booleans or numbers. Keys are always text. A number
-/// that neither `i64` nor `u64` nor `f64` represents exactly stays text, so no value is rounded silently.
+/// that neither `i64` nor `u64` nor `f64` represents exactly stays text, so no value is rounded silently. An
+/// empty cell of the table means that a strict JSON document can't contain the scalar.
 ///
 /// | plain scalar | `Text` | `Script` | `Json` |
 /// |---|---|---|---|
@@ -23,14 +24,14 @@ use crate::{Scalar, SpiffScalar, Style};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reading {
-    /// Every scalar keeps its spelling, except a plain null. It is used for descriptors, in which `1.10` is a
-    /// version.
+    /// Every scalar keeps its spelling, except a plain null. This reading is for descriptors, in which `1.10`
+    /// is a version.
     Text,
     /// A plain scalar is null, a boolean or a number only if two readers agree on the value: the core schema
-    /// of YAML 1.2, and PyYAML, which reads YAML 1.1. Otherwise it is text. It is used for the input and
-    /// output of scripts, which often use PyYAML.
+    /// of YAML 1.2, and PyYAML, which reads YAML 1.1. All other scalars are text. This reading is for the
+    /// input and output of scripts, because many scripts use PyYAML.
     Script,
-    /// Scalars have the meaning of JSON. It is used for documents of the dialect
+    /// Scalars have the meaning of JSON. This reading is for documents of the dialect
     /// [`StrictJson`](crate::Dialect::StrictJson).
     Json,
     /// Scalars have the meaning of the template language spiff, which is close to YAML 1.1: see
@@ -39,8 +40,9 @@ pub enum Reading {
 }
 
 impl Reading {
-    /// Returns the data of a scalar. `tag` is its explicit tag. The tag `!!str` makes the scalar text. With
-    /// another tag of the core schema, the scalar is read as if it were plain. All other tags have no effect.
+    /// Returns the data of a scalar. `tag` is its explicit tag. The tags `!!str` and `!` make the scalar text.
+    /// With `!!null`, `!!bool`, `!!int` or `!!float`, the scalar is read as if it were plain. All other tags
+    /// have no effect. [`SpiffScalar::read`] defines the meaning of tags for [`Reading::Spiff`].
     pub(crate) fn resolve(self, scalar: &Scalar, tag: Option<&str>) -> Value {
         let text = scalar.text();
         if self == Self::Spiff {

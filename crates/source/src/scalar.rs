@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 /// A scalar: its text after escapes and folding, and its notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
-    /// Short text is stored inline, because most scalars are words.
+    /// A `SmolStr` stores a short text without an allocation, and most scalars are words.
     pub(crate) text: SmolStr,
     pub(crate) style: Style,
 }

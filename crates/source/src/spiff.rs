@@ -4,7 +4,7 @@ use crate::{Scalar, Style};
 
 /// The value of a scalar in a spiff document.
 ///
-/// It represents more than JSON: infinities, NaN and bytes, and integers apart from floats.
+/// The type represents more than JSON: infinities, NaN and bytes. It distinguishes integers from floats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpiffScalar {
     /// The null value.

@@ -3,9 +3,9 @@
 /// Returns the candidate that is nearest to `name` by edit distance; none if no candidate is near enough. A
 /// swap of adjacent characters counts as one edit.
 ///
-/// The limit is one edit for names of up to 4 characters, and a third of the length for longer names. Case,
-/// `-`, `_` and `.` don't count as edits, so `read_only` is near to `read-only`. If several candidates are
-/// equally near, the first is returned.
+/// The limit is one edit for names of up to 4 characters, and a third of the length for longer names. Changes
+/// of the letter case, and of `-`, `_` and `.`, don't count as edits. So `read_only` is near to `read-only`. If
+/// several candidates are equally near, the first is returned.
 ///
 /// ```
 /// use windlass_source::suggest;
@@ -49,8 +49,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest_within(name, candidates, usize::MAX)
 }
 
-/// Returns the candidate that is nearest to `name`, like [`suggest`], but with at most `edits` edits. With a
-/// low number, no other name can be meant.
+/// Returns the candidate that is nearest to `name`, like [`suggest`], but only if it is at most `edits` edits
+/// away. With a low number, `name` is almost certainly a misspelling of the candidate.
 ///
 /// ```
 /// use windlass_source::suggest_within;
@@ -140,7 +140,8 @@ pub fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
 struct Wanted {
     folded: String,
     length: usize,
-    /// Number of occurrences of each character. Characters in the same bucket are counted together.
+    /// Number of occurrences of each character. Characters with the same place ([`Self::place`]) are counted
+    /// together.
     counts: [u8; Self::PLACES],
 }
 

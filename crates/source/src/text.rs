@@ -40,7 +40,8 @@ impl Source {
         Self::with_limit(name, text, MAX_SIZE)
     }
 
-    /// Creates a source of which the loader accepts up to `limit` bytes. The limit may exceed [`MAX_SIZE`].
+    /// Creates a source that the loader refuses if it has more than `limit` bytes. The limit may exceed
+    /// [`MAX_SIZE`].
     pub fn with_limit(name: impl Into<String>, text: impl Into<String>, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             name: name.into().into(),
@@ -193,7 +194,7 @@ fn characters(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().filter(|&c| c != '\u{feff}').count() }
 }
 
-/// Converts a byte offset to its stored form. The loader refuses texts that are too long, so the offset never
+/// Converts a byte offset to 32 bits. The loader refuses texts that are too long, so the offset never
 /// saturates.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)

@@ -12,7 +12,8 @@ impl Update {
     /// Applies the update completely, or not at all if it returns an error.
     ///
     /// Missing maps on the path of a value are created, and maps that a removal leaves empty are removed. So
-    /// a canonical document stays canonical. `null` in place of a map or a list counts as absent.
+    /// a document in [canonical form](crate::Shape::canonical) stays in this form. `null` in place of a map or
+    /// a list counts as absent.
     ///
     /// # Errors
     /// When a value of the document blocks an operation. This can't happen if the document and the update

@@ -87,7 +87,7 @@ impl<'s> Reading<'s> {
         self.warnings.push(Warning { place: at.place.clone(), path: at.path(), notice });
     }
 
-    /// Reports an unknown path, which is only a warning in a lenient check.
+    /// Reports an unknown path: as a warning in a lenient check, and as an error in all other checks.
     pub(crate) fn unknown(&mut self, at: &Cursor, problem: Problem) {
         if self.lenient { self.warn(at, Notice::Ignored(problem)) } else { self.error(at, problem) }
     }
@@ -201,7 +201,8 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Tells whether `null` means "absent" at a node, because the value may be absent there.
+    /// Tells whether `null` counts as an absent value at a node. At an opaque leaf, `null` is a value. In an
+    /// update by an author, `null` counts as absent only if an update may remove the value.
     fn null_is_none(&self, node: &Node) -> bool {
         let leaf = matches!(node.sort, Sort::Opaque | Sort::Any);
         !leaf && (self.mode != Mode::Authored || node.denial(Operator::Unset).is_none())

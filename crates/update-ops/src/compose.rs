@@ -17,10 +17,10 @@ impl Update {
     ///
     /// Each operation of `later` is combined with the operations of `self` around its path:
     ///
-    /// - A replacement or removal replaces all operations at or below its path.
-    /// - An operation below a replacement is performed inside the new value.
-    /// - A value written below a removal becomes the replacement of the removed value.
-    /// - An append extends an append or a replaced list.
+    /// - A replacement or removal replaces all operations of `self` at or below its path.
+    /// - An operation below a replacement of `self` is performed inside the new value.
+    /// - If `later` writes a value below a removal of `self`, the removal becomes a replacement.
+    /// - An append extends the list of an append or of a replacement of `self` at the same path.
     ///
     /// # Errors
     /// When the two updates disagree on the sort of a path: one has a list or a leaf where the other has a

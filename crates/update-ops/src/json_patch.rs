@@ -20,7 +20,7 @@ use crate::update::{Op, Update};
 /// empty containers. If the patch fails, for example because a parent is missing, the update may succeed.
 /// Under an [untyped](Shape::untyped) shape, the last key `-` means the end of a list.
 ///
-/// As in [`Update::from_ops`], sorts are checked, but permissions are not.
+/// As in [`Update::from_ops`], the sorts of the shape are checked, but its rules are not.
 ///
 /// ```
 /// use serde_json::json;

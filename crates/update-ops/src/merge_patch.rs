@@ -16,10 +16,10 @@ use crate::update::{Op, Update};
 /// merged, and any other value replaces a field.
 ///
 /// The update has the same effect as the patch on each document of the shape, except for empty containers.
-/// Under an [untyped](Shape::untyped) shape, the effects differ if the document has another value where the
-/// patch has a map: the patch overwrites this value, and the update does not.
+/// Under an [untyped](Shape::untyped) shape, the effects differ if the patch has a map where the document has
+/// a value that is no map: the patch overwrites this value, and the update does not.
 ///
-/// As in [`Update::from_ops`], sorts are checked, but permissions are not.
+/// As in [`Update::from_ops`], the sorts of the shape are checked, but its rules are not.
 ///
 /// ```
 /// use serde_json::json;

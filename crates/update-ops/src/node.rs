@@ -98,7 +98,7 @@ impl Node {
         Self::of(Sort::Number)
     }
 
-    /// Creates a node for any value, including `null`, whose parts can't be addressed.
+    /// Creates a node for any value, including `null`. The parts of the value can't be addressed.
     pub fn opaque() -> Self {
         Self::of(Sort::Opaque)
     }
@@ -202,8 +202,8 @@ impl Node {
         matches!(self.sort, Sort::List | Sort::Any)
     }
 
-    /// Resolves a placeholder to its node. If this node no longer exists, because the placeholder was used
-    /// outside of it, the result permits any value.
+    /// Resolves a placeholder to the node for which it stands. If that node no longer exists, because the
+    /// placeholder was used outside of it, the result permits any value.
     pub(crate) fn resolve(self: &Arc<Self>) -> Arc<Self> {
         match &self.sort {
             Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),

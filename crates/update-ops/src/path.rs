@@ -98,7 +98,7 @@ impl Path {
         &self.0
     }
 
-    /// Creates a path without checks. Errors need this, because they may have to name an invalid path.
+    /// Creates a path without checks. Errors use this function, because an error may name an invalid path.
     pub(crate) fn walked(keys: &[String]) -> Self {
         Self(keys.to_vec())
     }

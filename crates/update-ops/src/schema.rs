@@ -15,8 +15,8 @@ const KEY: &str = r"(?:[^.\\]|\\[.\\])+";
 /// The JSON Schema of updates of one shape, in draft 2020-12.
 ///
 /// The schema permits the paths, the operators and the sorts of values that
-/// [`Update::parse`](crate::Update::parse) permits. But it does not check conflicts between paths, and does
-/// not apply the tests of values. So parsing refuses some updates that the schema permits.
+/// [`Update::parse`](crate::Update::parse) permits. The schema does not check conflicts between paths, and
+/// does not apply the tests of values. So parsing refuses some updates that the schema permits.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WireSchema {
@@ -223,7 +223,7 @@ fn all_steps(node: &Node) -> Vec<Step<'_>> {
     }
 }
 
-/// Adds the patterns of all paths that lead from below a node back to the node `target`.
+/// Adds the patterns of all paths that lead from a node to a placeholder of the node `target` below it.
 fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>) {
     for Step { pattern, node, .. } in all_steps(node) {
         let path = format!(r"{path}\.{pattern}");

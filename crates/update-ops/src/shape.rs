@@ -14,8 +14,9 @@ use crate::path::Path;
 ///
 /// - Its *sorts* define whether each path is a map, a list or a leaf. So two updates can't disagree on the
 ///   sort of a path, and any two updates can be composed.
-/// - Its *rules* (permitted operators, required fields, defaults, tests) restrict authors. The rules are
-///   applied only when an update is [parsed](crate::Update::parse).
+/// - Its *rules* (permitted operators, keys, required fields, defaults, tests) restrict authors. All rules are
+///   applied when an update is [parsed](crate::Update::parse). A [check](Shape::check) of a document applies
+///   only the rules about required fields and tests.
 ///
 /// Computed updates follow the sorts, but not the rules. For example, the inverse of a `$set` may remove a
 /// path that authors must not remove. Such updates are parsed under the [trusting](Shape::trusting) shape.
@@ -46,7 +47,7 @@ impl Shape {
     /// Returns a shape with the same sorts and without rules: every operator is permitted, and there are no
     /// required fields, tests or defaults.
     ///
-    /// It is used for updates that were checked before, or that a program created. Under this shape,
+    /// This shape is for updates that were checked before, or that a program created. Under this shape,
     /// [`parse`](crate::Update::parse) is the inverse of [`to_value`](crate::Update::to_value).
     #[must_use]
     pub fn trusting(&self) -> Self {

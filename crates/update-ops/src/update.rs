@@ -129,8 +129,8 @@ impl Update {
     /// Splits the update into the operations that commute with `newer`, and the operations that `newer` has
     /// made outdated.
     ///
-    /// For example, a slow health check may report values that it has read before `newer` was applied. Then
-    /// only the first part of its update should be applied.
+    /// For example, a slow health check may report values that it has read before `newer` was applied. Of such
+    /// a report, only the operations that commute with `newer` should be applied.
     pub fn without_stale(self, newer: &Update) -> (Update, Update) {
         self.partition(|path| !newer.touches(path))
     }

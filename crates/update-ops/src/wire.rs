@@ -35,7 +35,7 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// `null` and `{}` change nothing, as the whole update or as the operand of an operator. A single map
+    /// As the whole update, or as the operand of an operator, `null` and `{}` change nothing. A single map
     /// under `$pushAll` is appended as one entry.
     ///
     /// # Errors
@@ -56,11 +56,12 @@ impl Update {
         reader.read(wire)
     }
 
-    /// Creates an update of these operations in normal form. The replacement of a value by an empty container
-    /// becomes a removal, and appends without entries are dropped.
+    /// Creates an update in normal form from operations. The replacement of a value by an empty container
+    /// becomes a removal. An append without entries is dropped.
     ///
-    /// This function is for programs, not for input of authors: sorts are checked, but permissions are not.
-    /// Errors contain the places that the operations would have in the wire form.
+    /// This function is for operations that a program creates, not for input of authors. So the sorts of the
+    /// shape (map, list or leaf) are checked, but its rules are not. Errors contain the places that the
+    /// operations would have in the wire form.
     ///
     /// # Errors
     /// Unknown paths, values of a wrong sort, and conflicts.

@@ -17,9 +17,9 @@
 //! the overhead of the engine and the store. The calls take no time, so `timeout` has no effect.
 //!
 //! With `outputs`, a part publishes values that it receives. They are published at Create, or at Install if
-//! the resource does not declare Create for this driver. `outputs` without `effect` causes only this one
-//! call, which is repeatable. A sensitive input stays secret: the engine seals every value that contains a
-//! secret.
+//! the resource does not declare Create for this driver. Without `effect`, `outputs` causes only the call that
+//! publishes them, and this call is repeatable. A sensitive input stays secret: the engine seals every value
+//! that contains a secret.
 
 mod settings;
 

@@ -8,10 +8,11 @@ use crate::Binding;
 use crate::keys::Setting;
 use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 
-/// The settings of a resource descriptor.
+/// The properties of the driver `noop`, as a resource descriptor declares them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// The settings of all drivers. Without `effect`, the only call is the one that publishes `outputs`.
+    /// The properties that all drivers support. Without `effect`, the only call is the one that publishes
+    /// `outputs`.
     pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,

@@ -3,7 +3,8 @@
 use super::trial::Incident;
 use super::{Subject, titles};
 
-/// Calls that are performed together get the same answers as calls that are performed alone, in their order.
+/// Calls that are performed together get the same answers as calls that are performed alone. The answers have
+/// the order of the calls.
 pub async fn performed_as_if_alone(subject: &Subject) {
     for batch in subject.batches() {
         let together = subject.perform(&batch, &subject.trial()).await;
@@ -14,7 +15,8 @@ pub async fn performed_as_if_alone(subject: &Subject) {
     }
 }
 
-/// Calls that are observed together get the same answers as calls that are observed alone, in their order.
+/// Calls that are observed together get the same answers as calls that are observed alone. The answers have
+/// the order of the calls.
 pub async fn observed_as_if_alone(subject: &Subject) {
     for batch in subject.batches() {
         let together = subject.observe(&batch, &subject.trial()).await;

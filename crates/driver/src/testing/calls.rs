@@ -9,8 +9,8 @@ use windlass_update_ops::Update;
 use super::{Subject, titles};
 use crate::{Call, Report};
 
-/// The package of each call has no errors. The driver declares the characteristics of the call's action, and
-/// always declares the same.
+/// The package of each call has no errors. The driver declares the characteristics of the call's action, and a
+/// second request returns the same characteristics.
 #[expect(clippy::unused_async, reason = "all cases have one form")]
 pub async fn checked_and_declared(subject: &Subject) {
     let driver = &subject.driver;

@@ -5,7 +5,8 @@ use super::trial::{Incident, not_recorded};
 use super::{Subject, titles};
 use crate::{Failure, Report, Settled};
 
-/// A call whose process died after a checkpoint resumes from it, and ends in the same way.
+/// If windlass dies after a checkpoint of a call, the repeated call resumes from the checkpoint, and ends in
+/// the same way.
 pub async fn resumed_after_a_checkpoint(subject: &Subject) {
     for call in &subject.calls {
         let title = titles(std::slice::from_ref(call));

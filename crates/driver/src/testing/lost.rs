@@ -4,7 +4,7 @@ use super::trial::{Incident, lost, not_run};
 use super::{Subject, titles};
 use crate::Failure;
 
-/// A call whose job was lost fails with the failure of the job: its result is unknown too.
+/// A call whose job was lost fails with the failure of the job, because the result of the call is unknown, too.
 pub async fn lost_jobs_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::LoseJob, &lost()).await;
 }

@@ -42,7 +42,7 @@
 //! | [`checkpoints`] | a call that was interrupted after a checkpoint resumes from it |
 //! | [`batches`] | calls of one batch are answered as if each were alone |
 //! | [`cancellation`] | a cancelled call ends soon and requests no further job |
-//! | [`secrets`] | no secret is in a log, a failure or a job, except in its input |
+//! | [`secrets`] | no secret is in a log, a failure or a job, except in the input of a job |
 //!
 //! [`Faulty`] is a driver that violates the contract. The engine's tests use it to check that a faulty driver
 //! fails only its own call.

@@ -10,7 +10,7 @@ use super::{Subject, titles};
 use crate::masking::texts;
 use crate::{Call, Failure, Report};
 
-/// Minimum length of a text that is masked. Windlass never masks shorter texts.
+/// Minimum length in bytes of a text that windlass masks.
 const SHORTEST: usize = 4;
 
 /// The value of a secret property that the cases add to each call.

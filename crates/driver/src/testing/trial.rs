@@ -24,7 +24,7 @@ pub(super) enum Incident {
     CancelIn(usize),
     /// A checkpoint can't be recorded.
     LoseCheckpoint(usize),
-    /// The process dies after a checkpoint was recorded.
+    /// The windlass program dies after a checkpoint was recorded.
     DieAfterCheckpoint(usize),
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Trial<'s> {
     incident: Option<Incident>,
     now: Timestamp,
     log: Mutex<Log>,
-    /// Notified when the process of the trial dies.
+    /// Notified when the windlass program of the trial dies ([`Incident::DieAfterCheckpoint`]).
     pub(super) death: Notify,
 }
 
@@ -73,7 +73,7 @@ impl<'s> Trial<'s> {
         self
     }
 
-    /// Sets the records of jobs that have ended in an earlier process.
+    /// Sets the records of jobs that ended in an earlier trial.
     pub(super) fn with_records(self, records: BTreeMap<String, Outcome>) -> Self {
         self.log().records = records;
         self

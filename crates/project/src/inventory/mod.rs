@@ -36,9 +36,9 @@ const MOST_HOSTS: usize = 100_000;
 pub struct Host {
     /// The place where the inventory first mentions the host.
     pub place: Place,
-    /// The variables of the host as a map. It also has `name` and `inventory_hostname` (the host's name in
-    /// the inventory), `inventory_hostname_short` (the name up to its first dot) and `ansible_host` (by
-    /// default the name).
+    /// The variables of the host as a map. The map also contains `name` and `inventory_hostname` (the host's
+    /// name in the inventory), `inventory_hostname_short` (the name up to its first dot) and `ansible_host`
+    /// (by default the name).
     pub variables: Value,
     /// The names of the left-out variables of the host, and of all variables of the inventory with a tag. If
     /// the host keeps another variable of the same name, the name is not included.
@@ -122,7 +122,7 @@ struct Group {
 
 /// An inventory that is being read.
 struct Draft {
-    /// The source without its text.
+    /// The source with masked text, for the places of problems.
     shape: Arc<Source>,
     groups: IndexMap<String, Group>,
     hosts: IndexMap<String, (Span, Variables)>,
@@ -245,7 +245,7 @@ impl Draft {
         members
     }
 
-    /// Returns the depth of each group: the length of the longest path from the outermost group to it.
+    /// Returns the depth of each group: the length of the longest path from the outermost group to the group.
     /// Reports groups that contain themselves.
     fn depths(&mut self) -> BTreeMap<String, usize> {
         let mut depths: BTreeMap<String, usize> = self.groups.keys().map(|name| (name.clone(), 1)).collect();
@@ -278,7 +278,7 @@ fn priority(group: &Group) -> i64 {
     given.and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Tells whether a variable is passed on.
+/// Tells whether a variable is kept in the result.
 fn is_kept(key: &str, value: &Value) -> bool {
     let is_password = key.starts_with("ansible_") && (key.ends_with("pass") || key.ends_with("password"));
     !is_password && !has_jinja(value)

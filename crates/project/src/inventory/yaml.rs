@@ -100,7 +100,7 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
     }
 }
 
-/// Returns a mapping, or `None` for null. For anything else, reports an error and returns `None`.
+/// Returns a node as a mapping; `None` if it is no mapping. Reports a node that is neither a mapping nor null.
 fn mapping<'n>(inventory: &mut Draft, node: &'n Node, what: &str) -> Option<&'n Mapping> {
     if node.as_mapping().is_none() && !node.is_null() {
         inventory.error(node.span(), format!("{what} must be a mapping, and this is {}", node.describe()));
@@ -108,7 +108,7 @@ fn mapping<'n>(inventory: &mut Draft, node: &'n Node, what: &str) -> Option<&'n 
     node.as_mapping()
 }
 
-/// Returns variables without those that have a tag.
+/// Returns the variables that have no tag, and records the names of the others.
 fn variables(inventory: &mut Draft, mapping: &Mapping) -> Variables {
     let (plain, tagged): (Vec<_>, Vec<_>) = mapping.iter().partition(|entry| entry.value.tag().is_none());
     inventory.tagged.extend(tagged.into_iter().map(|entry| entry.key.text().to_owned()));

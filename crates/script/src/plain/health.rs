@@ -17,11 +17,12 @@ use crate::role::Role;
 /// | 104 | absent | reached | reached | absent | absent |
 /// | others | differs | reached | can't tell | can't tell | can't tell |
 ///
-/// If the instance was converging after an action, only the rows 75 and 104 of the table apply. Any other
-/// exit code that agrees with the action's goal then means reached, for destroy and others too. A code that
-/// contradicts the goal means converging. For Integrity itself, such a code means differs, and the status is
-/// `failed`.
-/// `failed`.
+/// If the instance was still converging after the action, these two rows replace the rows 0 and others:
+///
+/// | exit code | Start, launch, others | Stop, destroy | Integrity |
+/// |---|---|---|---|
+/// | 0 | reached | converging | reached |
+/// | others | converging | reached | differs, and the status is `failed` |
 pub(crate) fn observation(
     role: Option<&Role>,
     call: &Call,

@@ -19,7 +19,7 @@ const ID_BYTES: u64 = 4 << 10;
 
 /// Returns the job with the input for a call, and requests for its output.
 ///
-/// A repeated call has the same files. The files may be secret, so only their owner may read them.
+/// A repeated call has the same files. The files may contain secrets, so only the user of the job may read them.
 pub(crate) fn with_call(role: &Role, call: &Call, job: Job) -> Job {
     let properties = call.properties.iter().map(|(name, input)| (name.as_str(), &input.value));
     let arguments = call.arguments.iter().map(|(name, input)| (name.as_str(), &input.value));

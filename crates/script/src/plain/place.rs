@@ -45,7 +45,7 @@ impl Place {
         format!("{}.json", self.name)
     }
 
-    /// Sets the variable of the place.
+    /// Returns the job with the variable of the place.
     pub(crate) fn announced(self, job: Job) -> Job {
         job.path_env(self.variable, self.path())
     }

@@ -25,7 +25,7 @@ impl Status {
     }
 
     /// Returns the operations of an update that reports the status. All three flags are set to false only for an
-    /// instance that no longer exists, because that is their meaning.
+    /// instance that no longer exists, because three false flags have this meaning.
     pub(crate) fn operations(self) -> Vec<(Path, Op)> {
         let flag = |name: &str, value: bool| (path(&["status", "flags", name]), Op::Replace(value.into()));
         let message = self.message.map_or(Op::Unset, |message| Op::Replace(message.into()));

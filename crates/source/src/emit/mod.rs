@@ -1,8 +1,8 @@
 //! Emits data as YAML that all readers interpret in the same way.
 //!
-//! An emitter of a YAML library quotes for the parser of that library. It writes `yes`, `22:22`, `010` and
-//! dates without quotes, and PyYAML reads them as booleans, numbers and dates. This emitter quotes such text
-//! with double quotes, which YAML 1.1 and 1.2 both read unambiguously.
+//! The emitter of a YAML library quotes only the text that the parser of that library could misread. So it
+//! writes `yes`, `22:22`, `010` and dates without quotes, and PyYAML reads them as booleans, numbers and dates.
+//! This emitter writes ambiguous text in double quotes, which YAML 1.1 and 1.2 both read as text.
 
 mod notation;
 
@@ -123,7 +123,8 @@ struct Out {
     style: EmitStyle,
 }
 
-/// Maximum length of a key without the notation `?`, in bytes as written. YAML allows 1024 characters.
+/// Maximum length of a written key in bytes. A longer key is written as `? key`, which YAML requires above
+/// 1024 characters.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 impl Out {
@@ -181,7 +182,8 @@ impl Out {
         }
     }
 
-    /// Writes a scalar or an empty collection. `depth` is the depth of the lines of a block scalar.
+    /// Writes a scalar or an empty collection. If the scalar is written as a block, `depth` is the depth of
+    /// its lines.
     fn leaf<T: Tree>(&mut self, node: &T, content: &Content<'_, T>, depth: usize) {
         let for_people = self.style == EmitStyle::Text;
         match content {

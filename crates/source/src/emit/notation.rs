@@ -1,5 +1,5 @@
-//! The notation of scalars. They are plain if all readers agree on the meaning, and otherwise double-quoted
-//! or blocks.
+//! The notation of scalars. A scalar may be plain only if all readers of YAML agree on its meaning. All other
+//! scalars are double-quoted or blocks.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Tells whether every reader reads a key without quotes as text. It must be a word that is no keyword of
+/// Tells whether every reader reads a key without quotes as text. The key must be a word that is no keyword of
 /// YAML 1.1 or 1.2.
 pub(super) fn is_safe(name: &str) -> bool {
     const KEYWORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
@@ -73,8 +73,8 @@ pub(super) fn number(out: &mut String, number: &serde_json::Number) {
     out.push_str(exponent);
 }
 
-/// Writes a JSON string. Characters that a reader could misinterpret are escaped: control characters, line
-/// breaks of YAML 1.1, invisible characters, byte-order marks and noncharacters.
+/// Writes a text as a double-quoted scalar. Characters that a reader could misinterpret are escaped: control
+/// characters, line breaks of YAML 1.1, invisible characters, byte-order marks and noncharacters.
 pub(super) fn string(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {

@@ -10,7 +10,7 @@ pub(super) struct Draft<'s> {
     text: Cow<'s, str>,
     /// The edits in order, without overlaps. Their offsets are those of the original text.
     edits: Vec<Edit>,
-    /// For each edit, the offset after it in the draft and in the original text.
+    /// For each edit, the offset of its end in the draft, and in the original text.
     behind: Vec<(usize, usize)>,
 }
 
@@ -25,8 +25,8 @@ impl<'s> Draft<'s> {
         &self.text
     }
 
-    /// Applies repairs, which have offsets of the draft. Returns whether the text has changed. If not,
-    /// another round would stop at the same error.
+    /// Applies repairs, which have offsets of the draft. Returns whether the text has changed. If the text has
+    /// not changed, a second reading would stop at the same error.
     pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
         let new = repairs.into_iter().map(|edit| self.mapped(edit)).collect();
         let before = std::mem::take(&mut self.text);
@@ -96,8 +96,8 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Sorts edits, and drops edits that overlap others. Of two overlapping edits, the earlier start is kept. If
-/// both have the same start, the longer edit is kept.
+/// Sorts edits, and drops edits that overlap others. Of two overlapping edits, the edit with the earlier start
+/// is kept. If both have the same start, the longer edit is kept.
 fn apart(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
     edits.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);

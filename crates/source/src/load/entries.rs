@@ -45,7 +45,8 @@ impl Settler<'_> {
         kept.map(|(_, entry)| entry).collect()
     }
 
-    /// Adds the entries of a plain `<<`, according to the options.
+    /// Replaces each merge key `<<` by the entries that it adds. An entry is not added if the mapping already
+    /// has its key.
     fn merged(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
         let options = self.options;
         let is_merge = |entry: &Entry| is_merge(&entry.key, options);

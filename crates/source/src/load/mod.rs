@@ -1,9 +1,10 @@
 //! Loads text into [`Node`]s, with limits and error recovery.
 //!
 //! A parser stops at its first error. The loader determines the actual cause of this error ([`cause`]). If
-//! the repair is certain, the loader repairs the text in memory. Otherwise it removes the wrong line
-//! ([`draft`]). Then it reads the text again ([`yaml`]), in several *rounds* if necessary. So one run reports
-//! all problems, and the readable parts are returned with their places in the original text.
+//! the repair is certain, the loader repairs the text in memory. If not, the loader removes the wrong line
+//! ([`draft`]). Then the loader reads the text again ([`yaml`]). Each reading of the text is a *round*. So one
+//! call of [`load`] reports all problems, and returns the readable parts with their places in the original
+//! text.
 
 mod cause;
 mod draft;
@@ -58,7 +59,7 @@ pub fn load_one(source: &Arc<Source>, options: &LoadOptions) -> LoadedOne {
     LoadedOne { root, diagnostics }
 }
 
-/// Loads all documents of a text, recovering from errors.
+/// Loads all documents of a text, and recovers from errors.
 pub fn load(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     let options = &LoadOptions { limits: options.limits.of(source), ..options.clone() };
     // Offsets in spans have 32 bits.
@@ -80,7 +81,7 @@ fn too_long(source: &Arc<Source>, limit: usize) -> Loaded {
     Loaded { documents: Vec::new(), diagnostics: vec![diagnostic].into() }
 }
 
-/// Maximum bytes that are read again after errors.
+/// Maximum number of bytes that are read again after errors, over all rounds.
 const REREAD_BYTES: usize = 8 << 20;
 /// Maximum number of rounds after the first one.
 const ROUNDS: usize = 64;
@@ -116,8 +117,9 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports a cause and returns its repair. If an earlier repair was wrong, its lines are removed without a
-/// report. A diagnostic would be about the repaired text, not about the author's text.
+/// Reports a cause and returns its repair. If the repair would change an earlier repair, the earlier one was
+/// wrong. Then the returned edits remove the lines concerned, and nothing is reported: a diagnostic would be
+/// about the repaired text, not about the author's text.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);
@@ -133,8 +135,8 @@ fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Ve
 /// Returns the causes of the syntax errors of one round.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
     let error = outcome.error.as_ref().map(|error| cause::of(source, draft, error));
-    // If the cause of the error already names escaped comments, they are not reported a second time. Later
-    // rounds find the other ones.
+    // If the cause of the error already names escaped comments, they are not reported a second time. A later
+    // round finds the escaped comments that the cause does not name.
     let named = error.as_ref().is_some_and(|cause| cause.diagnostic.code == codes::ESCAPED_COMMENT);
     let comments = cause::comments_as_text(source, draft, &outcome.escaped_comments);
     comments.filter(|_| !named).into_iter().chain(error).collect()

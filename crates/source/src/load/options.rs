@@ -30,9 +30,8 @@ pub enum DuplicateKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergeKeys {
-    /// The value of the key is an alias to a mapping, or a list of such aliases. The entries of these
-    /// mappings are added to the mapping with the key, except entries with keys that this mapping itself
-    /// contains.
+    /// The value of the key is a mapping or a list of mappings, usually as aliases. Their entries are added to
+    /// the mapping with the key, except entries with keys that this mapping itself contains.
     #[default]
     Merge,
     /// The key is an ordinary key.
@@ -41,11 +40,11 @@ pub enum MergeKeys {
     Refuse,
 }
 
-/// Limits on documents, so that no document can exhaust the machine.
+/// Limits on documents, so that no document can exhaust the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of text. Default: 16 MiB. A source with a [higher limit](Source::with_limit) is read up to its
-    /// own limit, and the limit of nodes grows in proportion.
+    /// Bytes of text. Default: 16 MiB. If the source has a [higher limit](Source::with_limit), the limit of
+    /// the source applies, and the limit of nodes grows in proportion.
     pub bytes: usize,
     /// Nesting depth of collections. Default: 128. Values above [`Limits::MAX_DEPTH`] count as this maximum.
     pub depth: usize,
@@ -71,8 +70,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for a source. For a source that may be longer than the default, the limit of nodes
-    /// is higher too.
+    /// Returns the limits for a source. If the source has a higher limit of bytes, this limit applies, and the
+    /// limit of nodes is higher, too.
     pub(super) fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {

@@ -16,7 +16,7 @@ impl Report {
         Self { source: Arc::clone(source), diagnostics: Diagnostics::new(), ended: false }
     }
 
-    /// Adds a diagnostic of this severity, unless the limit is reached.
+    /// Adds a diagnostic of this severity, or only counts it if the limit is reached.
     pub(super) fn add(&mut self, severity: Severity, make: impl FnOnce(&Arc<Source>) -> Diagnostic) {
         if !self.diagnostics.leaves_out(severity) {
             self.diagnostics.push(make(&self.source));
@@ -27,8 +27,9 @@ impl Report {
         self.add(Severity::Error, make);
     }
 
-    /// Adds the error that explains why reading has ended, regardless of the limit. Only the first call has
-    /// an effect, because collections that are closed early may exceed further limits.
+    /// Adds the error that explains why reading has ended, even if the limit of diagnostics is reached. Only
+    /// the first call has an effect. Further calls follow if [`finish`](super::tree::Tree::finish) closes open
+    /// collections and exceeds a limit again.
     pub(super) fn last(&mut self, diagnostic: Diagnostic) {
         if !std::mem::replace(&mut self.ended, true) {
             self.diagnostics.keep(diagnostic);

@@ -179,7 +179,7 @@ impl<'o> Tree<'o> {
         self.complete(copy, 0)
     }
 
-    /// Reports an alias without an anchor, which is read as null.
+    /// Reports an alias whose anchor does not exist, and adds null in place of the alias.
     pub(super) fn unknown_alias(&mut self, span: Span, name: &str) -> Result<(), Stop> {
         let names = &self.anchor_names;
         self.report.error(|source| {
@@ -282,7 +282,8 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns the number of nesting levels that `value` loses by merging, if it is the value of a merge key.
+    /// Returns the number of nesting levels that `value` loses by merging; 0 if `value` is not the value of a
+    /// merge key.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),

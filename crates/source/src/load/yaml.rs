@@ -18,15 +18,15 @@ use crate::{Diagnostics, Node, Scalar, Source, Span, Style};
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
-    /// Diagnostics of the construction of nodes.
+    /// Problems that were found while nodes were built, such as duplicate keys.
     pub(super) diagnostics: Diagnostics,
     /// Ranges of the draft with text in quotes or blocks that is not ASCII.
     pub(super) quoted: Vec<Range<usize>>,
     /// Whether unquoted text contains invisible characters.
     pub(super) invisible: bool,
-    /// Offsets in the draft of text that was meant as a comment.
+    /// Offsets in the draft of lines that begin with `\#`. Their authors meant a comment.
     pub(super) escaped_comments: Vec<usize>,
-    /// Syntax error that ended the round; none if the whole text was read.
+    /// Syntax error at which the parser stopped; absent if the parser met no syntax error.
     pub(super) error: Option<Failure>,
 }
 

@@ -8,8 +8,9 @@ use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::load::draft::Draft;
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters outside of the ranges `quoted`, with one diagnostic for each kind. Removes
-/// harmful invisible characters from the draft, which must still be the original text.
+/// Reports invisible characters outside of the ranges `quoted`, and repairs them in the draft if they are
+/// errors. One diagnostic reports all equal characters of one severity. The draft must still be the original
+/// text.
 pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[Range<usize>]) -> Diagnostics {
     let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);
@@ -20,11 +21,11 @@ pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[R
     found.into_iter().map(|((severity, c), edits)| report(source, severity, c, edits)).collect()
 }
 
-/// Maximum bytes of a line that is searched. The limit is needed because the rest of the line is inspected
-/// for each character.
+/// Maximum length in bytes of a line that is searched. The limit is needed because the search inspects the
+/// rest of the line for each character.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// Maximum number of removed characters.
+/// Number of found characters after which no further line is searched.
 const MOST: usize = 10_000;
 
 /// Returns the edits that remove or replace invisible characters, by severity and character.

@@ -72,7 +72,7 @@ pub(super) fn escaped_comment(site: &Site<'_>) -> Option<Cause> {
     let line = site.line();
     let is_comment = |line: &Line<'_>| line.content().starts_with("\\#");
     let mut at: Vec<usize> = match site.kind {
-        // The parser read it as a key that continues on the next line.
+        // The parser read the line with `\#` as a key that continues on the next line.
         ErrorKind::MappingValueNotAllowed => line.above(site.text).take_while(is_comment).collect::<Vec<_>>(),
         _ => Vec::new(),
     }
@@ -271,7 +271,7 @@ pub(super) fn fits_nowhere(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Returns the indentations with which a line would match the lines above, the nearest level first.
+/// Returns the indentations with which a line would match the lines above, the smallest first.
 fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::new();
     for above in line.above(site.text) {

@@ -1,7 +1,7 @@
 //! Finds the actual cause of a syntax error.
 //!
 //! The position where a parser stops is often misleading: the parser notices an unclosed quote or a missing
-//! colon only on a later line. Each function of these modules recognises one common mistake from the text
+//! colon only on a later line. Each function of the submodules recognises one common mistake from the text
 //! around the position. The functions are tried in order, from the most certain to the least certain. The
 //! first match counts.
 
@@ -72,7 +72,7 @@ fn too_deep(site: &Site<'_>) -> Option<Cause> {
     Some(Cause { diagnostic: site.error(codes::LIMIT, message, site.at..site.at), repair: None })
 }
 
-/// Returns the parser's own message as the cause, if no common mistake is recognised.
+/// Returns a cause with the parser's own message. It is used if no common mistake is recognised.
 fn unknown(site: &Site<'_>) -> Cause {
     let line = site.line();
     let end = site.text[site.at..]

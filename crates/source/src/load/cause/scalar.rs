@@ -53,7 +53,7 @@ pub(super) fn reserved_character(site: &Site<'_>) -> Option<Cause> {
         .error(codes::RESERVED_CHARACTER, format!("text can't begin with {}", shown(found)), site.at..end)
         .help("quote the text");
     let text = &site.text[site.at..end];
-    // If the text contains such characters, it is not certain where it ends.
+    // If the text contains separators, closing brackets or quotes, its end is not certain.
     if end == site.at || text.contains([',', ']', '}', '"', '\'']) || text.contains(": ") {
         return Some(site.left_out(diagnostic, site.at..site.at));
     }

@@ -54,7 +54,7 @@ impl<'a> Site<'a> {
         Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
     }
 
-    /// Creates a cause that only the author can fix. The lines of `range` are removed from the draft.
+    /// Creates a cause without a fix. Its repair removes the lines of `range` from the draft.
     pub(super) fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
         let start = Line::around(self.text, range.start).start;
         let end = Line::around(self.text, range.end.max(range.start)).end();
