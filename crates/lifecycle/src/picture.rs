@@ -1,4 +1,4 @@
-//! Drawings of an assembly: its components and relationships, and the references between properties.
+//! Drawings of an assembly: its components and relationships, and the properties that read other properties.
 
 use std::collections::HashMap;
 
@@ -60,7 +60,7 @@ fn label(relationship: &Relationship) -> String {
     )
 }
 
-/// Returns the legend of the nodes of components.
+/// Returns the entries of the legend for components and references.
 fn nodes_of_components() -> Vec<(Sign, String)> {
     vec![
         (Sign::Node(Shape::Box), "component, or a cluster × its nodes".to_owned()),
@@ -68,9 +68,9 @@ fn nodes_of_components() -> Vec<(Sign, String)> {
     ]
 }
 
-/// Draws the references between properties.
+/// Draws which properties read properties of other components.
 ///
-/// An edge leads from the component that has the property to the component that reads it.
+/// An edge leads from the component with a property to the component that reads this property.
 pub fn draw_properties(topology: &Topology) -> Drawing {
     let mut drawing = Drawing::new(format!("{}: references between properties", topology.name()));
     let places = components(topology, &mut drawing);
@@ -229,7 +229,7 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
     }
 }
 
-/// Returns the suffix of a reference's label, with the assembly to which it refers.
+/// Returns the suffix of a reference's label: the name of the assembly to which the reference refers.
 fn meant(element: &Element) -> String {
     match &element.referent {
         Some(Referent::Assembly(name)) => format!(" → {name}"),

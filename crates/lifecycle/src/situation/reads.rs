@@ -7,7 +7,8 @@ use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relations
 
 use crate::rank;
 
-/// A finder of outputs that are not known yet, with the producers for which a reader waits.
+/// A finder of the outputs that properties read and that are not known yet. Each output is found with its
+/// producer.
 pub(crate) struct Reads<'a> {
     topology: &'a Topology,
     resolver: Resolver<'a>,
@@ -57,10 +58,10 @@ impl<'a> Reads<'a> {
 
     /// Returns one read for each producer that the values of a relationship wait for, sorted by producer.
     ///
-    /// Three kinds of properties count: those that the relationship itself reads, those that it reads from
-    /// its ends, and those of the resources on which its operations are called. `installs` tells whether the
-    /// plan installs an element. Such an end has already waited for its own producers, unless the
-    /// relationship is created before the end is installed.
+    /// Three kinds of properties count: the relationship's own properties, the properties of its ends that it
+    /// reads, and the properties of the resources on which its operations are called. `installs` tells
+    /// whether the plan installs an element. An end that the plan installs waits for its own producers, so it
+    /// is skipped here. It is not skipped if the relationship may be created before the end is Installed.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,

@@ -12,9 +12,9 @@ use windlass_model::{Element, ElementName, Topology};
 /// The direction of scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
-    /// Adds nodes by the cluster's increment.
+    /// Adds nodes. Their number is the cluster's increment.
     Out,
-    /// Removes nodes by the cluster's increment.
+    /// Removes nodes. Their number is the cluster's increment.
     In,
 }
 
@@ -107,8 +107,8 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 ///
 /// # Errors
 ///
-/// Returns an error if the element is not a cluster, the number is out of its bounds, or the cluster has no
-/// node to copy.
+/// Returns an error if the element is not a cluster, the number is out of the cluster's bounds, or the
+/// cluster has no node to copy.
 pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let now = count(topology, cluster);
@@ -250,7 +250,8 @@ impl Resize<'_> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
     }
 
-    /// Returns the name of the corresponding part in the node `index`.
+    /// Returns the name of the corresponding element in the node with the number `index`. The name of an
+    /// element outside of the copied node stays the same.
     fn rename(&self, name: &ElementName, index: u32) -> ElementName {
         if !self.is_first(name) {
             return name.clone();
