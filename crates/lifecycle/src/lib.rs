@@ -27,7 +27,7 @@
 //! | wait | rule |
 //! |---|---|
 //! | order | an element reaches one state before the next |
-//! | relationship | created after each end with the modifier `post` reaches its state, and before each end with `pre` does |
+//! | relationship | created after its ends with `post` reach their states, and before its ends with `pre` do |
 //! | relationship | ceased before one of its ends leaves its state |
 //! | property | a reader of an output comes after its producer is Installed |
 //! | property | a reader is removed, or gets other values, before its producer is removed |

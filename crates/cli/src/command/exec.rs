@@ -170,8 +170,8 @@ async fn cancel_when_stopped(runtime: Arc<dyn Runtime>, id: JobId, stop: Stop) -
     runtime.cancel(&id, Duration::ZERO).await
 }
 
-/// Copies the job's output as it arrives: byte for byte to a pipe or file, with escaped control characters to
-/// a terminal.
+/// Copies the job's output as it arrives. The output is unchanged in a pipe or file, and has escaped control
+/// characters on a terminal.
 async fn follow(mut events: Events) -> io::Result<()> {
     let mut stdout = Printer::new(io::stdout(), io::stdout().is_terminal());
     let mut stderr = Printer::new(io::stderr(), io::stderr().is_terminal());
@@ -189,7 +189,7 @@ async fn follow(mut events: Events) -> io::Result<()> {
     stderr.end()
 }
 
-/// One stream of the job, and its destination.
+/// The destination of one output stream of the job.
 struct Printer<W> {
     out: W,
     /// The escaping for a terminal; `None` for a pipe or file.

@@ -44,7 +44,8 @@ impl Inputs {
         String::from_utf8(bytes).map_err(|error| unreadable(&error))
     }
 
-    /// Reads the documents of a file. `what` names the file in messages.
+    /// Reads the documents of a file. `what` is the word for the kind of file in messages, such as
+    /// `template`.
     pub(super) fn documents(&mut self, what: &str, file: &str) -> Result<Vec<Node>, Stop> {
         let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_documents(&source)

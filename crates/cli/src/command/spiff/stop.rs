@@ -8,7 +8,7 @@ use windlass::source::Code;
 pub(super) struct Stop {
     pub(super) code: Code,
     pub(super) message: String,
-    /// Whether the input is wrong; otherwise the template has failed.
+    /// Whether the input is wrong. If the input is right, the template has failed.
     pub(super) is_input: bool,
 }
 
