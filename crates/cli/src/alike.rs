@@ -85,7 +85,7 @@ pub(crate) fn replace_name(text: &str, name: &str, by: &str) -> String {
     out + rest
 }
 
-/// Formats the names of parts in short form, followed by the number of parts.
+/// Formats the names of parts in short form. The number of parts follows, unless there is only one part.
 pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> String {
     let parts: Vec<&str> = parts.into_iter().map(ElementName::local).collect();
     if let [part] = parts.as_slice() {

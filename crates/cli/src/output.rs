@@ -64,7 +64,7 @@ pub(crate) fn print_lines(lines: impl IntoIterator<Item = String>) {
     print(&text);
 }
 
-/// Prints text to standard output, without a further line break.
+/// Prints text to standard output, and adds no line break.
 pub(crate) fn print(text: &str) {
     note(stdout().write_all(drawn(text).as_bytes()));
 }
@@ -89,7 +89,7 @@ pub(crate) fn clear_screen() {
     note(std::io::stdout().write_all(b"\x1b[H\x1b[2J"));
 }
 
-/// Prints a line to standard error. A failure to print it is ignored, because it can't be reported.
+/// Prints a line to standard error. A failure is ignored, because the program can't report it.
 pub(crate) fn tell_line(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", drawn(&line.to_string()));
 }

@@ -112,7 +112,7 @@ impl Month {
         day.filter(|day| (1..=self.length).contains(day)).map_or(0, |day| 1 << day)
     }
 
-    /// Returns the first day of the month that is a `day` of the week, where 1 means Sunday.
+    /// Returns the first day of the month with the weekday `day`, where 1 means Sunday.
     fn first(self, day: u16) -> i8 {
         let day = i8::try_from(day).unwrap_or(1) - 1;
         (day - self.weekday).rem_euclid(7) + 1

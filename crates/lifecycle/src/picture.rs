@@ -8,7 +8,7 @@ use windlass_plan::draw::{Drawing, Edge, Group, Line, Node, Shape, Sign};
 
 /// Draws components and relationships.
 ///
-/// Each component is one node, even a cluster. Nested assemblies are frames.
+/// Each component is drawn as one box, even a cluster. A nested assembly is drawn as a frame.
 pub fn draw_topology(topology: &Topology) -> Drawing {
     let mut drawing = Drawing::new(format!("{}: components and relationships", topology.name()));
     let places = components(topology, &mut drawing);
@@ -118,10 +118,10 @@ fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName
     read
 }
 
-/// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies.
+/// Adds a drawn node for each component, and a frame for each nested assembly and each cluster of assemblies.
 ///
-/// Returns the drawn node of each element that has a drawn node. All nodes of a cluster share one drawn node.
-/// Corresponding parts of the assemblies in a cluster also share one drawn node.
+/// Returns the position of the drawn node for each element that has a drawn node. All nodes of a cluster
+/// share one drawn node. Corresponding parts of the assemblies in a cluster also share one drawn node.
 fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
     let mut places: HashMap<&ElementName, usize> = HashMap::new();
     let mut groups: HashMap<&ElementName, usize> = HashMap::new();

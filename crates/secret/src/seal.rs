@@ -80,7 +80,7 @@ impl Nonce {
     /// Draws a nonce.
     ///
     /// # Errors
-    /// The errors of `fill`, the source of randomness.
+    /// Returns the error of `fill`, the source of randomness.
     pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut bytes = [0; NONCE_LENGTH];
         fill(&mut bytes)?;
@@ -92,7 +92,7 @@ impl SealingKey {
     /// Draws a key.
     ///
     /// # Errors
-    /// The errors of `fill`, the source of randomness.
+    /// Returns the error of `fill`, the source of randomness.
     pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut key = Self(Zeroizing::new([0; KEY_LENGTH]));
         fill(key.0.as_mut_slice())?;

@@ -22,7 +22,7 @@ use crate::failure::fault;
 use crate::output::{VisibleStream, tell};
 use crate::signals;
 
-/// Maximum size of standard input in bytes. All of it is read before the job starts.
+/// Maximum size of standard input in bytes. The whole input is read into memory before the job starts.
 const INPUT_LIMIT: u64 = 256 << 20;
 
 /// The time that an interrupted job has to end, before it is killed.
@@ -126,7 +126,7 @@ fn job(args: &ExecArgs) -> Result<Job, String> {
     Ok(job)
 }
 
-/// Reads standard input, which is empty if it is a terminal.
+/// Reads standard input. If standard input is a terminal, it counts as empty.
 fn input() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let stdin = io::stdin().lock();

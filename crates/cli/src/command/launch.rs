@@ -116,8 +116,8 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     worst
 }
 
-/// Checks before a change that all names are applications. If one is not, prints an error and returns the
-/// exit code.
+/// Checks before a change that all names are those of applications. If a name is not, prints an error and
+/// returns the exit code.
 async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
     let checked = async {
         let windlass = open_against(None, None, "app", false)?;
@@ -420,8 +420,8 @@ async fn forget(args: AppForgetArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Closes the project after a command. Returns the error of the command if it has failed, and else the error
-/// of the closing.
+/// Closes the project after a command. If both the command and the closing fail, returns the error of the
+/// command.
 async fn closed<T>(windlass: &Windlass, result: Result<T, windlass::Error>) -> Result<T, windlass::Error> {
     let closed = windlass.close().await;
     let value = result?;

@@ -225,7 +225,8 @@ fn print_json(view: &impl Serialize) -> ExitCode {
 /// or after a second interrupt.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The address of the state: the value of `--state`. It is set once, before a command runs.
+/// The address of the state: the value of `--state`, or else of the variable `WINDLASS_STATE`. It is set
+/// once, before a command runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
 
 /// Returns the overlay through which a command reads files, with the limit of `--max-size`.

@@ -400,7 +400,8 @@ impl Trouble {
     }
 }
 
-/// Waits until a process is prepared. If that takes more than a second, prints the reason for the wait.
+/// Waits until a process is prepared. If the preparation takes more than a second, prints the reason for the
+/// wait.
 async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
     tokio::pin!(preparing);
     tokio::select! {

@@ -34,9 +34,9 @@ struct ConflictsView {
 
 #[derive(Serialize)]
 struct ConflictView {
-    /// The path of the first update.
+    /// The conflicting path of the first update.
     first: String,
-    /// The path of the second update.
+    /// The conflicting path of the second update.
     second: String,
 }
 

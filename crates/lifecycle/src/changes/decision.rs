@@ -23,7 +23,8 @@ impl<'a> ChangeRules<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the last rank of desired parts. A part ends in a higher rank if a relationship requires it.
+    /// Returns the rank in which desired parts end. A part ends in a higher rank if a relationship requires
+    /// it.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
         goal.rank().unwrap_or(rank::ABSENT)
@@ -125,7 +126,7 @@ fn can_be_reconfigured(part: &Part<'_>) -> bool {
     stays_active && part.declared.contains(Transition::Reconfigure)
 }
 
-/// Compares the package that a part was installed from with the desired one.
+/// Compares the package from which a part was installed with the desired package.
 fn package_change(part: &Part<'_>, options: &Options) -> PackageChange {
     let desired = part.after.and_then(|after| options.packages.get(&after.descriptor));
     match (&part.now.package, desired) {

@@ -23,7 +23,7 @@ pub(crate) struct Parts<'a> {
     installed: Places<'a>,
 }
 
-/// The position in the list of parts for each element of a topology.
+/// For each element of a topology, the position of its part in the list of parts.
 #[derive(Default)]
 struct Places<'a> {
     topology: Option<&'a Topology>,

@@ -89,7 +89,7 @@ impl Scope {
         Ok(scope)
     }
 
-    /// Marks the parts as untouched that are not in `acting`.
+    /// Marks the parts that are not in `acting` as untouched.
     pub(crate) fn freeze(&self, parts: &mut Parts<'_>) {
         for part in parts.list.iter_mut().filter(|part| !self.acting.contains(&part.name)) {
             let now = reached_by(part.now.state);

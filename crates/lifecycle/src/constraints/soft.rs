@@ -1,4 +1,4 @@
-//! The choice of the soft constraints that are kept if all of them together would form a cycle.
+//! The choice of the soft constraints that are kept if all soft constraints together would form a cycle.
 //!
 //! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be
 //! dropped. Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the

@@ -5,7 +5,7 @@ use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
 use windlass_model::{Element, Template, Topology};
 
-/// The maximum number of template parts in the written-out values of one element.
+/// The maximum number of template parts in the values of one element, after values have replaced each `${…}`.
 ///
 /// Beyond this number, each `${…}` is left as it is. Without a limit, a chain of values that each read the
 /// previous value twice would grow exponentially.

@@ -35,8 +35,8 @@ pub enum HealError {
 ///
 /// # Errors
 ///
-/// Returns an error if there is no such element, or if it is a reference. The error for a missing element
-/// lists the resources.
+/// Returns an error if there is no such element, or if the element is a reference. The error for a missing
+/// element lists the resources.
 pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a ElementName, HealError> {
     let names = |at: &ElementName| topology.leaves(at).iter().map(|leaf| leaf.name.clone()).collect();
     let Some(element) = topology.get(name) else {

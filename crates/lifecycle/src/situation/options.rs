@@ -13,7 +13,7 @@ pub struct Options {
     /// Parts below this state are raised, and parts above it are lowered. A part ends in a higher state if a
     /// relationship requires the higher state.
     pub goal: State,
-    /// Whether missing parts are adopted instead of created. Adopted parts are Active, and `goal` counts as
+    /// Whether missing parts are adopted, and not created. Adopted parts become Active, and `goal` counts as
     /// Active.
     pub adopt: bool,
     /// The packages of the desired version. Suppose that a part was installed from another package. For this
@@ -29,7 +29,8 @@ pub struct Options {
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,
-    /// The elements that are healed. Their Active parts are stopped and started, as if they were Broken.
+    /// The elements that are healed. The Active parts of these elements are stopped and started, as if the
+    /// parts were Broken.
     pub heal: BTreeSet<ElementName>,
     /// The elements whose missing relationships are created, even relationships with parts that the plan
     /// otherwise does not touch. The elements of `heal` are always included.

@@ -36,7 +36,7 @@ impl<'a> Reads<'a> {
         Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
 
-    /// Returns one read for each producer that a resource waits for, sorted by producer.
+    /// Returns one [`Read`] for each producer for which a resource waits, sorted by producer.
     ///
     /// `place` is the resource's position in the topology.
     pub(crate) fn element(&mut self, place: u32, element: &'a Element) -> Result<&[Read<'a>], ResolveError> {
@@ -56,7 +56,8 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Returns one read for each producer that the values of a relationship wait for, sorted by producer.
+    /// Returns one [`Read`] for each producer for which the values of a relationship wait, sorted by
+    /// producer.
     ///
     /// Three kinds of properties count: the relationship's own properties, the properties of its ends that it
     /// reads, and the properties of the resources on which its operations are called. `installs` tells
@@ -94,7 +95,7 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the producers that a property of an end waits for.
+    /// Finds the producers for which a property of an end waits.
     ///
     /// The end's own outputs don't count here. A value that cannot be resolved is ignored, because the
     /// operation's call reports the error later.

@@ -82,8 +82,8 @@ fn clusters_of(clusters: &[ElementName]) -> String {
 ///
 /// # Errors
 ///
-/// Returns an error if the element is not a cluster, or if its bounds forbid the full increment. An increment
-/// is never applied in part.
+/// Returns an error if the element is not a cluster, or if the cluster's bounds forbid the full increment. An
+/// increment is never applied in part.
 pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let nodes = count(topology, cluster);
@@ -102,8 +102,8 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 
 /// Returns the assembly with a given number of nodes in one of its clusters.
 ///
-/// New nodes are copies of the node with the lowest number, including its policies and metrics. Each copy has
-/// its own name and number.
+/// New nodes are copies of the node with the lowest number, with the policies and metrics of this node. Each
+/// copy has its own name and number.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result
     Ok(Resize { topology, cluster, first, nodes }.run())
 }
 
-/// Returns the assembly with additional nodes in some groups, regardless of their bounds.
+/// Returns the assembly with additional nodes in some groups. The bounds of the groups are ignored.
 ///
 /// The additional nodes are copies of the node with the lowest number, and take the next numbers. Groups
 /// whose nodes have keys get no additional nodes, and neither do groups without nodes.

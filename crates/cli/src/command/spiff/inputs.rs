@@ -128,8 +128,8 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     Ok(Engine::new().with_features(features).with_outside(outside))
 }
 
-/// Writes the state file atomically. The extension of the file selects JSON or YAML. For any other extension,
-/// `json` selects the format.
+/// Writes the state file atomically. The extensions `.json`, `.yaml` and `.yml` of the file select JSON or
+/// YAML. For all other extensions, `json` selects the format.
 pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), Stop> {
     let json = match file.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => false,

@@ -85,7 +85,8 @@ fn is_large(element: &ElementView) -> bool {
     element.kind == ElementKind::Group && element.components.len() > FEW
 }
 
-/// Returns the number of active nodes of a large cluster, as text; `None` if all nodes are active.
+/// Returns the number of Active nodes of a large cluster, as text. Returns `None` if all nodes are Active, or
+/// if `nodes` is not one large cluster.
 fn active(nodes: &[&ElementView]) -> Option<String> {
     let [node] = nodes else { return None };
     let all = node.components.len();
@@ -93,7 +94,7 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges that name the majority of a cluster's nodes.
+/// Maximum number of ranges in the name of a majority of a cluster's nodes.
 const RANGES: usize = 8;
 
 /// Returns a name for some nodes of a cluster: their numbers as ranges. If the nodes are a majority and have

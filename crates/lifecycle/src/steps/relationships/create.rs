@@ -62,7 +62,7 @@ impl Making<'_> {
 /// A step that creates pairs which did not exist before, at one target.
 pub(super) struct NewPairs<'a> {
     pub(super) step: Draft,
-    /// The new ends of the pairs, each with its side.
+    /// The ends of the new pairs, each with its side.
     pub(super) ends: Vec<(End, &'a Element)>,
 }
 

@@ -93,7 +93,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
                 .is_some_and(|part| part.changes.iter().any(|change| properties.contains(&change.property)))
     }
 
-    /// Tells whether a reference refers to another existing instance now.
+    /// Tells whether a reference refers to another instance in the desired version.
     fn is_other_reference(&self, old: &Element) -> bool {
         old.kind == ElementKind::Reference
             && self.constraints.desired().and_then(|topology| topology.get(&old.name)).is_some_and(|new| {

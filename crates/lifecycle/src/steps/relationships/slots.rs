@@ -85,8 +85,9 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the slot in which a pair that is not desired is ceased. If one end is removed and replaced, the
-/// slot is the turn of this end. The pair has no slot if the other end goes down in another turn.
+/// Returns the slot in which a pair that is not desired is ceased. The slot is the turn of the end that is
+/// removed and replaced. The pair has no slot if no end is replaced, or if the other end goes down in another
+/// turn.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
