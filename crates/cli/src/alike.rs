@@ -2,7 +2,7 @@
 //!
 //! A cluster of hundreds of nodes has hundreds of parts, steps and changes that differ only in a number.
 //! Output for people shows such items as one line that names all of them, such as `web__1–300`. An item that
-//! differs in anything else has a separate line, so nothing is omitted. JSON output is not grouped.
+//! also differs in something else has a separate line, so nothing is omitted. JSON output is not grouped.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -13,8 +13,8 @@ use windlass::model::ElementName;
 /// Maximum number of similar items that are listed one by one.
 pub(crate) const FEW: usize = 10;
 
-/// Groups items with the same key if more than [`FEW`] items have this key. All other items stay alone. The
-/// order of the input is kept: a group takes the place of its first item.
+/// Groups items with the same key if more than [`FEW`] items have this key. Each other item is a group of its
+/// own. The order of the input is kept: a group has the position of its first item.
 pub(crate) fn put_together<T, K: Eq + Hash>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> Option<K>,
@@ -41,7 +41,8 @@ pub(crate) fn put_together<T, K: Eq + Hash>(
     together.into_iter().map(|(_, items)| items).collect()
 }
 
-/// Groups items with the same key, as [`put_together`] does, unless `whole` is set.
+/// Groups items with the same key as [`put_together`] does. If `whole` is set, each item is a group of its
+/// own.
 pub(crate) fn put_together_unless<T, K: Eq + Hash>(
     whole: bool,
     items: impl IntoIterator<Item = T>,
@@ -84,7 +85,7 @@ pub(crate) fn replace_name(text: &str, name: &str, by: &str) -> String {
     out + rest
 }
 
-/// Formats the names of parts in short form, followed by the number of parts.
+/// Formats the names of parts in short form. The number of parts follows, unless there is only one part.
 pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> String {
     let parts: Vec<&str> = parts.into_iter().map(ElementName::local).collect();
     if let [part] = parts.as_slice() {
@@ -96,7 +97,7 @@ pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> Str
 
 /// Formats names of parts in short form: `lb, web__1–16,18–300`. No name is omitted.
 pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    // Each name is a sequence of texts and sets of numbers.
+    // Each name is split into a sequence of texts and sets of numbers.
     let mut rows: Vec<Vec<Part>> = names.into_iter().map(row).collect();
     let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
     for place in (0..longest).rev() {
@@ -150,8 +151,8 @@ fn row(name: &str) -> Vec<Part> {
     name.split(SEPARATOR).map(part).collect()
 }
 
-/// Merges rows that differ only in the numbers at position `place`. A merged row takes the place of its first
-/// row.
+/// Merges rows that differ only in the numbers at position `place`. A merged row has the position of its
+/// first row.
 fn united(rows: Vec<Vec<Part>>, place: usize) -> Vec<Vec<Part>> {
     let mut out: Vec<Vec<Part>> = Vec::new();
     let mut known: BTreeMap<Vec<Part>, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Masking of secrets in quoted lines of descriptors.
+//! Masking of secrets in quoted lines of descriptors and manifests.
 //!
 //! A descriptor should not contain the value of a sensitive property, but often contains one as a default or
 //! for a test. A message that quotes the line must not copy the value into a build log.
@@ -14,8 +14,8 @@ use windlass::source::{
     Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
 };
 
-/// The keys in the declaration of a property whose values are not secret. The value of any other key is
-/// masked, because the key may be a misspelled `value` or `default`.
+/// The keys in the declaration of a secret property that have no secret values. The value of every other key
+/// is masked, because the key may be a misspelled `value` or `default`.
 const NO_VALUES: [&str; 5] = ["type", "description", "required", "read-only", "sensitive"];
 
 /// Maximum size in bytes of a text that is parsed to find its values. In a larger text all values are masked.
@@ -31,7 +31,8 @@ pub(crate) struct Concealed {
 }
 
 impl Concealed {
-    /// Finds the values of sensitive properties. If the text can't be parsed, conceals all values.
+    /// Finds the values of sensitive properties. If the text can't be parsed or is too large, conceals all
+    /// values.
     pub(crate) fn of(source: &Arc<Source>) -> Self {
         let text = source.text();
         if !mentions_a_secret(text) {
@@ -117,8 +118,8 @@ impl Seen {
         (!words.is_empty()).then(|| Redactor::new(words))
     }
 
-    /// Returns a diagnostic that does not contain the secrets on the lines it refers to. A fix that would
-    /// write such a secret is removed.
+    /// Returns a diagnostic without the secrets on the lines to which it refers. A fix that would write such
+    /// a secret is removed.
     pub(crate) fn without_secrets(&mut self, diagnostic: &Diagnostic) -> Diagnostic {
         let mut diagnostic = diagnostic.clone();
         let labels = diagnostic.primary.iter().chain(&diagnostic.related);
@@ -137,7 +138,7 @@ impl Seen {
         diagnostic
     }
 
-    /// Returns the result of a check, without the secrets on the lines that its diagnostics refer to.
+    /// Returns the result of a check, without the secrets on the lines to which its diagnostics refer.
     pub(crate) fn checked(&mut self, view: &CheckView) -> CheckView {
         let mut view = view.clone();
         let found: Vec<Diagnostic> =

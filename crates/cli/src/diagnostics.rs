@@ -26,7 +26,8 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     let title = level.primary_title(visible(&diagnostic.message)).id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
     if let Some(primary) = &diagnostic.primary {
-        // Related places near the primary place are drawn together with it, and all others separately.
+        // Related places near the primary place are drawn together with it. All other related places are
+        // drawn separately.
         let (near, far): (Vec<&Label>, Vec<&Label>) =
             diagnostic.related.iter().partition(|label| is_near(primary, label));
         group = drawn(group, primary, &near, seen);
@@ -40,8 +41,8 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     marked(&Renderer::styled().render(&[group]))
 }
 
-/// Maximum length in bytes of one place's text that is drawn whole. The limit matters for a file that is a
-/// single line of megabytes.
+/// Maximum length in bytes of the text of one place that is drawn completely. The limit matters for a file
+/// that is a single line of megabytes.
 const WINDOW: usize = 16 << 10;
 
 /// Tells whether two places can be drawn together.

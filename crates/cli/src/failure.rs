@@ -36,7 +36,7 @@ struct ErrorView<'a> {
     diagnostics: Option<&'a Diagnostics>,
 }
 
-/// Tells whether the program's arguments request JSON. Other arguments may be invalid.
+/// Tells whether the program's arguments request JSON, even if other arguments are invalid.
 pub(crate) fn is_json() -> bool {
     static JSON: OnceLock<bool> = OnceLock::new();
     *JSON.get_or_init(|| asks_for_json(std::env::args_os().skip(1)))

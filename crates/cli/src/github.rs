@@ -15,7 +15,7 @@ pub(crate) fn command(found: &Diagnostic) -> String {
     if let Some(place) = found.place() {
         let (start, end) = (place.start(), place.end());
         let _ = write!(line, "file={},line={},", property(place.source().name()), start.line);
-        // Columns are meaningful only within one line.
+        // Columns are meaningful only if the place begins and ends in the same line.
         if start.line == end.line {
             let last = end.column.max(start.column + 1) - 1;
             let _ = write!(line, "col={},endColumn={last},", start.column);

@@ -30,10 +30,10 @@ pub(crate) use {say, tell};
 /// The first error that occurred while printing.
 static TROUBLE: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
-/// Whether printing has failed because the reader closed standard output.
+/// Whether printing has failed because the program that reads standard output has closed it.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Tells whether the reader of standard output has closed it.
+/// Tells whether the program that reads standard output has closed it.
 pub(crate) fn is_closed() -> bool {
     let stdout = std::io::stdout();
     let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
@@ -43,8 +43,8 @@ pub(crate) fn is_closed() -> bool {
     is_gone || CLOSED.load(Ordering::Relaxed)
 }
 
-/// Returns standard output, which removes colours unless it shows them. Only the first call asks the system
-/// whether it does.
+/// Returns a stream to standard output that removes colours if standard output does not show colours. Only
+/// the first call finds out whether standard output shows colours.
 fn stdout() -> AutoStream<Stdout> {
     static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
     let stdout = std::io::stdout();
@@ -57,13 +57,14 @@ pub(crate) fn print_line(line: Arguments<'_>) {
     note(writeln!(stdout(), "{}", drawn(&line.to_string())));
 }
 
-/// Prints lines to standard output at once. Each [`say!`] would be a system call of its own.
+/// Prints several lines to standard output by one system call. With [`say!`], each line would be a system
+/// call.
 pub(crate) fn print_lines(lines: impl IntoIterator<Item = String>) {
     let text: String = lines.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect();
     print(&text);
 }
 
-/// Prints text to standard output, without a further line break.
+/// Prints text to standard output, and adds no line break.
 pub(crate) fn print(text: &str) {
     note(stdout().write_all(drawn(text).as_bytes()));
 }
@@ -88,7 +89,7 @@ pub(crate) fn clear_screen() {
     note(std::io::stdout().write_all(b"\x1b[H\x1b[2J"));
 }
 
-/// Prints a line to standard error. A failure to print it is ignored, because it can't be reported.
+/// Prints a line to standard error. A failure is ignored, because the program can't report it.
 pub(crate) fn tell_line(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", drawn(&line.to_string()));
 }
@@ -120,8 +121,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Escapes a byte stream for a terminal, piece by piece, as [visible] does. Bytes that are not UTF-8 become
-/// escapes such as `\x9b`.
+/// An escaper for a byte stream that is printed on a terminal. It escapes the stream piece by piece, as
+/// [visible] does. Bytes that are not UTF-8 become escapes such as `\x9b`.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleStream {
     /// An incomplete character, or a carriage return that a line feed may follow.
@@ -223,7 +224,7 @@ pub(crate) const ODD: Style = AnsiColor::Yellow.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const STRONG: Style = Style::new().bold();
 
-/// Applies a style to a text. The print functions remove it if the output is not a terminal.
+/// Applies a style to a text. The print functions remove the style if the output is not a terminal.
 pub(crate) fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{}{text}{}", marked(&style.to_string()), marked(&format!("{style:#}")))
 }

@@ -1,4 +1,4 @@
-//! Parameters: `-p key=value` and `--params FILE`.
+//! Parameters: `-p key=value`, `--params FILE` and `--inventory PARAM=FILE`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ use windlass::source::{Code, Diagnostic, Limits, LoadOptions, Place, Reading, So
 use crate::codes;
 use crate::size_limit::{larger, max_size};
 
-/// Maximum number of nodes in a parameter file, because parsed values take more memory than their text.
+/// Maximum number of YAML nodes in a parameter file. The limit exists because parsed values take more memory
+/// than their text.
 const MOST_NODES: usize = 500_000;
 
 /// The parameters of a command.
@@ -116,7 +117,7 @@ fn refuse_two_sources(flag: &str, given: &[String], inventories: &[String]) -> R
     Ok(())
 }
 
-/// The suffixes of parameter files that are read automatically.
+/// The suffixes of parameter files that are read without an option.
 const AUTOMATIC: [&str; 2] = [".auto.params.yaml", ".auto.params.yml"];
 
 /// Returns the parameter files in the folder of a descriptor: `params.yaml` or `params.yml`, then the files

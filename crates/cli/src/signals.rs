@@ -1,4 +1,5 @@
-//! Handling of Ctrl-C: first no new work is started, then running work is stopped.
+//! Handling of signals such as Ctrl-C. After the first signal, no new work is started. After the second
+//! signal, or after a time, running work is stopped.
 
 use std::io;
 use std::time::Duration;
@@ -32,13 +33,13 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
     })
 }
 
-/// Starts to listen for the signals of [`listen`], for a command that runs no jobs. It ends at the first
-/// signal.
+/// Starts to listen for the signals of [`listen`], for a command that runs no jobs. The command ends at the
+/// first signal.
 pub(crate) fn listen_quietly() -> Stop {
     listen_and(Duration::ZERO, |stop| stop.soon.cancel())
 }
 
-/// Waits until the reader of standard output has closed it.
+/// Waits until the program that reads standard output has closed it.
 pub(crate) async fn reader_is_gone() {
     const PAUSE: Duration = Duration::from_millis(500);
     while !is_closed() {

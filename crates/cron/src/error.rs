@@ -71,7 +71,7 @@ pub enum CronProblem {
     NoValue {
         /// The field of the expression.
         field: Field,
-        /// The text that is no value.
+        /// The text as written.
         text: String,
     },
     /// A number is outside of the range of its field.
@@ -85,7 +85,7 @@ pub enum CronProblem {
     /// `/` is not followed by a whole number.
     #[error("expected a whole number after `/`, found `{0}`")]
     NoStep(String),
-    /// The step is 0, or larger than the field allows.
+    /// The step is 0, or larger than the largest step of the field.
     #[error("the step {step} is outside of 1 to {largest}, the steps of a {field}")]
     StepRange {
         /// The field of the expression.
@@ -103,10 +103,10 @@ pub enum CronProblem {
         /// The last year of the range.
         last: u16,
     },
-    /// `?` stands in a field other than the two fields of days.
+    /// `?` stands in a field other than the two fields for days.
     #[error("`?` is permitted for the day of the month and the day of the week only, not for the {0}")]
     QuestionMark(Field),
-    /// Both fields of days contain a value, or both are `?`. Exactly one of them must be `?`.
+    /// Both fields for days contain a value, or both are `?`. Exactly one of the two fields must be `?`.
     #[error("exactly one of day of the month and day of the week must be `?`")]
     DayFields,
     /// A form that selects one day, such as `L`, is an element of a list.

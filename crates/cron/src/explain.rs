@@ -48,7 +48,7 @@ impl CronExpression {
         phrases
     }
 
-    /// Returns the times of the day, if they are few enough to be listed.
+    /// Returns the times of the day, if they are at most six; `None` for more times, ranges and steps.
     fn clock_times(&self) -> Option<Vec<String>> {
         let values = |parts: &[Part]| -> Option<Vec<u16>> { parts.iter().map(|part| part.value()).collect() };
         let hours = values(&self.hours)?;
@@ -148,7 +148,8 @@ fn years(parts: &[Part]) -> String {
     }
 }
 
-/// Describes the selected values of a field after the field's name: `minutes 10 and 44`, `minute 5`.
+/// Describes the selected values of a field, with the field's name before them: `minutes 10 and 44`,
+/// `minute 5`.
 fn counted(field: Field, parts: &[Part]) -> String {
     let noun = if field == Field::DayOfMonth { "day".to_owned() } else { field.to_string() };
     match *parts {

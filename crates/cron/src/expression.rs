@@ -10,20 +10,30 @@ use crate::part::{Days, Listed, Part};
 
 /// A Quartz cron expression: `0 0/5 * * * ? *` fires every five minutes.
 ///
-/// It has six or seven fields, separated by white space: second, minute, hour, day of the month, month, day
-/// of the week, and year. A field is `*`, a value, a range `a-b`, or a list of these with commas. `a/s`
-/// selects every `s`th value from `a` on. `*/s` and `/s` start at the least value of the field, and `a-b/s`
-/// ends at `b`. Ranges wrap (`22-2`, `FRI-MON`), except those of years. Names of months and days have three
-/// letters, in any case.
+/// An expression has six or seven fields, separated by white space: second, minute, hour, day of the month,
+/// month, day of the week, and optionally the year. A field is a list of elements, separated by commas. An
+/// element is `*` (all values), a value, a range `a-b`, or one of these with a step `/s`. `a/s` selects every
+/// `s`th value from `a` to the largest value of the field. `*/s` and `/s` start at the smallest value of the
+/// field. A range with a step, `a-b/s`, ends at `b`. A range may wrap: `22-2` contains the hours 22, 23, 0, 1
+/// and 2. A range of years may not wrap. The names of months and days of the week have three letters, in any
+/// letter case.
 ///
-/// Exactly one of the two fields for days is `?`. The day of the month may also be `L` (the last day), `L-3`
-/// (three days before it), `LW` and `L-3W` (the weekday nearest to these), or `15W` (the weekday nearest to
-/// day 15). A weekday here is Monday to Friday, and the nearest one is always in the same month. The day of
-/// the week may also be `6L` or `FRIL` (the last Friday), `6#3` or `FRI#3` (the third Friday), and `L`
-/// (Saturday).
+/// Exactly one of the two fields for days is `?`. The day of the month may also be one of these forms:
 ///
-/// An expression is displayed in a canonical form, which parses to an equal expression. The form contains
-/// names in place of the numbers of months and days of the week, and no `*` for the year.
+/// - `L`: the last day of the month.
+/// - `L-3`: the day three days before the last day.
+/// - `15W`: the weekday nearest to day 15.
+/// - `LW` or `L-3W`: the weekday nearest to the day `L` or `L-3`.
+///
+/// A weekday here is a day from Monday to Friday, and the nearest weekday is always in the same month. The day
+/// of the week may also be one of these forms:
+///
+/// - `6L` or `FRIL`: the last Friday of the month.
+/// - `6#3` or `FRI#3`: the third Friday of the month.
+/// - `L`: each Saturday.
+///
+/// An expression is displayed in a canonical form, and parsing this form returns an equal expression. The
+/// form contains names for months and days of the week, and omits a year that is `*`.
 ///
 /// ```
 /// use windlass_cron::CronExpression;
@@ -51,7 +61,8 @@ pub(crate) struct Values {
     pub(crate) seconds: u64,
     pub(crate) minutes: u64,
     pub(crate) hours: u64,
-    /// The days of the month or of the week, depending on the kind of the rule; 0 if the rule lists no days.
+    /// The days of the month (for `Days::OfMonth`) or of the week (for `Days::OfWeek`); 0 for the other
+    /// rules.
     pub(crate) days: u64,
     pub(crate) months: u64,
     /// The selected years, sorted.
@@ -62,8 +73,8 @@ impl CronExpression {
     /// Parses an expression, and reports all errors at once.
     ///
     /// # Errors
-    /// At least one error, in the order of their places. If the number of fields is wrong, that is the only
-    /// one.
+    /// Returns at least one error, sorted by place. If the number of fields is wrong, the list contains only
+    /// this error.
     pub fn parse(text: &str) -> Result<Self, Vec<CronError>> {
         let pieces = pieces(text);
         let Some((&[second, minute, hour, day, month, weekday], year @ ([] | [_]))) =
@@ -175,7 +186,7 @@ fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     CronExpression::parse(&text).is_ok().then_some(text)
 }
 
-/// Returns the error for an expression in which both fields of days are `?`, or neither is.
+/// Returns the error for an expression in which both fields for days are `?`, or none of the two is.
 fn wrong_days(pieces: &[Piece<'_>], day: Piece<'_>, weekday: Piece<'_>) -> CronError {
     let rewritten = |at: usize, with: &str| {
         let mut words: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
@@ -197,7 +208,7 @@ impl FromStr for CronExpression {
     /// Parses an expression. [`CronExpression::parse`] reports all errors.
     ///
     /// # Errors
-    /// The first error.
+    /// Returns the first error.
     fn from_str(text: &str) -> Result<Self, CronError> {
         Self::parse(text).map_err(|mut errors| errors.swap_remove(0))
     }

@@ -19,7 +19,7 @@ pub enum Field {
     /// The day of the week, 1 to 7, or SUN to SAT: 1 is Sunday.
     DayOfWeek,
     /// The year, 1970 to 2199. Only this field may be left out. As in Quartz, other years up to 9999 are
-    /// accepted, but no expression fires in them.
+    /// accepted, but an expression never fires in such a year.
     Year,
 }
 
@@ -61,8 +61,8 @@ impl Field {
         self.range().contains(&value) || (self == Self::Year && value <= 9999)
     }
 
-    /// Returns the largest permitted step. As in Quartz, a field that counts from 1 allows a step of its
-    /// whole size.
+    /// Returns the largest permitted step. For a field that counts from 1, the largest step is the number of
+    /// its values, as in Quartz. For example, the largest step of months is 12.
     pub(crate) fn largest_step(self) -> u16 {
         match self {
             Self::Year => self.range().end() - self.range().start(),

@@ -143,8 +143,8 @@ fn no_value(field: Field, piece: Piece<'_>) -> CronError {
     piece.fails(CronProblem::NoValue { field, text: text.to_owned() }).help_with(help)
 }
 
-/// Returns the advice to write the valid name that is nearest to a misspelt one. The text may be a long name,
-/// such as `monday`.
+/// Returns the advice to write the valid name that is nearest to a misspelt name. The misspelt text may also
+/// be a long name, such as `monday`.
 fn nearest(field: Field, text: &str) -> Option<String> {
     let distance = |name: &str| {
         let (name, text) = (name.to_ascii_lowercase(), text.to_ascii_lowercase());
@@ -162,7 +162,7 @@ fn number(text: &str) -> Option<u16> {
     text.parse().ok()
 }
 
-/// Reads the field of the days of the month; `None` is `?`.
+/// Reads the field for the days of the month. Returns `None` for `?`.
 pub(crate) fn days_of_month(piece: Piece<'_>) -> Result<Option<Days>, CronError> {
     let field = Field::DayOfMonth;
     if piece.text == "?" {
@@ -205,7 +205,7 @@ fn special_day(piece: Piece<'_>) -> Result<Days, CronError> {
     Err(piece.fails(problem).help_with(help))
 }
 
-/// Reads the field of the days of the week; `None` is `?`.
+/// Reads the field for the days of the week. Returns `None` for `?`.
 pub(crate) fn days_of_week(piece: Piece<'_>) -> Result<Option<Days>, CronError> {
     let field = Field::DayOfWeek;
     if piece.text == "?" {

@@ -17,9 +17,10 @@ pub(crate) struct Part {
 pub(crate) enum Extent {
     /// All values of the field: `*`.
     Every,
-    /// One value; with a step, all values from this one to the end of the field.
+    /// One value. If the part has a step: all values from this value to the largest value of the field.
     Single(u16),
-    /// From a value to another. The range wraps if the second value is smaller.
+    /// All values from the first to the second, both included. The range wraps if the second value is
+    /// smaller.
     Range(u16, u16),
 }
 
@@ -31,7 +32,8 @@ impl Part {
         Self { extent: Extent::Single(value), step: None }
     }
 
-    /// Returns the values in the order of counting, each once. Years without fire times are left out.
+    /// Returns the selected values, beginning with the first value of the extent. Years in which no
+    /// expression fires are left out.
     pub(crate) fn values(self, field: Field) -> impl Iterator<Item = u16> {
         let (min, max) = field.range().into_inner();
         let size = max - min + 1;
@@ -55,8 +57,8 @@ pub(crate) enum Days {
     Every,
     /// The given days of the month.
     OfMonth(Vec<Part>),
-    /// The day that is `before` days before the last day of the month; with `weekday`, the weekday nearest to
-    /// that day.
+    /// The day that is `before` days before the last day of the month. If `weekday` is set: the weekday
+    /// nearest to that day.
     Last { before: u16, weekday: bool },
     /// The weekday nearest to this day of the month.
     NearestWeekday(u16),
@@ -68,7 +70,7 @@ pub(crate) enum Days {
     NthOfWeek { day: u16, nth: u16 },
 }
 
-/// Displays the parts of a field: `MON-FRI`, `0/30`, `1,15`.
+/// The parts of a field, displayed as in an expression: `MON-FRI`, `0/30`, `1,15`.
 pub(crate) struct Listed<'p>(pub(crate) Field, pub(crate) &'p [Part]);
 
 impl fmt::Display for Listed<'_> {
@@ -92,7 +94,7 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-/// Displays a value as an expression spells it: a name of three capital letters, or a number.
+/// A value, displayed as in an expression: as a name of three capital letters, or as a number.
 pub(crate) struct Spelled(pub(crate) Field, pub(crate) u16);
 
 impl fmt::Display for Spelled {
@@ -105,7 +107,7 @@ impl fmt::Display for Spelled {
 }
 
 impl Days {
-    /// Displays the field of the days of the month.
+    /// Returns the text of the field for the days of the month.
     pub(crate) fn of_month(&self) -> String {
         match self {
             Self::Every => "*".to_owned(),
@@ -119,7 +121,7 @@ impl Days {
         }
     }
 
-    /// Displays the field of the days of the week.
+    /// Returns the text of the field for the days of the week.
     pub(crate) fn of_week(&self) -> String {
         let field = Field::DayOfWeek;
         match self {

@@ -1,4 +1,4 @@
-//! Finds fire times on a calendar without zones.
+//! Finds fire times on a calendar without time zones.
 
 use jiff::civil::{Date, DateTime, Time};
 
@@ -19,7 +19,7 @@ impl CronExpression {
         Some(self.date_from(date.tomorrow().ok()?)?.to_datetime(self.time_from(Time::midnight())?))
     }
 
-    /// Returns the first time of a day at or after `from`.
+    /// Returns the first selected time of day at or after `from`.
     fn time_from(&self, from: Time) -> Option<Time> {
         let values = &self.values;
         let (hour, minute, second) = (from.hour(), from.minute(), from.second());
@@ -58,7 +58,7 @@ impl CronExpression {
         None
     }
 
-    /// Returns the selected days of a month as bits; none if the year or the month is not selected.
+    /// Returns the selected days of a month as bits. If the year or the month is not selected, no bit is set.
     fn days_of(&self, year: i16, month: i8) -> u64 {
         let is_selected = self.values.months >> month & 1 == 1
             && u16::try_from(year).is_ok_and(|year| self.values.years.binary_search(&year).is_ok());
@@ -68,7 +68,7 @@ impl CronExpression {
     }
 }
 
-/// Returns the least number of a set that is at least `from`.
+/// Returns the smallest number of the set `bits` that is `from` or greater.
 fn first_bit(bits: u64, from: i8) -> Option<i8> {
     let left = bits >> from;
     (left != 0).then(|| from + i8::try_from(left.trailing_zeros()).unwrap_or(0))
@@ -84,7 +84,8 @@ struct Month {
 }
 
 impl Month {
-    /// Returns the days that a rule selects. `values` are the days of the month or of the week in the rule.
+    /// Returns the days that a rule selects, as bits. `values` are the days of the month or of the week that
+    /// the rule lists, also as bits.
     fn days(self, rule: &Days, values: u64) -> u64 {
         let all = (1 << (self.length + 1)) - 2;
         let day = match *rule {
@@ -111,14 +112,14 @@ impl Month {
         day.filter(|day| (1..=self.length).contains(day)).map_or(0, |day| 1 << day)
     }
 
-    /// Returns the first day with this day of the week; 1 is Sunday.
+    /// Returns the first day of the month with the weekday `day`, where 1 means Sunday.
     fn first(self, day: u16) -> i8 {
         let day = i8::try_from(day).unwrap_or(1) - 1;
         (day - self.weekday).rem_euclid(7) + 1
     }
 
     /// Returns the day from Monday to Friday of this month that is nearest to `day`; none if the month has no
-    /// such day.
+    /// day `day`.
     fn nearest_weekday(self, day: i8) -> Option<i8> {
         if !(1..=self.length).contains(&day) {
             return None;

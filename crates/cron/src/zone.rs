@@ -12,20 +12,20 @@ use crate::expression::CronExpression;
 
 /// A time zone: UTC, or one of the IANA database such as `Europe/Berlin`.
 ///
-/// It is parsed from the name of a zone, in any letter case, or from the rules of a POSIX variable `TZ`, such
-/// as `CET-1CEST,M3.5.0,M10.5.0/3`. Names are looked up in the database of the system. With the feature
-/// `bundled-zones`, the program contains a database for systems without one.
+/// A zone is parsed from its name, in any letter case. It is also parsed from rules in the form of the POSIX
+/// variable `TZ`, such as `CET-1CEST,M3.5.0,M10.5.0/3`. Names are looked up in the database of the system.
+/// With the feature `bundled-zones`, the program contains a database for systems without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
-/// The name of a zone that the database lacks.
+/// The error for the name of a zone that the database lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no time zone `{0}`: expected a name of the IANA database, such as `UTC` or `Europe/Berlin`"
 )]
 pub struct UnknownZone(String);
 
-/// A text that is no point in time.
+/// The error for a text that is no point in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no time: expected one such as `2026-01-31T08:15:30Z`, `2026-01-31T09:15:30+01:00` or `2026-01-31T08:15`"
@@ -36,13 +36,14 @@ impl Zone {
     /// The time zone UTC.
     pub const UTC: Self = Self(TimeZone::UTC);
 
-    /// Reads a point in time: RFC 3339, or a date with an optional time of day of this zone.
+    /// Reads a point in time: a text of RFC 3339, or a date with an optional time of day in this zone.
     ///
-    /// A time of day that the zone skips moves forward by the length of the gap. Of a time of day that occurs
-    /// twice, the first occurrence is returned.
+    /// If the zone skips the time of day, the result is later by the length of the gap. If the time of day
+    /// occurs twice, the result is the first occurrence.
     ///
     /// # Errors
-    /// The text has neither form, or the time is outside of the years -9999 to 9999.
+    /// Returns an error if the text has none of these forms, or if the time is outside of the years -9999 to
+    /// 9999.
     pub fn time(&self, text: &str) -> Result<SystemTime, TimeError> {
         let local = || Some(text.parse::<DateTime>().ok()?.to_zoned(self.0.clone()).ok()?.timestamp());
         let time = text.parse::<Timestamp>().ok().or_else(local);
@@ -66,7 +67,7 @@ impl Zone {
         if let AmbiguousOffset::Fold { before, after: second } = self.0.to_ambiguous_timestamp(local).offset()
             && before == self.0.to_offset(after)
         {
-            // This is the first occurrence of a repeated hour. The search continues at the start of the
+            // `after` is in the first occurrence of a repeated hour. The search continues at the start of the
             // second occurrence.
             let fold = self.0.following(after).next()?.timestamp();
             return Some(second.to_datetime(fold));
@@ -88,15 +89,15 @@ impl FromStr for Zone {
     }
 }
 
-/// Converts a time to a timestamp. A time outside of the range of timestamps becomes the nearest one.
+/// Converts a time to a timestamp. A time outside of the range of timestamps becomes the nearest timestamp.
 fn timestamp(time: SystemTime) -> Timestamp {
     let limit = if time < SystemTime::UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::try_from(time).unwrap_or(limit)
 }
 
 impl CronExpression {
-    /// Returns the first fire time after `after`, in UTC. Returns `None` if no selected year is left, or no
-    /// date matches, such as 30 February.
+    /// Returns the first fire time after `after`, in UTC. Returns `None` if no selected year is left, or if
+    /// the selected date never occurs, such as 30 February.
     ///
     /// ```
     /// use windlass_cron::{CronExpression, Zone};
@@ -125,7 +126,7 @@ impl CronExpression {
                     offset
                 }
                 AmbiguousOffset::Gap { before, .. } => {
-                    // Continue at the end of the gap, which is the transition at or before this time.
+                    // Continue at the end of the gap: the last change of the zone's offset before `inside`.
                     let inside = before.to_timestamp(local).ok()?.checked_add(1.second()).ok()?;
                     let gap = zone.0.preceding(inside).next()?;
                     from = gap.offset().to_datetime(gap.timestamp());

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `situation` | the input: the recorded state, the versions, the options |
 //! | `differences` | the differences of values between two versions, and the data of a [`Diff`] |
-//! | `changes` | the change of each resource, its path, and the limits of a plan |
+//! | `changes` | the change of each resource, its path, the batches, and the parts of a limited plan |
 //! | `constraints` | the draft of a plan: waits, phases, and soft constraints that may be dropped |
 //! | `steps` | the steps of resources and of relationships |
 //! | `plan` | the planner, the barriers between phases, and the [`Plan`] |
@@ -16,9 +16,9 @@
 //! # The path of a part
 //!
 //! Each resource is lowered to the lowest state that its change requires, and raised from there to the goal.
-//! The states are Absent → Created → Installed → Inactive → Active, with one step into each state. A part is
-//! reconfigured in place if only volatile properties have changed. After any other change, the part is
-//! uninstalled and installed again.
+//! The states are Absent → Created → Installed → Inactive → Active. On the way up, one step leads into each
+//! state. If only volatile properties of a part have changed, the part is reconfigured while it is Active.
+//! After any other change of properties, the part is uninstalled and installed again.
 //!
 //! # The waits
 //!
@@ -27,13 +27,13 @@
 //! | wait | rule |
 //! |---|---|
 //! | order | an element reaches one state before the next |
-//! | relationship | created after its source reaches its state, before (`pre`) or after (`post`) its target does |
-//! | relationship | ceased before either end leaves its state |
+//! | relationship | created after its ends with `post` reach their states, and before its ends with `pre` do |
+//! | relationship | ceased before one of its ends leaves its state |
 //! | property | a reader of an output comes after its producer is Installed |
 //! | property | a reader is removed, or gets other values, before its producer is removed |
 //! | phase | all parts reach a state before any part continues, except parts that an earlier phase needs |
 //!
-//! Order, relationship and property waits are *needs*: if the awaited step fails, the waiting step is
+//! Most order, relationship and property waits are *needs*: if the awaited step fails, the waiting step is
 //! skipped. A phase wait only requires that the awaited steps have ended, even if they have failed. So after
 //! a failure, independent parts continue.
 

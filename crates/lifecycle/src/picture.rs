@@ -1,4 +1,4 @@
-//! Drawings of an assembly: its components and relationships, and the references between properties.
+//! Drawings of an assembly: its components and relationships, and the properties that read other properties.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use windlass_plan::draw::{Drawing, Edge, Group, Line, Node, Shape, Sign};
 
 /// Draws components and relationships.
 ///
-/// Each component is one node, even a cluster. Nested assemblies are frames.
+/// Each component is drawn as one box, even a cluster. A nested assembly is drawn as a frame.
 pub fn draw_topology(topology: &Topology) -> Drawing {
     let mut drawing = Drawing::new(format!("{}: components and relationships", topology.name()));
     let places = components(topology, &mut drawing);
@@ -60,7 +60,7 @@ fn label(relationship: &Relationship) -> String {
     )
 }
 
-/// Returns the legend of the nodes of components.
+/// Returns the entries of the legend for components and references.
 fn nodes_of_components() -> Vec<(Sign, String)> {
     vec![
         (Sign::Node(Shape::Box), "component, or a cluster × its nodes".to_owned()),
@@ -68,9 +68,9 @@ fn nodes_of_components() -> Vec<(Sign, String)> {
     ]
 }
 
-/// Draws the references between properties.
+/// Draws which properties read properties of other components.
 ///
-/// An edge leads from the component that has the property to the component that reads it.
+/// An edge leads from the component with a property to the component that reads this property.
 pub fn draw_properties(topology: &Topology) -> Drawing {
     let mut drawing = Drawing::new(format!("{}: references between properties", topology.name()));
     let places = components(topology, &mut drawing);
@@ -118,10 +118,10 @@ fn read(template: &Template) -> Vec<(&ElementName, &windlass_model::PropertyName
     read
 }
 
-/// Adds a node for each component, and a group for each nested assembly and each cluster of assemblies.
+/// Adds a drawn node for each component, and a frame for each nested assembly and each cluster of assemblies.
 ///
-/// Returns the drawn node of each element that has a drawn node. All nodes of a cluster share one drawn node.
-/// Corresponding parts of the assemblies in a cluster also share one drawn node.
+/// Returns the position of the drawn node for each element that has a drawn node. All nodes of a cluster
+/// share one drawn node. Corresponding parts of the assemblies in a cluster also share one drawn node.
 fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a ElementName, usize> {
     let mut places: HashMap<&ElementName, usize> = HashMap::new();
     let mut groups: HashMap<&ElementName, usize> = HashMap::new();
@@ -229,7 +229,7 @@ fn node(topology: &Topology, element: &Element, group: Option<usize>) -> Node {
     }
 }
 
-/// Returns the suffix of a reference's label, with the assembly to which it refers.
+/// Returns the suffix of a reference's label: the name of the assembly to which the reference refers.
 fn meant(element: &Element) -> String {
     match &element.referent {
         Some(Referent::Assembly(name)) => format!(" → {name}"),

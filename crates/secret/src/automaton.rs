@@ -1,9 +1,9 @@
-//! Searches many patterns in one pass, and reports after each byte how many bytes may still belong to a
-//! match.
+//! Searches many patterns in one pass, and reports after each byte how many of the last bytes may be the
+//! start of a match.
 //!
-//! This is an Aho-Corasick automaton. The crate `aho-corasick` finds matches, too, but does not expose the
-//! depth of its state: the number of last bytes that may be the start of a match. A stream holds back only
-//! these bytes. With that crate, a log would lag by the length of the longest secret.
+//! The module implements an Aho-Corasick automaton. The crate `aho-corasick` finds matches, too, but does not
+//! expose the depth of its state: the number of last bytes that may be the start of a match. A stream holds
+//! back only these bytes. With the crate, a log would lag by the length of the longest secret.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ struct State {
     longest: u32,
 }
 
-/// The state before any byte was read.
+/// The state before the first byte.
 pub(crate) const START: u32 = 0;
 
 impl Automaton {
@@ -79,7 +79,7 @@ impl Automaton {
         }
     }
 
-    /// Returns the state after one more byte. Amortised constant time for each byte.
+    /// Returns the state after one more byte. A call takes amortised constant time.
     pub(crate) fn next(&self, mut at: u32, byte: u8) -> u32 {
         loop {
             match self.edge(at, byte) {

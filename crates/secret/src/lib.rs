@@ -3,11 +3,11 @@
 //! A secret occurs in three places, with a type for each:
 //!
 //! - **In memory** it is a [`Sensitive`]: shown as `***`, never serialised, wiped when dropped. Only
-//!   [`expose`](Sensitive::expose) returns the value, so its calls are easy to search for.
-//! - **In records** there is only a [`SecretRef`], a name. The value is stored separately as [`Sealed`]
-//!   bytes, which a [`SealingKey`] opens under that name only (feature `seal`, on by default).
-//! - **In the output of programs** a [`Redactor`] masks it, in any escape or encoding and across any chunk
-//!   boundaries.
+//!   [`expose`](Sensitive::expose) returns the value, so a search for this name finds every access.
+//! - **In records** it is only named, by a [`SecretRef`]. The value is stored separately as [`Sealed`] bytes,
+//!   which a [`SealingKey`] opens under that name only (feature `seal`, on by default).
+//! - **In the output of programs** a [`Redactor`] masks it, also in common escapes and encodings, and also if
+//!   a chunk of the output ends inside it.
 //!
 //! This crate does no I/O and draws no random numbers.
 //!

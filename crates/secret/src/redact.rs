@@ -17,10 +17,11 @@ use crate::spelling::{Spellings, spell};
 /// Every byte that belongs to an occurrence of a value is masked, and each run of such bytes becomes `***`.
 /// So values that overlap or contain one another leave no remainder. A value is found in these spellings:
 ///
-/// - unchanged, as a whole or as one of its lines (from 8 bytes);
-/// - escaped as in JSON and YAML, also with all non-ASCII characters escaped;
+/// - unchanged: the whole value, or one of its lines if the line has at least 8 bytes;
+/// - escaped as in JSON and YAML, with or without escapes for non-ASCII characters;
 /// - escaped as in URLs;
-/// - in base64 of both alphabets, alone and as part of a longer text.
+/// - in hexadecimal digits, with lower-case or upper-case letters;
+/// - in base64, standard or URL-safe, alone and as part of a longer text.
 ///
 /// A line break at the end of a value is not part of the value. Values of fewer than 4 bytes are **not**
 /// masked, since they would match everywhere: see [`too_short`](Self::too_short).
@@ -72,8 +73,8 @@ impl Redactor {
         }
     }
 
-    /// Masks all texts of JSON data, all names in it, and the numbers that equal a value.
-    /// [Markers](SecretRef) stay.
+    /// Masks the values in all texts and names of JSON data, and each number that as a whole is a value.
+    /// [Markers](SecretRef) stay unchanged.
     ///
     /// ```
     /// use serde_json::json;
@@ -103,9 +104,9 @@ impl Redactor {
 
     /// Masks the two ends of a stream whose middle was not kept.
     ///
-    /// A value that spans the cut is not complete in either end. So the bytes before the cut that may start a
-    /// value are masked, and so are the bytes after the cut that may end one. Every byte that
-    /// [`mask`](Self::mask) would mask in the uncut stream is masked here too.
+    /// A value that spans the cut is not complete in either end. So the bytes before the cut that may be the
+    /// start of a value are masked, and so are the bytes after the cut that may be the end of a value. Every
+    /// byte that [`mask`](Self::mask) would mask in the uncut stream is masked here too.
     ///
     /// ```
     /// let redactor = windlass_secret::Redactor::new(["hunter22"]);
@@ -195,7 +196,7 @@ impl RedactedStream {
         self.give_out(self.read)
     }
 
-    /// Marks the bytes at the end that may start a secret as masked.
+    /// Masks the last bytes that may be the start of a secret.
     fn cover_start_of_secret(&mut self) {
         let depth = self.automaton.depth(self.state);
         if depth > 0 {
@@ -215,7 +216,7 @@ impl RedactedStream {
         self.found.push_back((start, end));
     }
 
-    /// Returns all bytes of the stream before an offset, masked.
+    /// Returns the held bytes before the offset `until` of the stream, masked.
     fn give_out(&mut self, until: usize) -> Vec<u8> {
         let start = self.read - self.held.len();
         let mut out = Vec::with_capacity(until - start);
@@ -252,7 +253,7 @@ impl fmt::Debug for RedactedStream {
     }
 }
 
-/// Returns the length of the longest prefix of a text that is a suffix of a pattern.
+/// Returns the length of the longest prefix of `text` that is also a suffix of `pattern`.
 fn end_of(pattern: &[u8], text: &[u8]) -> usize {
     let text = &text[..text.len().min(pattern.len().saturating_sub(1))];
     // The Knuth-Morris-Pratt automaton of the text, run over the pattern.

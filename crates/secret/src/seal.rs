@@ -21,10 +21,11 @@ const VERSION: u8 = 1;
 /// Prefix of the authenticated data. The id follows it, so that a value can't be opened under another id.
 const DOMAIN: &[u8] = b"windlass secret v1\0";
 
-/// The key that seals secrets: 32 bytes, in a file as one line of 64 hexadecimal digits (or of base64).
+/// The key that seals secrets: 32 bytes. A key file contains the key as one line of 64 hexadecimal digits, or
+/// of base64.
 ///
-/// It is wiped when dropped, and shown as `***`. The caller reads and writes the file, and draws the random
-/// bytes:
+/// The key is wiped from memory when dropped, and shown as `***`. The caller reads and writes the file, and
+/// draws the random bytes:
 ///
 /// ```
 /// use windlass_secret::{Nonce, SealingKey, SecretRef};
@@ -61,7 +62,7 @@ pub enum SealError {
     /// The value has fewer bytes than any sealed value.
     #[error("a sealed value has at least {SHORTEST} bytes, found {0}")]
     Truncated(usize),
-    /// The value was written by a newer version, or is no sealed value.
+    /// The value was written by a newer version of windlass, or is no sealed value.
     #[error("version {0} of sealed values is not known, only {VERSION} is")]
     Version(u8),
     /// The key or the id is wrong, or the bytes were changed; these cases are indistinguishable.
@@ -79,7 +80,7 @@ impl Nonce {
     /// Draws a nonce.
     ///
     /// # Errors
-    /// The errors of `fill`, the source of randomness.
+    /// Returns the error of `fill`, the source of randomness.
     pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut bytes = [0; NONCE_LENGTH];
         fill(&mut bytes)?;
@@ -91,7 +92,7 @@ impl SealingKey {
     /// Draws a key.
     ///
     /// # Errors
-    /// The errors of `fill`, the source of randomness.
+    /// Returns the error of `fill`, the source of randomness.
     pub fn generate<E>(fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Self, E> {
         let mut key = Self(Zeroizing::new([0; KEY_LENGTH]));
         fill(key.0.as_mut_slice())?;
@@ -123,7 +124,7 @@ impl SealingKey {
     /// Decrypts a value that was sealed for this id.
     ///
     /// # Errors
-    /// [`SealError::Rejected`] when the key or the id is wrong, or the value was changed.
+    /// Returns [`SealError::Rejected`] if the key or the id is wrong, or if the value was changed.
     pub fn open(&self, id: &SecretRef, sealed: &Sealed) -> Result<Sensitive<Vec<u8>>, SealError> {
         let (nonce, encrypted) = sealed.parts().ok_or(SealError::Truncated(sealed.0.len()))?;
         let payload = Payload { msg: encrypted, aad: &associated(id) };
@@ -169,7 +170,7 @@ impl Sealed {
     /// Creates a sealed value from stored bytes.
     ///
     /// # Errors
-    /// When the bytes are too few, or have an unknown version.
+    /// Returns an error if there are too few bytes, or if they have an unknown version.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, SealError> {
         match bytes.first() {
             Some(&version) if version != VERSION => Err(SealError::Version(version)),

@@ -5,7 +5,8 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretBox};
 use zeroize::Zeroize;
 
-/// A value that must not leak: shown as `***`, wiped when dropped, read only by [`expose`](Self::expose).
+/// A value that must not leak: shown as `***`, wiped from memory when dropped, read only by
+/// [`expose`](Self::expose).
 ///
 /// This example shows its behaviour:
 ///

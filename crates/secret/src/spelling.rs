@@ -14,7 +14,7 @@ pub(crate) const SHORTEST: usize = 4;
 /// `data:` in a configuration file, are no secrets.
 const SHORTEST_LINE: usize = 8;
 
-/// Minimum length of masked base64 pieces. A shorter piece may be part of any word.
+/// Minimum length of masked base64 pieces. A shorter piece may occur in an ordinary word by chance.
 const SHORTEST_BASE64: usize = 6;
 
 /// The patterns that reveal a value.
@@ -54,8 +54,9 @@ fn lines(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |line| several && line.len() >= SHORTEST_LINE)
 }
 
-/// Returns the escaped forms: in JSON and double-quoted YAML, as Rust and as Python write them; in
-/// single-quoted YAML; in a URL.
+/// Returns four escaped forms of a text. The first two are those of JSON and double-quoted YAML: without and
+/// with escapes for non-ASCII characters. The third is that of single-quoted YAML, and the fourth that of
+/// URLs.
 fn escaped(text: &str) -> [String; 4] {
     let json = serde_json::Value::from(text).to_string();
     let json = json[1..json.len() - 1].to_owned();
@@ -80,9 +81,9 @@ fn escaped(text: &str) -> [String; 4] {
     [json, ascii, text.replace('\'', "''"), url]
 }
 
-/// Returns the base64 forms: alone, and as part of a longer text. In a longer text the first and last
-/// characters depend on the adjacent bytes. The other characters depend on the offset of the value modulo
-/// three.
+/// Returns the base64 forms of a value: alone, and as part of a longer encoded text. In a longer text, the
+/// first and last characters depend on the adjacent bytes. The other characters depend on the offset of the
+/// value modulo three.
 fn base64(value: &[u8]) -> Vec<String> {
     let mut out = Vec::new();
     for engine in [STANDARD, URL_SAFE] {

@@ -102,8 +102,8 @@ async fn show(args: AppShowArgs) -> Result<ExitCode, Error> {
     Ok(exit::DONE)
 }
 
-/// Returns the notes that are shown after a pin. They tell that the pin is secret or not exposed, or list the
-/// exposed ids that differ from the pin's own id.
+/// Returns the notes that are shown after a pin. The notes tell whether the pin is secret, whether it is not
+/// exposed, and which of its exposed ids differ from its own id.
 fn notes(pin: &PinView) -> String {
     let mut notes = Vec::new();
     if pin.sensitive {

@@ -27,11 +27,11 @@ use crate::{codes, diagnostics, exit, signals};
 /// A change of an assembly, and its options.
 struct Change<'a> {
     name: &'a AssemblyName,
-    /// The command line for display in other processes, while this process holds the assembly.
+    /// The command line that other windlass programs show while this program holds the lease on the assembly.
     command: String,
     how: &'a HowArgs,
     force: bool,
-    /// The descriptor of `--current-packages`.
+    /// The descriptor file that the option `--current-packages` names.
     around: Option<&'a Path>,
     consent: Consent,
 }

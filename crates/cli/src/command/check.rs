@@ -34,7 +34,7 @@ pub(crate) fn run(args: &CheckArgs) -> ExitCode {
     }
 }
 
-/// Checks manifests with the scripts of an image.
+/// Checks manifests, with the scripts of the image that `--image` names.
 pub(crate) async fn with_image(args: CheckArgs) -> ExitCode {
     let Some(folder) = images() else {
         fault!(codes::NO_IMAGE_FOLDER, "there is no place for images: set HOME or XDG_CACHE_HOME");
@@ -93,7 +93,7 @@ fn from_stdin(args: &CheckArgs, scripts: Option<&ScriptFiles>) -> ExitCode {
 }
 
 fn report(args: &CheckArgs, view: &CheckView) -> ExitCode {
-    // Secrets are masked for all formats, because all of them quote source lines.
+    // Secrets are masked in all formats, because all formats quote source lines.
     let view = &Seen::default().checked(view);
     match args.format {
         CheckFormat::Human => human(args, view),
@@ -133,7 +133,7 @@ fn say_fixes(file: &RepairedFile) {
     }
 }
 
-/// Returns the diff of a repaired file, with secrets on its lines masked.
+/// Returns the diff of a repaired file, with masks in place of secrets.
 fn diff(file: &RepairedFile) -> String {
     let shown = |text: &String| {
         let source = Source::new(file.file.clone(), text.clone());

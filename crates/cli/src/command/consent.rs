@@ -11,7 +11,7 @@ use crate::args::Format;
 use crate::exit;
 use crate::output::{STRONG, print_prompt, styled, tell};
 
-/// Asks on the terminal whether to run a plan. Without a terminal, refuses the plan.
+/// Asks on the terminal whether to run a plan. If the user can't be asked, refuses the plan.
 pub(crate) async fn ask(
     destructive: Box<DestructivePlan>,
     format: Format,

@@ -22,7 +22,7 @@ use crate::failure::fault;
 use crate::output::{VisibleStream, tell};
 use crate::signals;
 
-/// Maximum size of standard input in bytes. All of it is read before the job starts.
+/// Maximum size of standard input in bytes. The whole input is read into memory before the job starts.
 const INPUT_LIMIT: u64 = 256 << 20;
 
 /// The time that an interrupted job has to end, before it is killed.
@@ -126,7 +126,7 @@ fn job(args: &ExecArgs) -> Result<Job, String> {
     Ok(job)
 }
 
-/// Reads standard input, which is empty if it is a terminal.
+/// Reads standard input. If standard input is a terminal, it counts as empty.
 fn input() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let stdin = io::stdin().lock();
@@ -170,8 +170,8 @@ async fn cancel_when_stopped(runtime: Arc<dyn Runtime>, id: JobId, stop: Stop) -
     runtime.cancel(&id, Duration::ZERO).await
 }
 
-/// Copies the job's output as it arrives: byte for byte to a pipe or file, with escaped control characters to
-/// a terminal.
+/// Copies the job's output as it arrives. The output is unchanged in a pipe or file, and has escaped control
+/// characters on a terminal.
 async fn follow(mut events: Events) -> io::Result<()> {
     let mut stdout = Printer::new(io::stdout(), io::stdout().is_terminal());
     let mut stderr = Printer::new(io::stderr(), io::stderr().is_terminal());
@@ -189,7 +189,7 @@ async fn follow(mut events: Events) -> io::Result<()> {
     stderr.end()
 }
 
-/// One stream of the job, and its destination.
+/// The destination of one output stream of the job.
 struct Printer<W> {
     out: W,
     /// The escaping for a terminal; `None` for a pipe or file.

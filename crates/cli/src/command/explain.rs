@@ -13,7 +13,7 @@ use crate::exit;
 use crate::failure::fault;
 use crate::output::{STRONG, say, styled, tell};
 
-/// A code as JSON.
+/// The explanation of a code as JSON.
 #[derive(Serialize)]
 struct ExplainedView {
     /// The version of this format.

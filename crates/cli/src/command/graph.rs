@@ -58,8 +58,9 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     }
 }
 
-/// Returns the name of the stored assembly to draw; `None` if the argument is a descriptor. With `--stored`
-/// the argument is always a name. Otherwise it is a name if it is a valid name and no file has this path.
+/// Returns the name of the stored assembly to draw; `None` if the argument is a descriptor. With `--stored`,
+/// the argument is always a name. Without `--stored`, the argument is a name if it is a valid name and no
+/// file has this path.
 fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let given = &args.assembly;
     let name = given.file.to_string_lossy().parse::<AssemblyName>();

@@ -12,7 +12,7 @@ use crate::exit;
 use crate::failure::fault;
 use crate::output::print_document;
 
-/// The start of the function that the generated shell scripts register.
+/// The start of the completion function in the generated shell scripts.
 const WORDS: &str = "_windlass() {";
 
 pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
@@ -27,8 +27,8 @@ pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Renames the generated completion function, and inserts the text `ours` before the lines that register it.
-/// The function in `ours` completes names, and calls the generated function for everything else.
+/// Renames the generated completion function, and inserts the text `ours` before the lines that register this
+/// function. The function in `ours` completes names, and calls the generated function for everything else.
 fn with_names(script: &str, ours: &str, before: &str) -> String {
     let words = script.replacen(WORDS, "_windlass_words() {", 1);
     words.replacen(before, &format!("{ours}{before}"), 1)

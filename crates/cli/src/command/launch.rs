@@ -1,5 +1,5 @@
-//! Launched applications: `windlass app launch`, `destroy`, `reconfigure`, `command`, `commands`, `check` and
-//! `forget`.
+//! Launched applications: `windlass app launch`, `destroy`, `reconfigure`, `command`, `commands`, `check`,
+//! `discover` and `forget`.
 
 use std::process::ExitCode;
 
@@ -117,8 +117,8 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     worst
 }
 
-/// Checks that all names are applications, before anything is changed. Otherwise prints an error and returns
-/// the exit code.
+/// Checks before a change that all names are those of applications. If a name is not, prints an error and
+/// returns the exit code.
 async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
     let checked = async {
         let windlass = open_against(None, None, "app", false)?;
@@ -419,7 +419,8 @@ async fn forget(args: AppForgetArgs) -> ExitCode {
     code
 }
 
-/// Closes the project after a command, and returns the first error of both.
+/// Closes the project after a command. If both the command and the closing fail, returns the error of the
+/// command.
 async fn closed<T>(windlass: &Windlass, result: Result<T, windlass::Error>) -> Result<T, windlass::Error> {
     let closed = windlass.close().await;
     let value = result?;

@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, each in a file of its own.
 
 mod application;
 mod change;
@@ -152,8 +152,8 @@ fn note_process(name: &AssemblyName) {
     }
 }
 
-/// Prints an error about a descriptor file. If the argument is also the name of an assembly, adds a note
-/// about that assembly.
+/// Prints an error about a descriptor file. If no such file exists, and the argument is the name of an
+/// assembly, adds a note about that assembly.
 async fn fail_of_file(error: &Error, file: &Path) -> ExitCode {
     let code = fail(error);
     let Some(name) = file.to_str().filter(|_| !file.exists()) else { return code };
@@ -182,7 +182,8 @@ fn complain(error: &dyn std::error::Error, code: Option<Code>) {
     failure::report(&without_numbers(&text), code);
 }
 
-/// Removes the system's error numbers from an error message, because its words have the same meaning.
+/// Removes the system's error numbers from an error message, because the words of the message have the same
+/// meaning.
 fn without_numbers(text: &str) -> String {
     let mut words = String::new();
     let mut rest = text;
@@ -224,10 +225,11 @@ fn print_json(view: &impl Serialize) -> ExitCode {
 /// or after a second interrupt.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The address of the state: the value of `--state`. It is set once, before a command runs.
+/// The address of the state: the value of `--state`, or else of the variable `WINDLASS_STATE`. It is set
+/// once, before a command runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
 
-/// Returns the overlay for reading files.
+/// Returns the overlay through which a command reads files, with the limit of `--max-size`.
 fn disk() -> Overlay {
     Overlay::default().with_limit(max_size())
 }
@@ -244,8 +246,9 @@ fn environment_all() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Opens the project of a file, or of the working folder if no file is given. Other processes show `command`
-/// while this process holds an assembly. So `command` contains no parameters, whose values may be secrets.
+/// Opens the project of a file, or of the working folder if no file is given. While this program holds the
+/// lease on an assembly, other programs show `command`. So `command` must not contain parameters, because
+/// their values may be secrets.
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
     open_against(start, run, command, false)
 }
@@ -324,7 +327,7 @@ fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     with_parameters(input, &args.parameters, &files, &args.inventory)
 }
 
-/// Tells whether a part is both a target of the plan and excluded from it, and reports such a part.
+/// Tells whether a part is both in `target` and in `except`, and prints an error about the first such part.
 fn contradict(target: &[String], except: &[String]) -> bool {
     let Some(both) = target.iter().find(|part| except.contains(part)) else { return false };
     let message = "contradict each other; remove one of them";
@@ -332,7 +335,8 @@ fn contradict(target: &[String], except: &[String]) -> bool {
     true
 }
 
-/// Adds parameters to an input: from arguments, then from inventories, files and the environment.
+/// Adds parameters to an input: those of arguments, files and inventories, and those of environment
+/// variables.
 fn with_parameters(
     mut input: AssemblyInput,
     given: &[String],

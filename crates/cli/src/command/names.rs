@@ -19,7 +19,7 @@ use super::{STATE, disk, environment, open, wait_for};
 use crate::exit;
 use crate::output::say;
 
-/// Maximum time for a completion. It matters if a remote database is unreachable.
+/// Maximum time for a completion. The limit matters if a remote database is unreachable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Prints candidates. Returns exit code 0 if no other candidates are possible, and 1 if the shell should also
@@ -95,8 +95,8 @@ async fn launched(windlass: &Windlass, is_factory: Option<bool>) -> Option<Vec<S
     Some(wanted.map(|(name, _)| name.to_string()).collect())
 }
 
-/// Lists the parts of an assembly one level at a time. The nodes of a cluster are listed once its `__` has
-/// been typed.
+/// Lists the parts of an assembly one level at a time. The nodes of a cluster are listed after the user has
+/// typed the name of the cluster and `__`.
 async fn parts(windlass: &Windlass, assembly: &AssemblyName, typed: &str) -> Option<Vec<String>> {
     let depth = typed.matches("__").count();
     let all = windlass.views().parts(assembly).await.ok()?;

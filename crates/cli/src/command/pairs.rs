@@ -7,8 +7,7 @@ pub(super) fn between_two(pair: &PairView) -> String {
     format!("{} → {}", pair.source.local(), pair.target.local())
 }
 
-/// Returns the names of the first pairs and the number of the remaining pairs, as text; `None` if there are
-/// no pairs.
+/// Returns the first pairs and the number of the remaining pairs, as text; `None` if there are no pairs.
 pub(super) fn between(pairs: &[PairView]) -> Option<String> {
     const MOST: usize = 5;
     let mut named: Vec<String> = pairs.iter().take(MOST).map(between_two).collect();

@@ -82,12 +82,12 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
     if detailed && changes && code == exit::DONE { exit::changes() } else { code }
 }
 
-/// Maximum number of changes or steps that a command lists before it runs. A longer list is cut to
-/// `FEW_LISTED` lines.
+/// Maximum number of lines in the lists of changes and steps that a command prints before it executes a plan.
+/// A longer list is cut to `FEW_LISTED` lines.
 pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 
-/// Prints the first changes and their counts. All destructive changes are listed.
+/// Prints the first changes, and the counts of all changes. All destructive changes are printed.
 pub(crate) fn print_first_changes(plan: &PlanView) {
     let lines = lines(&plan.changes);
     let lost = lines.iter().filter(|(effect, _)| effect.is_destructive()).count();
@@ -130,7 +130,8 @@ fn print_changes(plan: &PlanView) {
     print_counts(plan.counts);
 }
 
-/// Maximum number of a package's changed files that are listed. Of further files only the number is shown.
+/// Maximum number of changed files that are listed for a package. If more files have changed, only the number
+/// of the remaining files is shown.
 const FILES: usize = 20;
 
 /// Prints the changed files of packages, and the parts that keep an outdated package.
@@ -158,7 +159,7 @@ fn print_counts(counts: Counts) {
     }
 }
 
-/// Prints the differences that remain because the plan is limited to some parts.
+/// Prints the changes that the plan skips because it is limited to some parts.
 pub(crate) fn print_undone(undone: &Diff) {
     if undone.is_empty() {
         return;
@@ -236,7 +237,7 @@ pub(crate) fn print_found(plan: &PlanView, whole: bool) {
     }
 }
 
-/// Prints the number of checked parts, unless all are healthy.
+/// Prints how many parts were checked, and how many are healthy. Prints nothing if all are healthy.
 fn print_checked(drift: &[DriftView]) {
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
     if well < drift.len() {
@@ -298,7 +299,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
         let change = if silent == 1 { "changes" } else { "change" };
         say!("and {} that only {change} a state", plural(silent, "step"));
     }
-    // The chain contains only steps that were listed.
+    // The chain names only steps that the list above contains.
     let listed: BTreeSet<StepId> = calling.iter().map(|step| step.id).collect();
     let path: Vec<_> = plan.critical_path.iter().copied().filter(|step| listed.contains(step)).collect();
     say!("longest chain: {}", chain(&path, whole));

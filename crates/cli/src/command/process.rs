@@ -66,9 +66,10 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
-    /// Executes an intent. The function `own` prepares it for execution in this process. If a daemon holds
-    /// the assembly, the function `theirs` submits a request to the daemon instead, and the daemon's process
-    /// is printed as if it ran here. If the plan needs consent, the user is asked on a terminal.
+    /// Executes an intent. The function `own` prepares its execution in this program. If a daemon holds the
+    /// lease on the assembly, the function `theirs` submits a request to the daemon instead. Then the daemon
+    /// executes the process, and its events are printed here. If the plan needs consent, the user is asked on
+    /// a terminal.
     pub(crate) async fn carry_out<'w>(
         self,
         windlass: &'w Windlass,
@@ -297,8 +298,8 @@ async fn run_one(
     let mut following = started.follow();
     let plan = started.plan_view();
     if human {
-        // The preparation may have ended calls that an interrupted process had left open. Their events are
-        // printed first.
+        // An interrupted process may have begun calls whose ends were not recorded. The preparation may have
+        // recorded these ends, so their events are printed first.
         if started.runs_here() {
             print_new(&mut following, &[], None, &mut Batches::new(started.process().id, &plan)).await;
         }
@@ -365,7 +366,7 @@ async fn run_one(
 }
 
 /// The report of a store that does not answer while the events of a process are printed. If the process
-/// itself fails because of the store, its own error is printed too.
+/// itself fails because of the store, the error of the process is printed too.
 struct Trouble {
     store: &'static str,
     is_reported: bool,
@@ -399,7 +400,8 @@ impl Trouble {
     }
 }
 
-/// Waits until a process is prepared. If that takes more than a second, prints the reason for the wait.
+/// Waits until a process is prepared. If the preparation takes more than a second, prints the reason for the
+/// wait.
 async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
     tokio::pin!(preparing);
     tokio::select! {
@@ -420,7 +422,7 @@ async fn print_new(
     Some(print_events(&events, silent, progress, batches))
 }
 
-/// Prints the ended steps that have no event, because nothing was called for them.
+/// Prints the ended steps for which no event was recorded, because nothing was called for them.
 fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     let steps = plan.steps.iter().filter(|step| quiet.contains(&step.id));
     let key = |step: &&StepView| {

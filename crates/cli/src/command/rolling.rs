@@ -12,7 +12,7 @@ use windlass::view::rolling::RollingView;
 use crate::alike;
 use crate::output::{BAD, DIM, GOOD, STRONG, say, styled};
 
-/// Prints a line for each batch of a process, and for each pause between batches.
+/// A printer that prints a line for each batch of a process, and for each pause between batches.
 pub(super) struct Batches<'p> {
     process: ProcessId,
     plan: &'p PlanView,
@@ -46,8 +46,8 @@ impl<'p> Batches<'p> {
         }
     }
 
-    /// Returns the nodes of a batch, computed from the steps of the plan. This is needed for the process of
-    /// another engine, whose changes are unknown here.
+    /// Returns the nodes of a batch, computed from the steps of the plan. This computation is needed if
+    /// another program executes the process, because its changes are unknown here.
     fn nodes(&self, batch: &Batch) -> Vec<ElementName> {
         let inside = format!("{}__", batch.group);
         let node = |name: &ElementName| {
@@ -73,7 +73,7 @@ pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [
             (changed, styled(GOOD, "changed  "), Some(Age::New)),
-            // No version is shown for a failed node, because it may be the old or the new version.
+            // No version is shown for a failed node, because the node may have the old or the new version.
             (failed, styled(BAD, "failed   "), None),
             (unchanged, styled(DIM, "unchanged"), Some(Age::Old)),
         ];
@@ -95,7 +95,7 @@ fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementCh
     plan.changes.elements.iter().find(within)
 }
 
-/// The side of a change whose version, values or package are described: before the change, or after it.
+/// Whether a part is described as it is before its change, or as it is after its change.
 #[derive(Clone, Copy)]
 enum Age {
     Old,

@@ -53,7 +53,7 @@ async fn read(windlass: &Windlass, args: &StatusArgs) -> Result<StatusView, wind
 }
 
 fn show(windlass: &Windlass, args: &StatusArgs, view: &StatusView) -> ExitCode {
-    // The status of a single component lists all its nodes.
+    // If the status of a single component is requested, all its nodes are listed.
     let tree = Tree { now: windlass.now(), whole: args.all || args.component.is_some() };
     match args.print.format {
         Format::Json => print_json(view),

@@ -34,9 +34,9 @@ struct ConflictsView {
 
 #[derive(Serialize)]
 struct ConflictView {
-    /// The path of the first update.
+    /// The conflicting path of the first update.
     first: String,
-    /// The path of the second update.
+    /// The conflicting path of the second update.
     second: String,
 }
 
@@ -111,7 +111,7 @@ fn conflicts(args: &UpdateConflictsArgs) -> Result<ExitCode, ExitCode> {
     Ok(exit::DONE)
 }
 
-/// Returns the shape of documents that the arguments select, by which updates are checked.
+/// Returns the rules for documents and updates ([`Shape`]) that the arguments select.
 fn shape(rules: RulesArgs) -> Shape {
     match rules {
         RulesArgs { untyped: true, .. } => Shape::untyped(),

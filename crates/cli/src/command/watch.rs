@@ -48,7 +48,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
         broken = socket.serve(sender) => broken,
     };
     let code = match ended {
-        // Without an error, the daemon ends only if it was asked to stop.
+        // Without an error, the daemon ends only after a request to stop.
         Ok(()) => exit::DONE,
         Err(error) => fail(&error),
     };

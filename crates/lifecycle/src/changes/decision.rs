@@ -1,4 +1,5 @@
-//! Decides how each resource changes, as far as no other resource is involved.
+//! Decides how each resource changes. The module `readers` finds changed values, and calls [`judge`] for the
+//! resources that have them.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use super::part::{ChangeKind, PackageChange, Part};
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The rules for the kind of change of a part. They don't depend on its values.
+/// The rules for the kind of change of a part, without the rule for changed values ([`judge`]).
 pub(crate) struct ChangeRules<'a> {
     options: &'a Options,
     replace: HashSet<&'a ElementName>,
@@ -22,13 +23,15 @@ impl<'a> ChangeRules<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the rank in which parts end, except parts for which a relationship requires a higher one.
+    /// Returns the rank in which desired parts end. A part ends in a higher rank if a relationship requires
+    /// it.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
         goal.rank().unwrap_or(rank::ABSENT)
     }
 
-    /// Decides the last rank and the kind of change of a part. Its values are not considered yet.
+    /// Sets the kind of change of a part, its package change, and the lowest and the last rank of its path.
+    /// Changed values are not considered yet.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());
@@ -81,8 +84,11 @@ impl<'a> ChangeRules<'a> {
     }
 }
 
-/// Updates the kind of change of a part whose values change. The part is reconfigured if only volatile values
-/// change and it stays Active. Otherwise, it is re-installed.
+/// Updates the kind of change of an existing part after its changed values were found.
+///
+/// The part is reconfigured if only volatile values change, the part can be reconfigured, and the part has no
+/// other cause to be stopped. In all other cases, a part with changed values is re-installed. A part that is
+/// added, removed or re-created anyway keeps its kind of change.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty()
         || !matches!(
@@ -102,7 +108,7 @@ pub(crate) fn judge(part: &mut Part<'_>) {
     settle(part);
 }
 
-/// Returns the resources at or below some elements.
+/// Returns the names of all resources that are in `names`, or inside an element of `names`.
 fn leaves_of<'a>(
     situation: &Situation<'a>,
     names: impl IntoIterator<Item = &'a ElementName>,
@@ -120,7 +126,7 @@ fn can_be_reconfigured(part: &Part<'_>) -> bool {
     stays_active && part.declared.contains(Transition::Reconfigure)
 }
 
-/// Compares the package that a part was installed from with the desired one.
+/// Compares the package from which a part was installed with the desired package.
 fn package_change(part: &Part<'_>, options: &Options) -> PackageChange {
     let desired = part.after.and_then(|after| options.packages.get(&after.descriptor));
     match (&part.now.package, desired) {

@@ -1,5 +1,5 @@
-//! The changes of resources: kinds, paths through the states, and the resources that a limited plan may
-//! touch.
+//! The changes of resources: the kind of each change, the path of each resource through the states, the
+//! batches of rolling changes, and the resources that a limited plan may touch.
 
 mod decision;
 mod later;

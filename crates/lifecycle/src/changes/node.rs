@@ -12,22 +12,23 @@ use crate::rank;
 pub(crate) struct NodePath {
     /// The lowest rank of the path down; [`rank::ABOVE_ALL`] if the endpoint is not lowered.
     pub(crate) falls_to: u8,
-    /// The last rank on its path.
+    /// The last rank of the path.
     pub(crate) end: u8,
-    /// Whether the endpoint was Absent before, with all its parts.
+    /// Whether the endpoint and all its parts are Absent before the plan.
     pub(crate) absent: bool,
     /// Whether the endpoint, or a part of it, is raised to a higher state.
     pub(crate) climbs: bool,
     /// Whether the endpoint is kept, changed or removed.
     pub(crate) disposition: Disposition,
-    /// The turn and the group of the endpoint in rolling changes.
+    /// The turn (the number of its batch) and the group of the endpoint in rolling changes.
     pub(crate) rolls: Rolls,
 }
 
 /// The disposition of an element in a plan: whether it is kept, changed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Disposition {
-    /// The element is kept.
+    /// The element is neither changed nor removed: it stays, or is added, adopted, reconfigured, repaired or
+    /// healed.
     #[default]
     Kept,
     /// The element, or a part of it, is lowered or re-installed.

@@ -15,11 +15,11 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 /// The kind of a resource's change, which determines its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
-    /// The resource stays, or continues up from its current state.
+    /// The resource stays in its state, or is raised to a higher state.
     Keep,
     /// The resource is added.
     Add,
-    /// The resource's instance exists already and is adopted.
+    /// The resource has an existing instance, which is adopted.
     Adopt,
     /// The resource has failed and is re-created.
     Repair,
@@ -29,29 +29,30 @@ pub(crate) enum ChangeKind {
     Lower,
     /// The resource gets new values while it is Active.
     Reconfigure,
-    /// The resource has changed: it is removed and re-created.
+    /// The resource is removed and re-created, for example because a value has changed.
     Reinstall,
     /// The resource is removed.
     Remove,
 }
 
-/// The change of the package of a resource whose type stays the same.
+/// The difference between the installed and the desired package of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PackageChange {
-    /// The package stays the same, or its installed digest is unknown.
+    /// The two packages are the same, or the digest of one of them is unknown.
     #[default]
     None,
-    /// The driver keeps the instance and manages it with the new package from then on.
+    /// The packages differ. The driver can keep the instance, and manages it with the new package after the
+    /// change.
     Kept,
-    /// The instance needs its old package until it is re-created.
+    /// The packages differ. The instance needs its old package until the instance is re-created.
     Outdated,
 }
 
 /// A resource and its path: from its current state down to the rank `low`, and from there up to the rank
 /// `end`.
 ///
-/// The planner often reads the name, the descriptor and the transitions. They are copies, because an access
-/// to the element would be a cache miss.
+/// The planner often reads the name, the descriptor and the transitions. So a part contains copies of them:
+/// each access to the element would be a cache miss.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) name: ElementName,
@@ -63,22 +64,23 @@ pub(crate) struct Part<'a> {
     pub(crate) before: Option<&'a Element>,
     /// The element in the desired version.
     pub(crate) after: Option<&'a Element>,
-    /// The positions of the two elements in their topologies.
+    /// The position of `before` in its topology.
     pub(crate) before_at: u32,
+    /// The position of `after` in its topology.
     pub(crate) after_at: u32,
     pub(crate) now: &'a ElementNow,
     pub(crate) change_kind: ChangeKind,
     pub(crate) package: PackageChange,
     /// Whether a limited plan leaves the part as it is.
     pub(crate) untouched: bool,
-    /// The lowest rank on its path.
+    /// The lowest rank of the path.
     pub(crate) low: u8,
-    /// The last rank on its path.
+    /// The last rank of the path.
     pub(crate) end: u8,
-    /// The properties of an existing part whose values change.
+    /// The properties whose values change; empty if the part does not exist.
     pub(crate) changes: Vec<PropertyChange>,
     pub(crate) steps: Steps,
-    /// The turn and the group of the part in rolling changes.
+    /// The turn (the number of its batch) and the group of the part in rolling changes.
     pub(crate) rolls: Rolls,
 }
 
@@ -112,12 +114,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Tells whether an instance of the resource, or leftovers of a failed one, may exist.
+    /// Tells whether an instance of the resource, or leftovers of a failed instance, may exist.
     pub(crate) fn is_there(&self) -> bool {
         self.now.state != State::Absent && (self.now.state != State::Failed || self.now.has_remains())
     }
 
-    /// Tells whether the part was Failed or Broken before.
+    /// Tells whether the part is Failed or Broken before the plan.
     pub(crate) fn is_unwell(&self) -> bool {
         matches!(self.now.state, State::Failed | State::Broken)
     }
@@ -137,7 +139,7 @@ impl<'a> Part<'a> {
         !self.untouched && self.low < rank::INSTALLED
     }
 
-    /// Returns the parts whose new outputs the part reads.
+    /// Returns the producers of the new outputs that this part reads.
     pub(crate) fn awaited_producers(&self) -> impl Iterator<Item = &ElementName> {
         let producers = self.changes.iter().filter_map(|change| match &change.after {
             Shown::KnownAfter(producers) => Some(producers),
@@ -153,7 +155,7 @@ impl<'a> Part<'a> {
         stays && self.package == PackageChange::Kept && !self.untouched && self.low >= self.end
     }
 
-    /// Tells whether the part uses another package after the plan.
+    /// Tells whether the part uses another package after the plan than before it.
     pub(crate) fn is_repackaged(&self) -> bool {
         match self.package {
             PackageChange::None => false,
@@ -162,16 +164,16 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Tells whether the part has an outdated package, and keeps it.
+    /// Tells whether the part has an outdated package, and keeps this package.
     pub(crate) fn is_outdated(&self) -> bool {
         self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }
 
-    /// Returns the step in which the part leaves a rank. If its path does not leave that rank, returns the
-    /// step in which it leaves the next lower rank on its path.
+    /// Returns the step in which the part leaves a rank. If no step leaves that rank, returns the step in
+    /// which the part leaves the next lower rank of its path.
     ///
-    /// Returns `None` for the rank of Absent. Also returns `None` for Created if the resource declares
-    /// neither Create nor Delete.
+    /// Returns `None` if the plan contains no such step, and for the rank of Absent. Also returns `None` for
+    /// the rank of Created if the resource declares neither Create nor Delete.
     pub(crate) fn leaving(&self, rank: u8) -> Option<Draft> {
         let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
         if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {
@@ -180,12 +182,12 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the step after which the part is at a rank, or above it on its path up.
+    /// Returns the step after which the part is at a rank, or above the rank on its path up.
     ///
-    /// Returns `None` if the part is at the rank already or never reaches it.
+    /// Returns `None` if the part is at the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {
         if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
-            // The rank is reached when the old instance is removed.
+            // The part reaches the rank when its old instance is removed.
             return self.steps.lowest().filter(|_| self.low == rank::ABSENT);
         }
         if self.low >= rank {

@@ -14,14 +14,16 @@ use crate::situation::{Situation, Version};
 /// All resources of the desired and the installed version. Resources of the desired version come first.
 pub(crate) struct Parts<'a> {
     pub(crate) list: Vec<Part<'a>>,
-    /// Whether any part exists before the plan. If not, nothing can be changed or removed.
+    /// Whether at least one part exists before the plan. If no part exists, nothing can be changed or
+    /// removed.
     pub(crate) any_before: bool,
-    /// The positions of resources in the list, for each of the two topologies.
+    /// The positions in `list` of the resources of the desired topology.
     desired: Places<'a>,
+    /// The positions in `list` of the resources of the installed topology.
     installed: Places<'a>,
 }
 
-/// The position in the list of parts for each element of a topology.
+/// For each element of a topology, the position of its part in the list of parts.
 #[derive(Default)]
 struct Places<'a> {
     topology: Option<&'a Topology>,
@@ -52,7 +54,8 @@ impl<'a> Places<'a> {
         (element.kind == ElementKind::Resource).then_some((u32::try_from(at).ok()?, element))
     }
 
-    /// Records the position of an element's part. `at` is the element's position in the topology.
+    /// Records that the part of the element at position `at` of the topology is at position `place` of the
+    /// list.
     fn put(&mut self, at: u32, place: u32) {
         if let Some(known) = self.list.get_mut(at as usize) {
             *known = place;
@@ -66,7 +69,8 @@ impl<'a> Places<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Creates a part for each resource, and decides its change as far as no other part is involved.
+    /// Creates a part for each resource, and decides the change of the part. Changed values and other parts
+    /// are not considered yet.
     pub(crate) fn new(situation: &Situation<'a>, rules: &ChangeRules<'_>) -> Self {
         let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
         let (desired, installed) = (places(situation.desired), places(situation.installed));
@@ -122,9 +126,9 @@ impl<'a> Parts<'a> {
     ///
     /// A relationship names a state of its source and a state of its target. Suppose that the target reaches
     /// its state, and that the modifier `pre` demands the creation of the relationship before that. Then the
-    /// source must reach its own state too. After a part was raised, the relationships with this part as
-    /// target are examined again. A relationship of `depends-on` only orders the steps, so it raises no
-    /// source above the goal.
+    /// source must reach its own state too. If the last rank of a part is raised, the relationships with this
+    /// part as target are examined again. A relationship of `depends-on` only orders the steps, so it raises
+    /// no source above the goal.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;
@@ -163,8 +167,8 @@ impl<'a> Parts<'a> {
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)
     }
 
-    /// Returns the path of a node of a relationship. For an assembly, it is the common path of all its
-    /// resources. For a resource, also returns its place in the list.
+    /// Returns the path of an element at an end of a relationship. For an assembly, the path is the common
+    /// path of all its resources. For a resource, also returns the position of its part in the list.
     pub(crate) fn node(&self, topology: &Topology, node: &Element) -> (NodePath, Option<usize>) {
         let of = |place: Option<usize>| place.map_or(NodePath::default(), |at| NodePath::of(&self.list[at]));
         match node.kind {

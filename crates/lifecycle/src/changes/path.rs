@@ -1,7 +1,7 @@
 //! The steps of a part's path, by the rank that they leave or reach.
 //!
-//! The module `steps` records these steps. They are stored in the part itself, so that a query of a part and
-//! its steps reads adjacent memory.
+//! The module `steps` records the steps in the part itself. So code that needs a part and its steps reads
+//! adjacent memory.
 
 use std::ops::RangeInclusive;
 

@@ -10,7 +10,8 @@ use super::parts::Parts;
 use crate::differences::{Comparison, PropertyChange, property_change};
 use crate::situation::{Shown, Situation, Version};
 
-/// Updates the changes of parts whose values change, and of parts that read the outputs of those parts.
+/// Updates the changes of parts whose values change: values from the descriptor, and values that other parts
+/// publish again.
 pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
     if !parts.any_before {
@@ -37,9 +38,9 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
     }
 }
 
-/// Gives new values to the readers of parts that publish their outputs again.
+/// Records new values for the readers of parts that publish their outputs again.
 ///
-/// Also gives new values to readers that were last configured before their producer was last installed.
+/// Also records new values for readers that were last configured before their producer was last installed.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
     let mut before = Resolver::new(before.topology, before.lookup);
@@ -73,7 +74,7 @@ struct Read {
     property: PropertyName,
 }
 
-/// Records that a property of a reader changes because its producer publishes a new output.
+/// Records that a property of a reader changes because `producer` publishes a new output.
 fn note(
     parts: &mut Parts<'_>,
     producer: usize,
@@ -106,7 +107,8 @@ fn note(
     }
 }
 
-/// Returns the existing parts that read outputs, by the position of the producer.
+/// Returns the existing parts that read outputs, with the reading properties, by the position of the
+/// producer.
 fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
     let mut resolver = Resolver::of_all(desired, &NothingYet);

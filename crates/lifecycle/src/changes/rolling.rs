@@ -1,20 +1,23 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
-//! A *batch* contains as many nodes as may be down at once. Each batch has a number, its *turn*. The turns of
-//! all groups form one order. So a pair between two nodes in batches is re-created twice: in the turn of each
-//! node. All parts that are in no batch have turn 0. Nodes that are down already have turn 0, too. They count
-//! as nodes of the first batch of their group, but their repair waits for no batch.
+//! A *batch* contains at most as many changing nodes of a group as may be down at once. The batches of all
+//! groups are numbered in one sequence, and the number of a batch is its *turn*. So a pair between nodes of
+//! two batches is re-created twice: in the turn of each node. All parts that are in no batch have turn 0.
+//! Nodes that are down already have turn 0, too. These nodes count as nodes of the first batch of their
+//! group, but their repair waits for no batch.
 //!
 //! New nodes may replace removed nodes. Then the pairs of a removed node are ceased in the turn in which the
 //! pairs of its replacement are created.
 //!
-//! A part that reads an output of a re-created part goes down together with that part. So a group does not
-//! change in batches if its nodes read outputs of re-created parts. Conversely, a part that reads an output
-//! of a node in a batch is *tied* to all turns: its pairs are ceased before the first batch and created after
-//! the last one.
+//! A part goes down together with a re-created part whose output it reads, unless the reader can be
+//! reconfigured. So a group does not change in batches if its nodes go down together with parts outside of
+//! the group. Conversely, a part outside of the group that goes down together with a node in a batch is
+//! *tied* to all turns. The pairs of a tied part are ceased before the first batch and created after the last
+//! one.
 //!
 //! It may be impossible to re-create a pair twice, because one end can't be started again before a later
-//! batch. In this case the planner *suspends* the pair's relationship during all batches.
+//! batch. In this case the planner *suspends* the pair's relationship: its existing pairs are ceased before
+//! the first batch and created after the last one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -37,8 +40,8 @@ pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
     /// The groups that can't change in batches, because their nodes must go down together with other parts.
     pub(crate) together: Vec<Together>,
-    /// The numbers of additional nodes that groups should have while they change. Empty if the options
-    /// already name additional nodes.
+    /// For each group, how many additional nodes the group should have during its change. Empty if the
+    /// options already name additional nodes.
     pub(crate) surge: BTreeMap<ElementName, u32>,
     /// The relationships that are suspended during all batches.
     pub(crate) suspended: Suspended,
@@ -53,15 +56,17 @@ pub(crate) type Suspended = BTreeSet<(ElementName, RelationshipName)>;
 #[derive(Debug)]
 pub(crate) struct RollingGroup {
     pub(crate) name: ElementName,
-    /// The turn of its first batch.
+    /// The turn (the number) of the first batch.
     pub(crate) first_turn: u32,
     /// The time between two batches.
     pub(crate) pause: Option<Pause>,
-    /// Whether a pause comes before the first batch too, because the last change was interrupted in a pause.
+    /// Whether a pause comes before the first batch too, because the last change of the group was interrupted
+    /// in a pause.
     pub(crate) paused: bool,
-    /// The places of the parts in nodes that don't change. Pairs of these parts may be missing.
+    /// The positions in `Parts::list` of the parts of nodes that don't change. Some pairs of these parts may
+    /// be missing.
     pub(crate) others: Vec<usize>,
-    /// The additional nodes, which the first batch waits for.
+    /// The additional nodes, for which the first batch waits.
     pub(crate) surge: Vec<RollingNode>,
     /// The nodes of each batch.
     pub(crate) batches: Links<RollingNode>,
@@ -72,32 +77,31 @@ pub(crate) struct RollingGroup {
 pub(crate) struct RollingNode {
     pub(crate) name: ElementName,
     pub(crate) role: Role,
-    /// The places of the node's parts. Most nodes have one part.
+    /// The positions of the node's parts in `Parts::list`. Most nodes have one part.
     parts: SmallVec<[usize; 2]>,
 }
 
 /// The role of a node in its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It is Active and changes.
+    /// The node is Active and changes.
     Works,
-    /// It is a new additional node.
+    /// The node is a new additional node.
     Surges,
-    /// It is down already, and is repaired. Such nodes are in the first batch.
+    /// The node is down already, and is repaired. All nodes with this role are in the first batch.
     Down,
-    /// It is removed, or it is new and replaces a removed node. Only the pairs of such a node wait for the
-    /// batch.
+    /// The node is removed, or is new and replaces a removed node. The pairs of the node change in the batch.
     Swaps,
 }
 
 impl RollingGroup {
-    /// Returns the places of the parts in a batch.
+    /// Returns the positions of the parts in a batch.
     pub(crate) fn parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         batch.iter().flat_map(|node| node.parts.iter().copied())
     }
 
-    /// Returns the places of the parts in a batch that wait for the previous batch. Parts of nodes that are
-    /// down don't wait.
+    /// Returns the positions of those parts of a batch that wait for the previous batch. The parts of nodes
+    /// that are down don't wait.
     pub(crate) fn waiting_parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         let waiting = batch.iter().filter(|node| node.role != Role::Down);
         waiting.flat_map(|node| node.parts.iter().copied())
@@ -107,7 +111,8 @@ impl RollingGroup {
 impl Rolling {
     /// Chooses the groups that change in batches, and gives each of their parts its turn.
     ///
-    /// `suspended` contains the relationships that must be suspended, because a plan without it has no order.
+    /// `suspended` contains the relationships that must be suspended, because the plan without their
+    /// suspension has a cycle.
     pub(crate) fn of(
         parts: &mut Parts<'_>,
         situation: &Situation<'_>,
@@ -162,7 +167,8 @@ impl Rolling {
         !self.suspended.is_empty() && self.suspended.contains(&key(relationship))
     }
 
-    /// Records that existing pairs of a relationship are ceased during all batches.
+    /// Records that the existing pairs of a relationship are ceased before the first batch and created after
+    /// the last one.
     pub(crate) fn suspend(&mut self, relationship: &Relationship) {
         self.suspended.insert(key(relationship));
     }
@@ -172,7 +178,7 @@ impl Rolling {
         self.twice.insert(key(relationship));
     }
 
-    /// Numbers the batches of all groups, and notes in each part its turn and its group.
+    /// Numbers the batches of all groups, and records in each part its turn and its group.
     ///
     /// Groups whose nodes read new outputs come last, after the groups of the producers.
     fn give_turns(&mut self, parts: &mut Parts<'_>) {
@@ -191,7 +197,8 @@ impl Rolling {
             for batch in group.batches.iter() {
                 for node in batch {
                     let swaps = node.role == Role::Swaps;
-                    // A repair waits for no batch: other parts may read the outputs that it publishes.
+                    // A repair waits for no batch, because other parts may read the outputs that the repaired
+                    // node publishes.
                     let turn = if node.role == Role::Down { 0 } else { turn };
                     for at in &node.parts {
                         parts.list[*at].rolls = Rolls { turn, group: number, tied: false, swaps };
@@ -207,7 +214,7 @@ fn key(relationship: &Relationship) -> (ElementName, RelationshipName) {
     (relationship.assembly.clone(), relationship.name.clone())
 }
 
-/// Tells whether a part that is Active is re-installed or reconfigured.
+/// Tells whether a part is Active now, is re-installed or reconfigured, and is Active again afterwards.
 fn moves(part: &Part<'_>) -> bool {
     let changes = matches!(part.change_kind, ChangeKind::Reinstall | ChangeKind::Reconfigure);
     changes && is_up(part) && part.end == rank::ACTIVE && !part.untouched
@@ -227,7 +234,7 @@ struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
     desired: &'a Topology,
-    /// The ends of created pairs; empty if nothing is removed.
+    /// The ends of all existing pairs; empty if the plan removes no part.
     related: HashSet<&'a ElementName>,
     /// The additional nodes of all groups.
     surge: &'p BTreeSet<ElementName>,
@@ -245,18 +252,18 @@ struct Nodes {
     surge: Vec<RollingNode>,
     /// Whether the group contains additional nodes, new or existing.
     surges: bool,
-    /// The places of the parts in all other nodes.
+    /// The positions of the parts of all unchanged nodes.
     others: Vec<usize>,
-    /// The number of desired nodes that exist or replace a removed node.
+    /// The number of desired nodes that exist or replace a removed node, without additional nodes.
     count: usize,
-    /// The producers together with which nodes of `works` must go down.
+    /// The parts with which nodes of `works` must go down together, because the nodes read their outputs.
     follows: BTreeSet<ElementName>,
 }
 
 /// The way in which a group changes.
 enum Rolled {
     InBatches(RollingGroup),
-    /// All its changing nodes go down together, although fewer may be down at once.
+    /// All changing nodes of the group go down together, although the limit is lower.
     Together(Together),
     AtOnce,
 }
@@ -343,8 +350,9 @@ impl Groups<'_, '_> {
 }
 
 impl Nodes {
-    /// Returns the number of additional nodes that the group should have. It is `more` if Active nodes
-    /// change. Otherwise it is `open`, the number of existing additional nodes that must stay.
+    /// Returns the number of additional nodes that the group should have. If Active nodes change and `more`
+    /// is not 0, the number is `more`. In all other cases, the number is `open`: how many existing additional
+    /// nodes must stay.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));
@@ -368,7 +376,8 @@ impl Nodes {
             let producers = self.follows.into_iter().collect();
             return Rolled::Together(Together { group: group.name.clone(), nodes, producers });
         }
-        // With other nodes, even a single batch is planned: it waits for their missing pairs.
+        // If the group has unchanged nodes, even a single batch is planned, because this batch waits for the
+        // missing pairs of the unchanged nodes.
         let fits = self.others.is_empty() && !self.surges && self.works.len() + self.down.len() <= size;
         if !self.follows.is_empty() || swaps.nodes() == 0 && (self.works.is_empty() || fits) {
             return Rolled::AtOnce;
@@ -396,13 +405,14 @@ impl Nodes {
     }
 }
 
-/// Tells whether a group may have additional nodes. A group whose nodes have keys may not.
+/// Tells whether a group may have additional nodes. If a list declares the nodes of a group, each node has a
+/// key, and the group may have no additional nodes.
 fn may_surge(desired: &Topology, group: &Element) -> bool {
     desired.children(&group.name).all(|node| node.key.is_none())
 }
 
-/// Divides removed nodes, and the new nodes that replace them, into batches. The last batch contains the
-/// nodes that are left over if the two numbers differ.
+/// Divides removed nodes, and the new nodes that replace them, into batches. If the numbers of removed and
+/// new nodes differ, the last batch contains the nodes that are left over.
 fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Links<RollingNode> {
     let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
     let mut batches = Links::default();
@@ -413,8 +423,8 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the parts outside of `node` with which a part goes down, because it reads their outputs. A
-/// producer without an instance does not go down, so its readers stay up until it has published.
+/// Returns the parts outside of `node` with which `part` goes down, because `part` reads their outputs. A
+/// producer without an instance does not go down, so its readers stay up until it has published new outputs.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -456,7 +466,8 @@ fn tie_readers(parts: &mut Parts<'_>) {
     }
 }
 
-/// The rules for groups: how many nodes may be down at once, and how many additional nodes they get.
+/// The rules for groups: how many nodes of a group may be down at once, and how many additional nodes a group
+/// gets.
 struct Limits<'a> {
     given: Option<MaxUnavailable>,
     given_surge: Option<MaxSurge>,

@@ -3,21 +3,22 @@
 /// The turn and the group of a part, or of an endpoint, in rolling changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rolls {
-    /// The turn of the batch; 0 if the part or endpoint belongs to no batch.
+    /// The turn: the number of the batch. 0 if the part or endpoint is in no batch, or is down already.
     pub(crate) turn: u32,
     /// The number of the group that changes in batches, from 1; 0 if the part or endpoint belongs to no such
     /// group.
     pub(crate) group: u32,
-    /// Whether several turns concern the part or endpoint: it reads outputs of nodes in batches, or contains
-    /// several of these nodes.
+    /// Whether several batches concern the part or endpoint. A part is tied if it goes down with nodes in
+    /// batches, because it reads their outputs. An endpoint is also tied if its parts belong to different
+    /// batches.
     pub(crate) tied: bool,
-    /// Whether only pairs have a turn, not transitions. This is so for a removed node of a group, and for a
-    /// new node that replaces it.
+    /// Whether the pairs of the part change in its turn, while its transitions keep their usual phases. The
+    /// flag is set for a removed node of a group, and for a new node that replaces a removed node.
     pub(crate) swaps: bool,
 }
 
 impl Rolls {
-    /// Returns the combined turn and group of an endpoint with several parts.
+    /// Returns the combined turn and group of two parts of one endpoint.
     pub(crate) fn both(self, other: Self) -> Self {
         let differ = self.turn != other.turn;
         Self {
@@ -28,7 +29,7 @@ impl Rolls {
         }
     }
 
-    /// Tells whether the transitions of the part or endpoint take place in its turn.
+    /// Tells whether the transitions of the part or endpoint belong to the phase of the batches.
     pub(crate) fn moves_in_turn(self) -> bool {
         self.turn > 0 && !self.swaps
     }

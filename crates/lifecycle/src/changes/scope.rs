@@ -1,12 +1,13 @@
-//! The parts that a limited plan may touch: the named parts, and the parts that these need to run.
+//! The parts that a limited plan may touch: the named parts, and the parts that the named parts need to run.
 //!
-//! A named part needs another part in two cases: it reads an output of that part, or a relationship with that
-//! part must be created before the named part reaches its state. A needed part stays as it is if its state is
-//! sufficient. Otherwise all its steps are planned, and the parts that it needs are needed too. All other
-//! parts have no steps.
+//! A named part needs the producers of the outputs that it reads. If a relationship must be created before
+//! the named part reaches its state, the named part also needs the other ends, and the producers of the
+//! relationship's values. A needed part stays as it is if its state is sufficient. If the state is not
+//! sufficient, all steps of the needed part are planned, and the parts that it needs are needed too. All
+//! other parts have no steps.
 //!
 //! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. A missing pair
-//! is also created if a part cannot run without it.
+//! is also created if a part cannot run without the pair.
 
 use std::collections::{HashMap, HashSet};
 
@@ -50,9 +51,10 @@ impl From<ResolveError> for ScopeError {
 pub(crate) enum Reach {
     /// All changes are permitted.
     All,
-    /// The plan may create the pair if it is missing, and restore it if an end is lowered.
+    /// The plan may create the pair if it is missing. If an end is lowered, the plan may cease the pair and
+    /// create it again.
     Missing,
-    /// The plan may cease the pair if an end is lowered, and then restore it.
+    /// If an end is lowered, the plan may cease the pair and create it again. No other change is permitted.
     Restored,
 }
 
@@ -73,8 +75,8 @@ impl Scope {
         };
         acting.retain(|name| !excepted.contains(name));
         let healed = leaves(situation, options.heal.iter().chain(&options.restore));
-        // If the options name only exceptions, all parts are targets. Then only the needs of changing parts
-        // count.
+        // If the options name exceptions and no target, all parts are targets. Then the search begins only
+        // with the parts that change.
         let needs = |name: &&ElementName| !options.target.is_empty() || changing.contains(*name);
         let open: Vec<ElementName> = acting.iter().filter(needs).cloned().collect();
         let mut scope = Self { acting, needed: HashSet::new(), healed };
@@ -87,7 +89,7 @@ impl Scope {
         Ok(scope)
     }
 
-    /// Marks all parts as untouched whose paths the plan does not contain.
+    /// Marks the parts that are not in `acting` as untouched.
     pub(crate) fn freeze(&self, parts: &mut Parts<'_>) {
         for part in parts.list.iter_mut().filter(|part| !self.acting.contains(&part.name)) {
             let now = reached_by(part.now.state);
@@ -95,9 +97,9 @@ impl Scope {
         }
     }
 
-    /// Checks that no part stays while all parts are removed that one of its dependencies demands. A
-    /// dependency is a relationship without operations. A relationship with operations can be ceased, so it
-    /// needs no check.
+    /// Checks that no part stays while the plan removes all parts at the other end of one of its
+    /// dependencies. A dependency is a relationship without operations. A relationship with operations needs
+    /// no check, because it can be ceased.
     pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
         let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {
@@ -185,7 +187,8 @@ impl Search<'_, '_> {
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
         producers.extend(reads.element(part.after_at, after)?.iter().map(|read| read.producer));
-        // An output that is not known yet makes the producer necessary, whatever the producer's state is.
+        // If an output is not known yet, the plan contains the complete path of its producer, even if the
+        // state of the producer is sufficient.
         let lookup = self.situation.desired.map_or(&NothingYet as _, |version| version.lookup);
         let mut unknown = Reads::few(self.topology, lookup);
         for read in unknown.element(part.after_at, after)? {
@@ -200,8 +203,8 @@ impl Search<'_, '_> {
 
     /// Finds the ends of the relationships that must be created before a part reaches its last state.
     fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
-        // An adopted part becomes Active in one step, so no relationship can be created before it reaches a
-        // state.
+        // An adopted part becomes Active in one step, so no relationship can be created before the part
+        // reaches its state.
         if self.options.adopt {
             return Ok(());
         }
@@ -266,7 +269,7 @@ impl Search<'_, '_> {
         leaves.try_for_each(|leaf| self.need(&leaf.name, rank, by, open))
     }
 
-    /// Records that the part `by` needs another part at a rank.
+    /// Records that the part `by` needs the part `name` at a rank or above it.
     fn need(
         &mut self,
         name: &ElementName,
@@ -282,7 +285,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Records that the plan contains the complete path of a part. `by` is the part that needs it.
+    /// Records that the plan contains the complete path of the part `name`. `by` is the part that needs it.
     fn act(
         &mut self,
         name: &ElementName,
@@ -310,7 +313,8 @@ fn reached_by(state: State) -> u8 {
     }
 }
 
-/// Returns the names of the resources at or below some elements, in either version.
+/// Returns the names of all resources that are in `names`, or inside an element of `names` in one of the two
+/// versions.
 fn leaves<'n>(
     situation: &Situation<'_>,
     names: impl IntoIterator<Item = &'n ElementName>,
@@ -322,7 +326,8 @@ fn leaves<'n>(
     leaves.map(|leaf| leaf.name.clone()).collect()
 }
 
-/// Returns for each resource the relationships with an end at or above it.
+/// Returns for each resource the relationships that have the resource, or an element that contains it, as an
+/// end.
 fn ties(topology: &Topology) -> HashMap<&ElementName, Vec<&Relationship>> {
     let mut ties: HashMap<&ElementName, Vec<&Relationship>> = HashMap::new();
     for tie in topology.relationships() {

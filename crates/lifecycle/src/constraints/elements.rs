@@ -1,4 +1,5 @@
-//! The waits of resources, groups and assemblies before they reach or leave a state.
+//! The waits of elements: a resource, a group or an assembly reaches or leaves a state only after certain
+//! steps.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -22,27 +23,28 @@ pub(crate) struct Constraints<'a> {
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
     pub(crate) rolling: Rolling,
-    /// The steps that cease pairs of nodes in batches, each with its turn.
+    /// The steps that cease pairs of nodes in batches, each with the turn (the number) of its batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create pairs of nodes in batches, each with its group and its turn. A step that creates
-    /// several of these pairs may occur several times.
+    /// The steps that create pairs of nodes in batches, each with the numbers of its group and its batch. A
+    /// step that creates several of these pairs may occur several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
-    /// For a group or assembly and a rank: the barrier that waits until all its parts reach the rank. The key
-    /// contains the element's position in the desired topology.
+    /// The barriers that wait until all parts of a group or assembly have reached a rank. The key contains
+    /// the element's position in the desired topology, and the rank.
     reached: HashMap<(usize, u8), Option<Draft>>,
-    /// For a group or assembly and a rank: the barrier that waits until all its parts have left the rank. The
-    /// key contains the element's position in the installed topology.
+    /// The barriers that wait until all parts of a group or assembly have left a rank. The key contains the
+    /// element's position in the installed topology, and the rank.
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    /// Whether some parts have steps up, and another part has none. Relationships of the part without steps
-    /// may order the steps of the others.
+    /// Whether some part has a step up, and some part lacks steps up. The relationships of a part without a
+    /// step may order the steps of other parts.
     lacks_up: bool,
-    /// Whether some parts have steps down, and another part has none, as in `lacks_up`.
+    /// Whether some part has a step down, and some part lacks steps down. The consequence is as for
+    /// `lacks_up`.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
-    /// The steps that create pairs, with the ends whose states they require.
+    /// The steps that create pairs. Each entry names an end that must reach a rank before the step.
     pub(crate) arrivals: Vec<Arrival>,
     /// The results of [`passed`](Self::passed), by the element's position and the rank.
     passed: HashMap<(usize, u8), Vec<Draft>>,
@@ -50,7 +52,7 @@ pub(crate) struct Constraints<'a> {
     passed_leaving: HashMap<(usize, u8), Vec<Draft>>,
 }
 
-/// A step that requires an end of a relationship to have a rank.
+/// A step that requires that an end of a relationship has reached a rank.
 pub(crate) struct Arrival {
     pub(crate) step: Draft,
     pub(crate) end: ElementName,
@@ -58,12 +60,12 @@ pub(crate) struct Arrival {
     pub(crate) why: Why,
 }
 
-/// The waits of elements before they reach or leave a rank. The key contains the element's position in its
-/// topology, and the rank.
+/// The waits that delay elements before they reach or leave a rank. The key contains the element's position
+/// in its topology, and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
-/// A wait of an element (*hold*) with its priority and reason. Later it becomes a wait of steps of the
-/// element's parts.
+/// A wait of an element for the step `until`, with its priority and reason. [`Constraints::settle`] turns a
+/// hold into waits of the steps of the element's parts.
 #[derive(Clone, Copy)]
 struct Hold {
     until: Draft,
@@ -112,7 +114,7 @@ impl<'a> Constraints<'a> {
 
     /// Returns the step or barrier after which an element is at a rank.
     ///
-    /// Returns `None` if the element is at the rank already or never reaches it.
+    /// Returns `None` if the element is at the rank already, or never reaches the rank.
     pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
         let topology = self.desired()?;
         let place = topology.position(name)?;
@@ -161,11 +163,12 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which parts of an element would wait before they reach a rank, if they had a
-    /// step to that rank. Only parts without such a step are considered.
+    /// Returns the steps for which an element should wait before it reaches a rank, but cannot wait, because
+    /// one of its parts has no step to this rank.
     ///
-    /// A step that waits for the element also waits for the returned steps. So two parts keep their order if
-    /// the part between them does not change. All holds of the element must be known before the call.
+    /// For example, `a` depends on `b`, `b` depends on `c`, and `b` has no steps. Then the result for `b`
+    /// contains the steps of `c`. The caller makes the steps of `a` wait for the returned steps, so `a` and
+    /// `c` keep their order. All holds of the element must be recorded before the call.
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -179,15 +182,16 @@ impl<'a> Constraints<'a> {
             part.is_some_and(|part| step_up(part, rank).is_none())
         };
         let mut found = open_holds(topology, &self.holds, name, rank::CREATED..=rank, lacks);
-        // Steps in batches don't count: most nodes of a group that changes in batches are Active at any time.
+        // Steps in batches don't count, because most nodes of a group that changes in batches are Active at
+        // any time.
         found.retain(|step| !self.graph.rolls(*step));
         self.passed.insert((place, rank), found.clone());
         found
     }
 
-    /// Returns the steps for which parts of an element would wait before they leave a rank, if they had a
-    /// step that leaves it. Only parts without such a step are considered. This is [`passed`](Self::passed)
-    /// for the path down.
+    /// Returns the steps for which an element should wait before it leaves a rank, but cannot wait, because
+    /// one of its parts has no step that leaves this rank. [`passed`](Self::passed) is the same function for
+    /// the path up.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -218,7 +222,7 @@ impl<'a> Constraints<'a> {
         Some(barrier)
     }
 
-    /// Makes all parts of an element wait before they reach a rank.
+    /// Makes all parts of an element wait for the step `until` before they reach a rank.
     pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: Draft, why: Why) {
         add(
             &mut self.holds,
@@ -229,17 +233,18 @@ impl<'a> Constraints<'a> {
         );
     }
 
-    /// Makes an element wait before it reaches a rank.
+    /// Makes an element wait for the step `until` before it reaches a rank.
     ///
-    /// An assembly or a group reaches a rank when its last part reaches it. So it is sufficient that one part
-    /// waits. The parts get soft constraints: a part need not wait if other parts need it earlier.
+    /// An assembly or a group reaches a rank when the last of its parts reaches the rank. So one waiting part
+    /// is sufficient. All parts get soft constraints, and the planner drops the constraint of a part that
+    /// other parts need earlier.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
         add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, priority, why });
     }
 
-    /// Makes all parts of an element wait before they leave a rank.
+    /// Makes all parts of an element wait for the step `until` before they leave a rank.
     pub(crate) fn hold_leaving(
         &mut self,
         name: &ElementName,
@@ -260,11 +265,11 @@ impl<'a> Constraints<'a> {
         self.graph.settle_soft_constraints();
     }
 
-    /// Adds the waits of holds to the steps that reach (`up`) or leave a rank.
+    /// Adds the waits of holds to the steps that reach a rank (if `up` is set) or leave a rank.
     ///
     /// If an element with several parts has several hard constraints, all parts wait for one common barrier.
-    /// Soft constraints apply to each part separately, because one part may drop a constraint that others
-    /// keep.
+    /// Soft constraints apply to each part separately, because the planner may drop the constraint of one
+    /// part and keep those of the others.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -289,8 +294,8 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Adds a barrier that waits for all steps for which an element waits. Returns the hold that waits for
-    /// the barrier instead.
+    /// Adds a barrier that waits for the steps of all given holds. Returns one hold that waits for the
+    /// barrier and replaces the given holds.
     fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
         let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
@@ -314,16 +319,16 @@ impl<'a> Constraints<'a> {
     }
 }
 
-/// Returns the step of a part that must wait if the part must wait before it reaches a rank.
+/// Returns the step that waits if a part must wait before it reaches a rank.
 fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
-    // A hold before Created concerns the first step up, as `depends-on` demands, even if it reaches a higher
-    // rank.
+    // A hold before Created applies to the first step up, as `depends-on` demands, even if this step reaches
+    // a higher rank than Created.
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which holds wait: the holds of an element, of the elements that contain it, and of
-/// the elements in it. A hold counts only if a part of the element is concerned and `lacks` a step that could
-/// wait.
+/// Returns the steps for which some holds wait: the holds of an element, of the elements that contain it, and
+/// of the elements inside it. A hold counts only if `lacks` is true for a part of the element to which the
+/// hold applies. Such a part has no step that could wait.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

@@ -69,8 +69,8 @@ impl Graph {
         self.builder.step(work)
     }
 
-    /// Adds a step of an element that needs the element's previous step `before`. After `before`, the element
-    /// is in the state `state`.
+    /// Adds a step that needs `before`, the previous step of the same element. After `before`, the element is
+    /// in the state `state`.
     pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: Draft) -> Draft {
         let why = self.note(Reason::Order { element: work.element().clone(), state });
         let step = self.step(phase, work);
@@ -88,7 +88,7 @@ impl Graph {
         self.builder.barrier(label)
     }
 
-    /// Adds a reason that several waits share.
+    /// Adds a reason, which one or more waits can use.
     pub(crate) fn note(&mut self, reason: Reason) -> Why {
         self.builder.note(reason)
     }
@@ -117,8 +117,8 @@ impl Graph {
         self.builder.wait_because(step, on, kind, why);
     }
 
-    /// Makes `step` wait for `on`. If `priority` permits it, the wait is dropped later when it would close a
-    /// cycle.
+    /// Makes `step` wait for `on`. A wait with another priority than `Required` is dropped later if it would
+    /// close a cycle.
     pub(crate) fn constrain(&mut self, step: Draft, on: Draft, kind: WaitKind, priority: Priority, why: Why) {
         match priority {
             Priority::Required => self.wait(step, on, kind, why),
@@ -160,9 +160,9 @@ impl Graph {
 
     /// Turns soft constraints of one priority into waits.
     ///
-    /// A constraint outside all cycles is always kept. Other constraints are dropped if they would prevent an
-    /// order. If there is no order in which each whole keeps a constraint, all constraints are kept. Then
-    /// planning reports the cycle.
+    /// A constraint outside of all cycles is always kept. Other constraints are dropped if they would prevent
+    /// an order. If a whole would lose all its constraints, all of them are kept. Then planning reports the
+    /// cycle.
     fn settle(&mut self, soft: Vec<SoftConstraint>) {
         if soft.is_empty() {
             return;
@@ -192,7 +192,8 @@ impl Graph {
 
     /// Returns the number of each step's strongly connected component.
     ///
-    /// Two steps have the same number if each waits for the other, with soft constraints counted as waits.
+    /// Two steps have the same number if each waits for the other, directly or through other steps. Soft
+    /// constraints count as waits.
     fn components(&self, soft: &[SoftConstraint]) -> Vec<usize> {
         let soft = soft.iter().map(|one| (one.step, one.on));
         let edges = self.builder.waits().chain(soft).map(|(step, on)| (step.place(), on.place()));

@@ -38,7 +38,7 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
         return Ok(());
     }
     let moves = |part: &&Part<'_>| part.steps.lowest().is_some() || part.steps.reconfigure().is_some();
-    // Without published outputs, every output of a driver counts as read.
+    // `NothingYet` knows no published output, so `reads` finds every property that reads an output.
     let mut reads = Reads::all(installed, &NothingYet);
     for part in parts.list.iter().filter(moves) {
         let Some(element) = part.before else { continue };

@@ -1,8 +1,10 @@
 //! The numbers of the phases of a plan.
 //!
-//! A phase of this list may be divided into several: then its constant is added to a rank or to an offset.
+//! Some phases of this list are divided further. The number of such a phase is the constant plus a rank or an
+//! offset.
 
-/// The number of a phase. All steps of a phase precede the steps of phases with higher numbers.
+/// The number of a phase. All steps of a phase precede the steps of phases with higher numbers, except steps
+/// that an earlier phase needs.
 pub(crate) type Phase = u8;
 
 /// Leftovers of failures are removed.
@@ -20,8 +22,8 @@ pub(crate) const CUT_OVER: Phase = 26;
 /// Removed parts are lowered.
 pub(crate) const OUT: Phase = 30;
 
-/// The offset of Stop steps, to be added to `CHANGE` or `OUT`. The next constants are the offsets of later
-/// steps.
+/// The offset of Stop steps, to be added to `CHANGE` or `OUT`. The next two constants are the offsets of
+/// Uninstall and Delete steps.
 pub(crate) const STOP: Phase = 1;
 pub(crate) const UNINSTALL: Phase = 2;
 pub(crate) const DELETE: Phase = 3;

@@ -1,4 +1,4 @@
-//! The choice of soft constraints to keep if all of them together would form a cycle.
+//! The choice of the soft constraints that are kept if all soft constraints together would form a cycle.
 //!
 //! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be
 //! dropped. Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the
@@ -9,8 +9,8 @@
 //! 1. [`order`] finds an order of the steps in which each whole can keep a constraint. It is Kahn's
 //!    algorithm, backwards.
 //! 2. [`Sort`] takes the steps by Kahn's algorithm, with soft constraints treated as waits. If no step is
-//!    free, it considers the steps that only soft constraints hold back, and takes the first of them in the
-//!    order of [`order`]. The open constraints of this step are dropped.
+//!    free, [`Sort`] considers the steps that only soft constraints hold back, and takes the first of them in
+//!    the order of [`order`]. The soft constraints of this step for steps that are not taken yet are dropped.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -80,12 +80,12 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
 
 /// Returns the position of each step in an order that lets each whole keep a soft constraint.
 ///
-/// In this order, some step of each whole follows the step that the whole should wait for. All other soft
-/// constraints are ignored. Returns `None` if no such order exists.
+/// In this order, at least one step of each whole follows the step that the whole should wait for. The order
+/// may contradict all other soft constraints. Returns `None` if no such order exists.
 ///
 /// The order is built from its end. A remaining step may be taken as the last one on two conditions. No
-/// remaining step waits for it, and each whole that should wait for it already has a step behind it.
-/// A step that can be taken can also be taken later. So the algorithm finds an order if there is one.
+/// remaining step waits for it, and each whole that should wait for it already has a step behind it in the
+/// order. A step that can be taken can also be taken later. So the algorithm finds an order if there is one.
 fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
@@ -100,7 +100,8 @@ fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option
         wholes().map(|(whole, constraint)| (number(constraint.step), (whole, number(constraint.on))));
     let wholes_of = Links::group(count, by_step);
 
-    // The heap returns the last step first, which keeps the original order of the steps if possible.
+    // The heap returns the step with the highest position first, so the order stays close to the original
+    // order of the steps.
     let mut free: BinaryHeap<u32> =
         (0..).zip(&keep).filter(|(_, keep)| **keep == 0).map(|(at, _)| at).collect();
     let mut places = vec![0; count];
@@ -125,12 +126,13 @@ struct Sort<'s> {
     soft: &'s [SoftConstraint],
     /// The position of each step in the order of [`order`].
     places: Vec<u32>,
-    /// The soft constraints of each step, by their positions.
+    /// For each step, the positions of its soft constraints in `soft`.
     soft_of: Links<u32>,
     /// For each step, the steps that wait for it, and whether the wait is a soft constraint.
     dependents: Links<(Draft, bool)>,
-    /// The numbers of open waits and open soft constraints of each step.
+    /// For each step, the number of its waits for steps that are not taken yet.
     waits: Vec<u32>,
+    /// For each step, the number of its soft constraints for steps that are not taken yet.
     soft_waits: Vec<u32>,
     /// Whether each step has been taken.
     taken: Vec<bool>,
@@ -165,7 +167,7 @@ impl<'s> Sort<'s> {
         let is_free = |at: &Draft| self.waits[at.place()] + self.soft_waits[at.place()] == 0;
         let steps = Draft::all().take(self.taken.len());
         let mut free: Vec<Draft> = steps.clone().filter(is_free).collect();
-        // The steps that only soft constraints hold back, in the order of their positions.
+        // The steps that only soft constraints hold back, sorted by their positions in the order of `order`.
         let is_kept_back = |at: &Draft| self.waits[at.place()] == 0 && self.soft_waits[at.place()] > 0;
         let mut kept_back: BTreeSet<(u32, Draft)> =
             steps.filter(is_kept_back).map(|at| (self.places[at.place()], at)).collect();
@@ -221,7 +223,8 @@ mod tests {
         }
         let soft =
             |step, on, whole| SoftConstraint { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
-        // The first step would drop the only constraint of its whole.
+        // In the original order, the sort would take the first step, and drop the only constraint of its
+        // whole.
         let constraints = [soft(made, first, 0), soft(other, second, 1), soft(serves, second, 1)];
         assert_eq!(kept(&builder, &constraints), [true, false, true]);
     }

@@ -19,7 +19,8 @@ pub struct Counts {
     pub replaced: usize,
     /// Parts that are removed.
     pub removed: usize,
-    /// Relationships that change themselves, not only because an end is removed or re-created.
+    /// Relationships with a change of their own. A relationship does not count if its pairs change only
+    /// because an end is removed or re-created.
     pub relationships: usize,
 }
 

@@ -19,10 +19,12 @@ use crate::situation::{Shown, ValueChange, listed};
 pub struct Diff {
     /// The resources that change.
     pub elements: Vec<ElementChange>,
-    /// The relationships that change themselves, not only because an end is removed or re-created.
+    /// The relationships with a change of their own. A relationship is not listed if its pairs change only
+    /// because an end is removed or re-created.
     pub relationships: Vec<RelationshipChange>,
-    /// The resources that keep their old package although the desired one differs. Their driver can manage
-    /// them only with the package that they were installed from. These resources don't count as changes.
+    /// The resources that keep their old package although the desired package differs. Their driver can
+    /// manage them only with the package that they were installed from. These resources don't count as
+    /// changes.
     pub outdated: Vec<ElementName>,
     /// The differences between the installed and the desired packages. The planner leaves the list empty,
     /// because it does not read the files of packages.
@@ -31,7 +33,8 @@ pub struct Diff {
     /// The groups whose nodes change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batches>,
-    /// The groups whose changing nodes go down together, although fewer nodes may be down at once.
+    /// The groups whose changing nodes go down together, although the limit for nodes that are down at once
+    /// is lower.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
     /// The relationships whose existing pairs are ceased before the first batch and created after the last one.
@@ -103,7 +106,7 @@ impl Diff {
 
     /// Returns a line for each of these: a group that changes in batches or goes down together, a
     /// relationship that is suspended during the batches, and a resource that keeps an outdated package. The
-    /// line of such a resource contains the command that replaces it.
+    /// line of such a resource contains the command that replaces the resource.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let outdated = self.outdated.iter().map(ElementName::local).map(|name| {
             format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")
@@ -157,17 +160,18 @@ pub enum ElementChangeKind {
     Reconfigured,
     /// The resource uses the new content of its package after the plan. No driver is called.
     Repackaged,
-    /// It is uninstalled and installed again.
+    /// The resource is uninstalled and installed again.
     Reinstalled,
-    /// It is Broken, or its heal was requested. It is stopped and started.
+    /// The resource is Broken, or its heal was requested. It is stopped and started.
     Healed,
-    /// It has failed, or its removal was not completed. Its leftovers are removed, and it is re-created.
+    /// The resource has failed, or its removal was not completed. Its leftovers are removed, and it is
+    /// re-created.
     Repaired,
-    /// A health check has found that it no longer exists, and it is created again.
+    /// A health check has found that the instance no longer exists. The resource is created again.
     Recreated,
-    /// It is raised to a higher state.
+    /// The resource is raised to a higher state.
     Raised,
-    /// It is lowered to a lower state.
+    /// The resource is lowered to a lower state.
     Lowered,
 }
 
@@ -246,7 +250,7 @@ impl fmt::Display for Diff {
     }
 }
 
-/// The effect of a change on the element or relationship. Destructive effects come first.
+/// The effect of a change on the element or relationship. Destructive effects are the first variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -259,7 +263,7 @@ pub enum Effect {
     Changed,
     /// The element or relationship is added.
     Added,
-    /// It is stopped and started without a change.
+    /// The element is stopped and started without a change.
     Restarted,
 }
 
@@ -356,8 +360,7 @@ impl fmt::Display for ElementChange {
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
             if before == after && matches!(after, Shown::KnownAfter(_)) {
-                // Both values are unknown: an older version of an assembly is recorded without published
-                // outputs.
+                // Both values are unknown. The published outputs of an older version are not recorded.
                 write!(f, "\n    {property}: {after}")?;
             } else {
                 write!(f, "\n    {property}: {before} → {after}")?;

@@ -1,4 +1,4 @@
-//! The differences between two packages of the same version, as data for people and programs.
+//! The differences between two packages of the same resource version, as data for people and programs.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use windlass_model::{Action, DescriptorName, ElementName};
 pub struct PackageDiff {
     /// The descriptor of the package.
     pub descriptor: DescriptorName,
-    /// The resources that were installed from the installed package, in the order of their names.
+    /// The resources that use the installed package, sorted by name.
     pub parts: Vec<ElementName>,
     /// Whether the packages differ in the drivers of actions, or in the properties of these drivers.
     pub drivers: bool,
@@ -33,25 +33,25 @@ pub struct FileChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileChangeKind {
-    /// Only the desired package contains it.
+    /// Only the desired package contains the file.
     Added,
     /// The content or the executable bit of the file differs.
     Changed,
-    /// Only the installed package contains it.
+    /// Only the installed package contains the file.
     Removed,
 }
 
 /// The actions of a resource that use a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Affected {
-    /// Any action may use it.
+    /// Every action may use the file.
     All,
-    /// Only these actions use it. The list may be empty.
+    /// Only these actions use the file. The list may be empty.
     Only(Vec<Action>),
 }
 
 impl Serialize for Affected {
-    /// Serializes the names of the actions as a list, and any action as null.
+    /// Serializes `Only` as a list of the names of the actions, and `All` as null.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::All => serializer.serialize_none(),
@@ -71,7 +71,7 @@ impl FileChangeKind {
 }
 
 impl fmt::Display for FileChange {
-    /// Writes `~ scripts/Start.sh: affects Start`.
+    /// Writes a line such as `~ scripts/Start.sh: affects Start`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind.symbol(), self.path)?;
         match &self.affects {

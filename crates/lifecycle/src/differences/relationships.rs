@@ -6,7 +6,7 @@ use windlass_model::resolve::{Answer, Missing, ResolveError, Resolver};
 use windlass_model::template::{End, Part};
 use windlass_model::{PropertyName, Relationship, Template};
 
-/// Returns the properties of one end that a relationship reads.
+/// Returns the properties of one end that the values of a relationship read.
 pub(crate) fn end_properties(relationship: &Relationship, wanted: End) -> HashSet<&PropertyName> {
     let mut read = HashSet::new();
     for template in relationship.properties.values().filter_map(|property| property.value.as_ref()) {
@@ -21,7 +21,8 @@ pub(crate) fn end_properties(relationship: &Relationship, wanted: End) -> HashSe
     read
 }
 
-/// Tells whether the operations or the values of a relationship have changed.
+/// Tells whether the operations or the values of a relationship have changed. A value that awaits an output
+/// counts as changed.
 pub(crate) fn differ(
     old: &Relationship,
     new: &Relationship,

@@ -9,7 +9,7 @@ use windlass_model::{Element, PropertyName, Template};
 use super::diff::PropertyChange;
 use crate::situation::{Shown, Version};
 
-/// A comparison of the installed with the desired values of most elements.
+/// A comparison of the installed with the desired values. It is fast if most elements are compared.
 pub(crate) struct Comparison<'a> {
     installed: Resolver<'a>,
     desired: Resolver<'a>,

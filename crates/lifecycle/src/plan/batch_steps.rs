@@ -8,14 +8,14 @@ use windlass_plan::StepNumber;
 
 use super::planned::Plan;
 
-/// The batches of a plan with their steps. They tell to which batch a step belongs, and which batches are in
-/// progress.
+/// The batches of a plan with their steps. The methods tell to which batch a step belongs, and which batches
+/// are in progress.
 ///
 /// The batches are found in the plan itself, where a barrier waits for the last steps of each batch.
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,
-    /// The batch of each part, and of each element in the group that contains the part.
+    /// The batch of each part, and of each element that is inside the group and contains the part.
     parts: HashMap<ElementName, usize>,
     /// For each step that completes a batch, the position of the batch.
     last: HashMap<StepNumber, usize>,
@@ -44,8 +44,8 @@ impl BatchSteps {
         found
     }
 
-    /// Records the batch of a part, and of the elements in the group that contain the part. Relationships may
-    /// have these elements as ends.
+    /// Records the batch of a part, and of each element that is inside the group and contains the part.
+    /// Relationships may have these elements as ends.
     fn add(&mut self, part: &ElementName, number: usize) {
         let group = self.batches[number].group.as_str().len();
         let inner = part.as_str()[group..].match_indices("__").map(|(at, _)| group + at).skip(1);

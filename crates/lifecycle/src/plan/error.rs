@@ -66,8 +66,8 @@ impl From<ScopeError> for LifecycleError {
 
 /// The error if the rules demand an impossible order of steps.
 ///
-/// The message contains a shortest cycle with the origin of each wait, and the changes that would break the
-/// cycle.
+/// The message contains a shortest cycle with the origin of each wait, and the changes of the descriptor that
+/// would break the cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
@@ -79,8 +79,8 @@ impl OrderError {
             Task::Work(Work::Relate(relate)) => Some(relate),
             _ => None,
         });
-        // If the plan ceases a pair of the desired version, it has created this pair before and creates it
-        // again.
+        // A step that ceases a pair of the desired version ceases a pair that an earlier step of the plan has
+        // created. A later step creates the pair again.
         let again =
             again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
         again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))

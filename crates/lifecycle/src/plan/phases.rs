@@ -16,7 +16,8 @@ type Builder = PlanBuilder<Work, Reason>;
 /// Adds the barriers between phases and orders the steps.
 pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
     let (mut builder, roles) = graph.into_parts();
-    // If the waits already form a cycle, no barriers are added, so the reported cycle contains none.
+    // If the waits already form a cycle, no barriers are added, so the reported cycle contains no such
+    // barrier.
     if let Some(demanded) = demanded(&mut builder, &roles) {
         add_phases(&mut builder, &roles, &demanded);
     }
@@ -51,8 +52,9 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
 /// Returns for each step the earliest phase among those of the step itself and of all steps that depend on
 /// it.
 ///
-/// If this is an earlier phase than the step's own, the step must end in time for it. So it waits only for
-/// the barrier before the earlier phase. Returns `None` if there is a cycle.
+/// If this phase is earlier than the step's own phase, the step must end before the steps of the earlier
+/// phase that depend on it. So the step waits only for the barrier before the earlier phase. Returns `None`
+/// if there is a cycle.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

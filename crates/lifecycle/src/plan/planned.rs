@@ -10,7 +10,7 @@ use crate::differences::Diff;
 /// A plan whose steps drive the elements of an assembly.
 pub type Plan = windlass_plan::Plan<Work, Reason>;
 
-/// A plan and its changes.
+/// A plan, and the changes that it makes.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Planned {
@@ -20,9 +20,11 @@ pub struct Planned {
     pub diff: Diff,
     /// The changes that a limited plan skips.
     pub undone: Diff,
-    /// The numbers of additional nodes that groups should have while their nodes change (*surge*). The caller
-    /// adds the nodes to the desired version by [`surged`](crate::surged), and plans again with the names of
-    /// the nodes in [`Options::surge`](crate::Options::surge). After the change, the caller removes them.
+    /// For each group, how many additional nodes the group should have while its nodes change (*surge*).
     /// Empty if the options already name additional nodes.
+    ///
+    /// The caller adds the additional nodes to the desired version by [`surged`](crate::surged), and plans
+    /// again with their names in [`Options::surge`](crate::Options::surge). After the change, the caller
+    /// removes the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
 }

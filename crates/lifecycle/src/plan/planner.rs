@@ -40,7 +40,7 @@ pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleErr
     Ok(plan(&Situation { current, installed, desired: None }, &Options::default())?.plan)
 }
 
-/// Plans the path from the current to the desired state.
+/// Plans the steps from the current to the desired state of an assembly.
 ///
 /// # Errors
 ///
@@ -64,8 +64,8 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
 
 /// Plans with some relationships suspended during all batches.
 ///
-/// If the waits form a cycle, sets `more` to the relationships that should be suspended too. If their
-/// suspension would not help, `more` is empty.
+/// If the waits form a cycle, sets `more` to the relationships that should be suspended too. If no further
+/// suspension would help, `more` stays empty.
 fn attempt(
     situation: &Situation<'_>,
     options: &Options,
@@ -122,7 +122,7 @@ fn attempt(
     Ok(Planned { plan, diff, undone, surge: rolling.surge })
 }
 
-/// Creates the parts, and decides their changes as far as these don't depend on values.
+/// Creates the parts, and decides their changes. Changed values are not considered yet.
 fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
     let rules = ChangeRules::new(situation, options);
     let mut parts = Parts::new(situation, &rules);
@@ -137,7 +137,7 @@ fn unlimited(situation: &Situation<'_>, options: &Options) -> Diff {
     summary::diff(parts, Vec::new())
 }
 
-/// Returns the names of the nodes in a group's batches.
+/// Returns the batches of a group for display.
 fn batches_of(group: &RollingGroup) -> Batches {
     let nodes = group.batches.iter().map(|batch| batch.iter().map(|node| node.name.clone()).collect());
     let surge = group.surge.iter().map(|node| node.name.clone()).collect();

@@ -1,22 +1,25 @@
-//! The properties of a resource of an older version, with values of that version's assemblies and references.
+//! The properties of a resource of an older version, with the values that assemblies and references had in
+//! that version.
 
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
 use windlass_model::{Element, Template, Topology};
 
-/// The maximum number of template parts in the written-out values of one element.
+/// The maximum number of template parts in the values of one element, after values have replaced each `${…}`.
 ///
-/// Beyond this number, `${…}` references are left as they are. Without a limit, a chain of values that each
-/// read the previous value twice would grow exponentially.
+/// Beyond this number, each `${…}` is left as it is. Without a limit, a chain of values that each read the
+/// previous value twice would grow exponentially.
 const MOST: usize = 10_000;
 
-/// The maximum depth of assembly properties that read each other. Deeper references are left as they are.
+/// The maximum length of a chain of properties that read each other. A `${…}` beyond this length is left as
+/// it is.
 const DEEPEST: usize = 100;
 
-/// Returns an element of a version, with values instead of its reads of assemblies and references.
+/// Returns an element of a version. Values replace each `${…}` in its properties that reads an assembly or a
+/// reference.
 ///
 /// A merged topology contains assemblies and references as in the newest version. So a part of an older
-/// version that still read them would seem to have the new values already.
+/// version would seem to have the new values already if its properties still read assemblies and references.
 pub(crate) fn element(version: &Topology, element: &Element) -> Element {
     let mut writer = Writer { version, left: MOST, depth: 0 };
     let written = element.properties.iter().map(|(name, property)| {

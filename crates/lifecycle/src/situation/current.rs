@@ -22,30 +22,31 @@ pub struct Current {
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
 
-/// The remaining operations that undo a partly created pair.
+/// The operations that undo a partly created pair.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HalfMade {
     /// The operations that undo the pair completely, in order.
     pub undo: Vec<OperationCall>,
-    /// The number of leading operations in `undo` that undo an operation in doubt.
+    /// How many operations at the beginning of `undo` undo an operation in doubt.
     ///
-    /// These operations are called even if the creation continues afterwards.
+    /// An operation is in doubt if it failed or was interrupted after its start. It is undone even if the
+    /// creation continues afterwards.
     pub in_doubt: usize,
 }
 
-/// The partly created pairs of a relationship: the sources at each target.
+/// The partly created pairs of a relationship, by target.
 type HalfMadeTargets = HashMap<ElementName, HalfMadeSources>;
 
-/// The partly created pairs at one target.
+/// The partly created pairs at one target, by source.
 pub(crate) type HalfMadeSources = HashMap<ElementName, HalfMade>;
 
-/// The created pairs of a relationship: the sources at each target.
+/// The created pairs of a relationship: for each target, its sources.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
 
-/// The pairs of a relationship with outdated values: the changed values of each source at each target.
+/// The pairs of a relationship with outdated values, by target.
 pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
-/// The pairs with outdated values at one target.
+/// The pairs with outdated values at one target: for each source, the changed values.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
 /// The recorded state of an element.
@@ -53,12 +54,12 @@ pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 pub struct ElementNow {
     /// The recorded state of the element.
     pub state: State,
-    /// Whether its driver has reported an instance, or may have created one.
+    /// Whether the driver of the element has reported an instance, or may have created one.
     pub present: bool,
-    /// The transition that may have left something behind, because its step did not complete.
+    /// The transition that may have left something behind, because its step did not succeed.
     ///
-    /// Either this transition failed or was interrupted after it may have had effects. Or it succeeded, but a
-    /// later transition of the same step did not.
+    /// One of two things has happened. The transition failed or was interrupted after it may have had
+    /// effects. Or the transition succeeded, and a later transition of the same step did not succeed.
     pub attempted: Option<Transition>,
     /// Whether a Reconfigure failed or was interrupted after it may have had effects. Then the values with
     /// which the instance works are unknown.
@@ -132,9 +133,10 @@ impl Current {
         insert(&mut self.pairs, key);
     }
 
-    /// Records that a pair of a relationship is partly created.
+    /// Records that a pair of a relationship was partly created.
     ///
-    /// The plan completes the pair if it is desired, and undoes it otherwise.
+    /// The plan completes the pair if the pair is desired and its ends stay. In all other cases, the plan
+    /// undoes the pair.
     pub fn half_made(&mut self, key: PairKey, half: HalfMade) {
         let of_assembly = self.half_made.entry(key.assembly).or_default();
         let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();
@@ -143,7 +145,7 @@ impl Current {
 
     /// Records that a pair of a relationship is partly ceased.
     ///
-    /// The plan completes the cessation, and re-creates the pair if it is desired.
+    /// The plan ceases the pair completely, and creates the pair again if it is desired.
     pub fn half_ended(&mut self, key: PairKey) {
         self.outdated(key.clone(), Vec::new());
         self.pair(key);

@@ -1,4 +1,4 @@
-//! The choice of the element to heal.
+//! The check of the element that a user wants to heal.
 
 use thiserror::Error;
 use windlass_model::assembly::ElementKind;
@@ -16,7 +16,7 @@ pub enum HealError {
         /// The resources of the assembly.
         known: Vec<ElementName>,
     },
-    /// The element still exists, but is no longer part of the assembly.
+    /// The element still exists, but the current version of the assembly no longer contains it.
     #[error("`{}` is no longer a part of the assembly; `windlass up` removes it, or keeps it if the descriptor has it again", name.local())]
     Left {
         /// The name of the element.
@@ -30,13 +30,13 @@ pub enum HealError {
     },
 }
 
-/// Checks that an element can be healed, and returns its name. If it is a group or an assembly, the resources
-/// in it are healed.
+/// Checks that an element can be healed, and returns its name. If the element is a group or an assembly, the
+/// resources in it are healed.
 ///
 /// # Errors
 ///
-/// Returns an error if there is no such element, or if it is a reference. The error for a missing element
-/// lists the resources.
+/// Returns an error if there is no such element, or if the element is a reference. The error for a missing
+/// element lists the resources.
 pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a ElementName, HealError> {
     let names = |at: &ElementName| topology.leaves(at).iter().map(|leaf| leaf.name.clone()).collect();
     let Some(element) = topology.get(name) else {

@@ -18,18 +18,19 @@ use super::as_of;
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
 /// - `made`: the pairs that have been created, at least in part.
 ///
-/// A relationship is taken from the oldest version to which one of its ends still belongs. It also gets the
-/// ends that it has in later versions, so that the plan can cease every created pair. If the relationship
-/// does not describe a pair of `made`, it is taken from the newest version that describes the pair. This
-/// happens if the ends of the pair already have the values of a version that calls no operations for the
-/// pair.
+/// A relationship is taken from the oldest version to which a part of one of its ends still belongs. The
+/// relationship also gets the ends that it has in later versions, so that the plan can cease every created
+/// pair. The relationship may still call no operations for a pair of `made`. This happens if the ends of the
+/// pair already belong to a version that calls no operations for the pair. Then the function adds the ends of
+/// the newest version that describes the pair. If the relationship has no operations, it also gets the
+/// operations of that version.
 ///
-/// A resource of an older version keeps the values that assemblies and references had in that version. Their
-/// new values may not have reached the resource yet. A relationship reads the newest version, because it can
-/// be re-created without its ends.
+/// A resource of an older version keeps the values that assemblies and references had in that version. The
+/// new values of the assemblies and references may not have reached the resource yet. A relationship reads
+/// the values of the newest version, because the relationship can be re-created while its ends stay.
 ///
-/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to its version,
-/// even elements without steps. The caller can then forget the older versions.
+/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to the version
+/// of this process, even elements without steps. The caller can then forget the older versions.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,
@@ -60,11 +61,11 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
             let from = version_of(&element.name).filter(|from| *from < versions.len());
             let own = from.and_then(|from| Some((from, versions[from].get(&element.name)?)));
             let own = own.filter(|(_, own)| own.kind == ElementKind::Resource);
-            // For an assembly, a group or a reference, no version is recorded. It is taken from the newest
-            // version that contains it.
+            // For an assembly, a group or a reference, no version is recorded. Such an element is taken from
+            // the newest version that contains it.
             let (from, chosen) = match own {
                 Some(own) => own,
-                // A removed resource is kept if elements of its version exist, because these may read its
+                // A removed resource is kept if elements of its version exist, because they may read its
                 // values.
                 None if element.kind != ElementKind::Resource || in_use[at] => (at, element),
                 None => continue,
@@ -78,8 +79,8 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
     elements
 }
 
-/// Adds the relationship of a created pair from the newest version that describes the pair, unless a known
-/// relationship already describes it.
+/// Makes sure that a relationship describes a created pair. If no known relationship describes the pair, adds
+/// the relationship of the newest version that describes it.
 fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut Known<'a>) {
     let known = relationships.get(&(&pair.assembly, &pair.relationship));
     if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {
@@ -148,8 +149,8 @@ fn relationships<'a>(
 
 /// Adds the ends of a newer version of a relationship to the older version.
 ///
-/// If only one of the two versions calls operations, the result has its operations, because pairs can have
-/// been created only for this version.
+/// The result has the operations of the older version. If the older version calls no operations, the result
+/// has those of the newer version: only the newer version can have created pairs.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

@@ -1,7 +1,7 @@
 //! The input of the planner: the recorded state of an assembly, its versions, and the options of a plan.
 //!
 //! Functions that prepare an input are here too. [`merged()`] joins the versions of an interrupted upgrade,
-//! [`scaled`] changes the size of a cluster, and [`healable`] chooses the resource to heal.
+//! [`scaled`] changes the size of a cluster, and [`healable`] checks the choice of the element to heal.
 
 mod as_of;
 mod current;

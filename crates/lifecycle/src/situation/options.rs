@@ -8,27 +8,29 @@ use windlass_model::{DescriptorName, ElementName, State};
 /// The options of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The minimum state of every part: Installed, Inactive or Active.
+    /// The state in which the parts end: Installed, Inactive or Active.
     ///
-    /// Parts above this state are lowered to it. A part ends in a higher state if a relationship requires
-    /// that.
+    /// Parts below this state are raised, and parts above it are lowered. A part ends in a higher state if a
+    /// relationship requires the higher state.
     pub goal: State,
-    /// Whether missing parts are adopted instead of created. Adopted parts are Active, and `goal` counts as
+    /// Whether missing parts are adopted, and not created. Adopted parts become Active, and `goal` counts as
     /// Active.
     pub adopt: bool,
-    /// The packages of the desired version. A part that was installed from another package is re-installed
-    /// for that reason only if its resource declares this effect. See `kept`, and
-    /// [`Element::package_change`](windlass_model::Element::package_change).
+    /// The packages of the desired version. Suppose that a part was installed from another package. For this
+    /// reason, the part is re-installed only if its resource declares `on-package-change: replace`. See
+    /// `kept`, and [`Element::package_change`](windlass_model::Element::package_change).
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The changes from an installed to a desired package after which drivers keep the instances.
     ///
-    /// After such a change, a part is reconfigured if it is Active and its resource declares this effect.
-    /// Otherwise it uses its new package without a call. After any other change of its package, a part keeps
-    /// the old package.
+    /// After such a change, `Element::package_change` decides about a part: `replace` re-installs the part,
+    /// and `reconfigure` reconfigures a part that stays Active. In all other cases, the part uses its new
+    /// package without a call. After a change that is not in this set, a part keeps its old package until the
+    /// part is re-installed.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,
-    /// The elements that count as Broken, regardless of their recorded state.
+    /// The elements that are healed. The Active parts of these elements are stopped and started, as if the
+    /// parts were Broken.
     pub heal: BTreeSet<ElementName>,
     /// The elements whose missing relationships are created, even relationships with parts that the plan
     /// otherwise does not touch. The elements of `heal` are always included.
@@ -39,21 +41,22 @@ pub struct Options {
     pub target: BTreeSet<ElementName>,
     /// The elements that stay as they are, even if they are in `target`.
     ///
-    /// Planning fails if a part that changes needs one of these elements to run, and the element is not up.
+    /// Planning fails if a part that changes needs one of these elements to run, and the state of that
+    /// element is not sufficient.
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that may be down at once, if Active nodes change.
+    /// How many nodes of each group may be down at once while Active nodes change.
     ///
     /// `None` means the number that the group declares. For a group without a declaration, the number is 1 in
     /// two cases: if a relationship connects the group with an element outside, or if the group gets
-    /// additional nodes. Otherwise all nodes may be down.
+    /// additional nodes. In all other cases, all nodes may be down at once.
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group while its nodes change. `None` means the number that the
+    /// How many additional nodes each group gets while its nodes change. `None` means the number that the
     /// group declares.
     pub max_surge: Option<MaxSurge>,
     /// The additional nodes that the desired version contains: see [`Planned::surge`](crate::Planned::surge).
     pub surge: BTreeSet<ElementName>,
-    /// The numbers of additional nodes that groups have already. Additional nodes stay while a node of their
-    /// group is down or lacks a relationship.
+    /// For each group, how many additional nodes the group has already. These nodes stay while a node of
+    /// their group is down or lacks a relationship.
     pub open_surge: BTreeMap<ElementName, u32>,
     /// The groups whose last change was interrupted in a pause. A change of their nodes begins with a pause.
     pub paused: BTreeSet<ElementName>,

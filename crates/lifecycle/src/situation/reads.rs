@@ -7,7 +7,8 @@ use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relations
 
 use crate::rank;
 
-/// A finder of outputs that are not known yet, with the producers for which a reader waits.
+/// A finder of the outputs that properties read and that are not known yet. Each output is found with its
+/// producer.
 pub(crate) struct Reads<'a> {
     topology: &'a Topology,
     resolver: Resolver<'a>,
@@ -35,7 +36,7 @@ impl<'a> Reads<'a> {
         Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
 
-    /// Returns one read for each producer that a resource waits for, sorted by producer.
+    /// Returns one [`Read`] for each producer for which a resource waits, sorted by producer.
     ///
     /// `place` is the resource's position in the topology.
     pub(crate) fn element(&mut self, place: u32, element: &'a Element) -> Result<&[Read<'a>], ResolveError> {
@@ -55,12 +56,13 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Returns one read for each producer that the values of a relationship wait for, sorted by producer.
+    /// Returns one [`Read`] for each producer for which the values of a relationship wait, sorted by
+    /// producer.
     ///
-    /// Three kinds of properties count: those that the relationship itself reads, those that it reads from
-    /// its ends, and those of the resources on which its operations are called. `installs` tells whether the
-    /// plan installs an element. Such an end has already waited for its own producers, unless the
-    /// relationship is created before the end is installed.
+    /// Three kinds of properties count: the relationship's own properties, the properties of its ends that it
+    /// reads, and the properties of the resources on which its operations are called. `installs` tells
+    /// whether the plan installs an element. An end that the plan installs waits for its own producers, so it
+    /// is skipped here. It is not skipped if the relationship may be created before the end is Installed.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -93,7 +95,7 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the producers that a property of an end waits for.
+    /// Finds the producers for which a property of an end waits.
     ///
     /// The end's own outputs don't count here. A value that cannot be resolved is ignored, because the
     /// operation's call reports the error later.

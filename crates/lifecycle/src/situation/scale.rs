@@ -12,9 +12,9 @@ use windlass_model::{Element, ElementName, Topology};
 /// The direction of scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
-    /// Adds nodes by the cluster's increment.
+    /// Adds nodes. Their number is the cluster's increment.
     Out,
-    /// Removes nodes by the cluster's increment.
+    /// Removes nodes. Their number is the cluster's increment.
     In,
 }
 
@@ -82,8 +82,8 @@ fn clusters_of(clusters: &[ElementName]) -> String {
 ///
 /// # Errors
 ///
-/// Returns an error if the element is not a cluster, or if its bounds forbid the full increment. An increment
-/// is never applied in part.
+/// Returns an error if the element is not a cluster, or if the cluster's bounds forbid the full increment. An
+/// increment is never applied in part.
 pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let nodes = count(topology, cluster);
@@ -102,13 +102,13 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 
 /// Returns the assembly with a given number of nodes in one of its clusters.
 ///
-/// New nodes are copies of the node with the lowest number, including its policies and metrics. Each copy has
-/// its own name and number.
+/// New nodes are copies of the node with the lowest number, with the policies and metrics of this node. Each
+/// copy has its own name and number.
 ///
 /// # Errors
 ///
-/// Returns an error if the element is not a cluster, the number is out of its bounds, or the cluster has no
-/// node to copy.
+/// Returns an error if the element is not a cluster, the number is out of the cluster's bounds, or the
+/// cluster has no node to copy.
 pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let now = count(topology, cluster);
@@ -127,7 +127,7 @@ pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result
     Ok(Resize { topology, cluster, first, nodes }.run())
 }
 
-/// Returns the assembly with additional nodes in some groups, regardless of their bounds.
+/// Returns the assembly with additional nodes in some groups. The bounds of the groups are ignored.
 ///
 /// The additional nodes are copies of the node with the lowest number, and take the next numbers. Groups
 /// whose nodes have keys get no additional nodes, and neither do groups without nodes.
@@ -250,7 +250,8 @@ impl Resize<'_> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
     }
 
-    /// Returns the name of the corresponding part in the node `index`.
+    /// Returns the name of the corresponding element in the node with the number `index`. The name of an
+    /// element outside of the copied node stays the same.
     fn rename(&self, name: &ElementName, index: u32) -> ElementName {
         if !self.is_first(name) {
             return name.clone();

@@ -22,8 +22,8 @@ pub struct Situation<'a> {
     /// The version from which the existing parts were installed; `None` if it does not differ from the
     /// desired version.
     ///
-    /// After an interrupted upgrade, the parts were installed from several versions. Then this is the result
-    /// of [`crate::merged`].
+    /// After an interrupted upgrade, the parts were installed from several versions. Then this field is the
+    /// result of [`crate::merged`].
     pub installed: Option<Version<'a>>,
     /// The version that should exist; `None` if all parts are to be removed.
     pub desired: Option<Version<'a>>,

@@ -1,8 +1,9 @@
 //! The waits between the batches of a rolling change.
 //!
 //! A barrier follows each batch. So the number of waits between two batches is the sum of their steps, and
-//! not the product. The waits are soft constraints, which other waits override: nodes that must go down
-//! together do so. And a pair that cannot be created before a later batch delays no batch.
+//! not the product. The waits are soft constraints: the planner drops those that contradict other waits. So
+//! nodes that must go down together go down together, and a pair that can only be created in a later batch
+//! delays no earlier batch.
 
 use std::fmt::Write as _;
 
@@ -26,15 +27,15 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     let turns: usize = rolling.groups.iter().map(|group| group.batches.nodes()).sum();
     let begins_of = Links::group(turns + 1, begins.iter().copied());
     let completes_of = Links::group(turns + 1, completes.iter().map(|(_, turn, step)| (*turn, *step)));
-    // The pairs of turn 0 count for the first batch of their group.
+    // Pairs that are created outside of batches (turn 0) count as pairs of the first batch of their group.
     let early = completes.iter().filter(|(_, turn, _)| *turn == 0).map(|(group, _, step)| (*group, *step));
     let early = Links::group(rolling.groups.len() + 1, early);
     let last_of = |place: usize| last(&parts.list[place]);
     for (group, early) in rolling.groups.iter().zip((1..).map(|group| early.of(group))) {
         let count = u32::try_from(group.batches.nodes()).unwrap_or(u32::MAX);
         let is_down = |node: &RollingNode| node.role == Role::Down;
-        // A first batch that only repairs nodes waits for nothing. Instead, the batch after it also waits for
-        // the other nodes of the group.
+        // A first batch that only repairs nodes waits for nothing. Then the second batch also waits for the
+        // group's nodes that are in no batch, and for their pairs.
         let is_repair = group.batches.iter().next().is_some_and(|nodes| nodes.iter().all(is_down));
         let others = || group.others.iter().copied().chain(RollingGroup::parts(&group.surge));
         let mut before = if is_repair {
@@ -63,7 +64,7 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
             for (step, (gate, why)) in first.filter_map(|step| Some((step, before?))) {
                 graph.constrain(step, gate, WaitKind::Needs, Priority::Strong, why);
             }
-            // No step waits for the barrier of the last batch. It tells when this batch is Active.
+            // No step waits for the barrier of the last batch. The barrier tells when this batch is Active.
             let lasts = RollingGroup::parts(nodes).filter_map(last_of);
             let pairs = completes_of.of(turn);
             before = if is_repair && number == 1 {
@@ -112,7 +113,7 @@ fn interrupted(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("the interrupted pause of {} is over", group.local()) }
 }
 
-/// Returns the first step of a part.
+/// Returns the first step of a part in a batch.
 fn first(part: &Part<'_>) -> Option<Draft> {
     part.steps.leave(rank::ACTIVE).or(part.steps.reconfigure()).or(part.steps.up_to(rank::ABSENT))
 }

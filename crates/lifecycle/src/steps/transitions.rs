@@ -57,7 +57,8 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             calls,
             side: Side::Installed,
         };
-        // Leftovers are removed in a single phase before the new steps, which require a known state.
+        // All leftovers are removed in one phase, and all batches belong to one phase. So the steps in these
+        // phases get no offset.
         let number = if matches!(base, phase::CLEAR | phase::ROLL) { base } else { base + stair.offset };
         let step = match above {
             Some(above) => graph.next_step(number, work, stair.from, above),
@@ -70,9 +71,9 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Returns the element that describes how a part is removed.
 ///
-/// Usually it is the element of the installed version. If the first Create or Install of a part failed and
-/// the descriptor is still the same, it is the element of the desired version. In this case, the installed
-/// version may have caused the failure.
+/// Usually the function returns the element of the installed version. If the first Create or Install of a
+/// part failed and the descriptor is still the same, the function returns the element of the desired version.
+/// The reason is that the installed version may have caused the failure.
 fn undone<'a>(part: &Part<'a>) -> Option<&'a Element> {
     let never_was = part.now.state == State::Failed
         && matches!(part.now.attempted, Some(Transition::Create | Transition::Install));
@@ -106,7 +107,7 @@ fn ascend(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Adds the step that adopts an existing part.
 ///
-/// If the resource declares no Adopt, the engine finds the part by the queries of its package.
+/// If the resource declares no Adopt, the engine finds the instance by the `queries` of the resource.
 fn adopt(graph: &mut Graph, part: &mut Part<'_>) {
     let work = Work::Transition {
         element: part.name.clone(),

@@ -1,5 +1,5 @@
-//! The simulated real state of assemblies in model checks, independent of the engine's records, and its
-//! invariants.
+//! The simulated real state of assemblies in model checks, and its invariants. The state is independent of
+//! the engine's records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,11 +21,12 @@ use crate::rank::least;
 pub struct Thing {
     /// The state of the instance.
     pub state: State,
-    /// The descriptor with which it was installed.
+    /// The descriptor with which the instance was installed.
     pub kind: String,
-    /// The value of its property `in` when its values were last applied.
+    /// The value of the property `in` when the values of the instance were last applied.
     pub input: Option<String>,
-    /// The number of its last publication, unique among all resources; 0 if it has published nothing.
+    /// The number of the last publication of the instance, unique among all resources; 0 if the instance has
+    /// published nothing.
     pub generation: u64,
 }
 
@@ -53,7 +54,7 @@ struct Bond {
     version: usize,
     /// The value of the pair's property `peer` at its creation.
     peer: Option<String>,
-    /// The remaining operations that undo a partly created pair; none for a created pair.
+    /// The operations that undo a partly created pair; none for a completely created pair.
     half: Option<HalfMade>,
 }
 
@@ -102,12 +103,13 @@ impl Ground {
         self.pairs.iter().filter(|(_, bond)| bond.half.is_none()).map(|(key, _)| key)
     }
 
-    /// Returns the partly created pairs, each with the remaining operations that undo it.
+    /// Returns the partly created pairs, each with the operations that undo it.
     pub fn half_made(&self) -> impl Iterator<Item = (&PairKey, &HalfMade)> {
         self.pairs.iter().filter_map(|(key, bond)| Some((key, bond.half.as_ref()?)))
     }
 
-    /// Records a partly created pair. `peer` is the value of its property `peer` if the creation starts now.
+    /// Records a partly created pair. `peer` is the value of the pair's property `peer`, and counts only if
+    /// the creation starts now.
     pub fn half_make(&mut self, key: &PairKey, half: HalfMade, peer: Option<String>) {
         if !self.pairs.contains_key(key) {
             self.tie(key, Direction::Create, peer);
@@ -164,14 +166,15 @@ impl Ground {
         self.pairs.retain(|key, _| recorded(key) || !own(key) || !gone(&key.source) && !gone(&key.target));
     }
 
-    /// Tells whether a resource belongs to an assembly, by the newest version that contains that assembly.
+    /// Tells whether a resource is inside an assembly, according to the newest version that contains the
+    /// assembly.
     fn is_in(&self, name: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let newest = self.versions.iter().rev().find(is_assembly);
         newest.is_some_and(|t| t.leaves(whole).iter().any(|leaf| leaf.name == *name))
     }
 
-    /// Installs a resource with the descriptor of `kind`, so that it publishes a new output.
+    /// Installs a resource with the descriptor of `kind`. The resource publishes a new output.
     pub fn launch(&mut self, name: &ElementName, kind: &Element) {
         self.generation += 1;
         let generation = self.generation;
@@ -248,7 +251,7 @@ impl Ground {
         }
     }
 
-    /// Creates or ceases a pair. `peer` is the value of its property `peer`.
+    /// Creates or ceases a pair. `peer` is the value of the pair's property `peer`.
     pub fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         match direction {
             Direction::Create => {
@@ -292,7 +295,8 @@ impl Ground {
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
     }
 
-    /// Checks the modifier `pre`: all pairs that must be created before a resource reaches a state exist.
+    /// Checks the modifier `pre` when a resource reaches a state: each pair that must be created earlier
+    /// exists.
     ///
     /// The check applies to processes that make the whole assembly Active.
     ///
@@ -323,8 +327,8 @@ impl Ground {
     ///
     /// # Errors
     ///
-    /// Returns an error if the resource falls below the minimum, or reaches a state that the pair must
-    /// precede.
+    /// Returns an error if the resource falls below the state that the pair requires, or reaches a state
+    /// before which the pair must be created.
     pub fn check_beside(
         &self,
         (name, from, to): (&ElementName, State, State),
@@ -370,7 +374,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether another part keeps an assembly below a rank, or had that rank before the process began.
+    /// Tells whether another part keeps an assembly below a rank, or had this rank before the process began.
     fn is_not_the_last(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -386,8 +390,8 @@ impl Ground {
         if nothing { Some(0) } else { self.state(name).rank() }
     }
 
-    /// Returns the minimum rank of a resource. If the resource has no state Created, the state below
-    /// Installed is Absent.
+    /// Returns the required rank `least` as it applies to a resource. If `least` is Created and the resource
+    /// has no state Created, the required rank is Absent.
     fn floor(&self, leaf: &ElementName, least: u8) -> u8 {
         let has_created = self.versions.iter().filter_map(|t| t.get(leaf)).all(Element::has_created);
         if least == 1 && !has_created { 0 } else { least }
@@ -431,8 +435,9 @@ impl Ground {
 
     /// Returns the observable state of an assembly that should be as `desired`.
     ///
-    /// For each resource, it is the state, whether the values are up to date, and the type. For each pair, it
-    /// is whether its values are up to date.
+    /// The observable state of a resource is its state, its type, and whether its values are up to date. The
+    /// observable state of a pair is whether its values are up to date, or that the pair is only partly
+    /// created.
     pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let own = |name: &ElementName| name.assembly() == *desired.name();
         let mut things = BTreeMap::new();

@@ -7,9 +7,9 @@ use proptest::test_runner::Config;
 pub struct Luck {
     /// The seed of the random failures.
     pub seed: u64,
-    /// On average, one of this many steps fails; 0 means none.
+    /// On average, one of this many steps fails; 0 means that no step fails.
     pub fails: u64,
-    /// The number of completed steps after which the process is killed.
+    /// The number of completed steps after which the process is killed; none if it is not killed.
     pub cut: Option<usize>,
 }
 

@@ -20,16 +20,17 @@ pub struct Component {
     /// 0 to 2 mean a resource, 3 a cluster of resources, and 4 an assembly of resources. 5 means a cluster of
     /// assemblies, and 6 an assembly that contains an assembly.
     pub shape: u8,
-    /// The number of its nodes or parts.
+    /// The number of nodes or parts of the component.
     pub nodes: u8,
-    /// The value of the property `in` of its resources.
+    /// The value of the property `in` of the component's resources.
     pub value: u8,
-    /// The optional transitions that its resources declare: Create and Delete (1), Reconfigure (2), or none
-    /// (other numbers).
+    /// The optional transitions that the component's resources declare: Create and Delete (1), Reconfigure
+    /// (2), or none (other numbers).
     pub kind: u8,
     /// Whether the value may change while a resource is Active.
     pub volatile: bool,
-    /// The earlier component whose output its resources read as the value of `in`; none for a fixed value.
+    /// The earlier component whose output the resources of this component read as the value of `in`; none for
+    /// a fixed value.
     pub reads: Option<u8>,
     /// The relationship between the parts of the component.
     pub inner: Tie,
@@ -276,7 +277,7 @@ impl Draft<'_> {
         self.inner.push(relationship(node, "inner", (&first, &second), component.inner));
     }
 
-    /// Adds an assembly that promotes the operations of one of its parts.
+    /// Adds an assembly that offers the operations of one of its parts as its own.
     fn assembly(&mut self, at: &str, parent: &str, leads_to: &str, component: &Component) {
         let mut assembly = element(at, ElementKind::Assembly, Some(parent));
         promote(&mut assembly, leads_to);

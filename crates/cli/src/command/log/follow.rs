@@ -21,7 +21,7 @@ use crate::{exit, signals};
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Prints entries until a signal arrives, or until the reader closes standard output.
+/// Prints entries until a signal arrives, or until the program that reads standard output closes it.
 pub(super) async fn run(
     windlass: &Windlass,
     name: Option<&AssemblyName>,

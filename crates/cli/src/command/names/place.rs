@@ -15,7 +15,7 @@ pub(super) struct Place {
     pub(super) wanted: Wanted,
     /// The value of `--state`, if the line has this option.
     pub(super) state: Option<String>,
-    /// The typed part of the incomplete word.
+    /// The incomplete word, as far as it is typed.
     pub(super) typed: String,
 }
 
@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// The state of a reader of a command line, which reads word by word.
+/// A command line that is read word by word, with the data from the words so far.
 struct Line<'c> {
     command: &'c Command,
     path: Vec<&'c str>,

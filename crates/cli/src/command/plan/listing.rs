@@ -25,7 +25,7 @@ pub(crate) struct Listing<'v> {
 }
 
 impl<'v> Listing<'v> {
-    /// Groups steps that do the same to different nodes, unless `whole` is set.
+    /// Groups steps that do the same to different nodes. If `whole` is set, no steps are grouped.
     pub(crate) fn new(steps: &[&'v StepView], waits: Waits, whole: bool) -> Self {
         let key = |step: &&StepView| {
             if !alike::is_numbered(step.element.local()) {
@@ -44,7 +44,7 @@ impl<'v> Listing<'v> {
         self.lines.len()
     }
 
-    /// Removes all but the first `lines` lines. Returns the number of removed steps.
+    /// Keeps only the first `lines` lines. Returns the number of removed steps.
     pub(crate) fn cut(&mut self, lines: usize) -> usize {
         let rest = self.lines.split_off(lines.min(self.lines.len()));
         rest.iter().map(Vec::len).sum()

@@ -44,7 +44,8 @@ impl Inputs {
         String::from_utf8(bytes).map_err(|error| unreadable(&error))
     }
 
-    /// Reads the documents of a file. `what` names the file in messages.
+    /// Reads the documents of a file. `what` is the word for the kind of file in messages, such as
+    /// `template`.
     pub(super) fn documents(&mut self, what: &str, file: &str) -> Result<Vec<Node>, Stop> {
         let source = Source::with_limit(file, self.text(what, file)?, max_size());
         yaml::read_documents(&source)
@@ -127,8 +128,8 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     Ok(Engine::new().with_features(features).with_outside(outside))
 }
 
-/// Writes the state file atomically. The extension of the file selects JSON or YAML. For any other extension,
-/// `json` selects the format.
+/// Writes the state file atomically. The extensions `.json`, `.yaml` and `.yml` of the file select JSON or
+/// YAML. For all other extensions, `json` selects the format.
 pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), Stop> {
     let json = match file.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => false,

@@ -8,7 +8,7 @@ use windlass::source::Code;
 pub(super) struct Stop {
     pub(super) code: Code,
     pub(super) message: String,
-    /// Whether the input is wrong; otherwise the template has failed.
+    /// Whether the reason is wrong input, and not a failure of the template.
     pub(super) is_input: bool,
 }
 

@@ -19,8 +19,8 @@ use crate::output::{BAD, DIM, ODD, STRONG, say, styled};
 /// An application with the status of its assembly.
 type Launched<'v> = (&'v ApplicationStatusView, &'v AssemblyView);
 
-/// Prints launched applications and factories by environment and factory. Similar applications share a line,
-/// unless `whole` is set.
+/// Prints launched applications and factories by environment and factory. Similar applications share a line.
+/// If `whole` is set, each application has a line of its own.
 pub(super) fn print(now: Timestamp, launched: &[Launched<'_>], whole: bool) {
     let mut environments: BTreeMap<&str, BTreeMap<&AssemblyName, Vec<Launched<'_>>>> = BTreeMap::new();
     for (application, assembly) in launched {
@@ -107,8 +107,8 @@ impl Line<'_> {
         }
     }
 
-    /// Returns the names of the applications. Of many applications, returns the first names and the number of
-    /// the remaining ones.
+    /// Returns the names of the applications. If there are many applications, returns the first names and the
+    /// number of the remaining applications.
     fn names(&self) -> String {
         let names = self.all.iter().take(FEW).map(|(_, of)| styled(STRONG, &of.name));
         let names: Vec<String> = names.collect();
@@ -159,7 +159,7 @@ pub(super) fn print_details(application: &ApplicationStatusView) {
     }
 }
 
-/// Returns the state of a component `reference.Service` in words.
+/// Returns in words the state of a reference to a service (a component of type `reference.Service`).
 pub(crate) fn service_state(reference: &ServiceReferenceView) -> String {
     let why = reference.why.as_deref().unwrap_or_default();
     match (reference.state, &reference.service) {
@@ -169,7 +169,7 @@ pub(crate) fn service_state(reference: &ServiceReferenceView) -> String {
     }
 }
 
-/// Returns the state of a reference to another application in words.
+/// Returns in words the state of a reference to another application.
 fn instance_state(reference: &InstanceReferenceView) -> String {
     let InstanceReferenceView { mapping, key, state, application, why, .. } = reference;
     match application {

@@ -35,8 +35,8 @@ impl<'v> Alike<'v> {
         };
         let in_transition =
             first.running.as_ref().is_some_and(|running| matches!(running.action, Action::Transition(_)));
-        // During a transition only the duration of the transition is shown. The age of the previous state
-        // could be mistaken for it.
+        // During a transition, only the duration of the transition is shown. The age of the previous state
+        // could be mistaken for this duration.
         let since = self.all.iter().filter(|_| !in_transition).filter_map(|part| part.since);
         let since: Vec<Timestamp> = since.collect();
         let mut notes: Vec<String> = Vec::new();
@@ -103,13 +103,14 @@ impl<'v> Alike<'v> {
         }
     }
 
-    /// Returns a text about the first part, with the part's own name and ids generalized for the whole group.
+    /// Returns a text about the first part. If the group has several parts, stars replace the node numbers
+    /// and ids of the first part.
     fn of_all(&self, text: &str) -> String {
         if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
     }
 
-    /// Returns the script output of the first part, generalized for the whole group. If the output differs
-    /// between parts, the text names the part whose output is shown.
+    /// Returns the script output of the first part, with stars as in `of_all`. If the output of the parts
+    /// differs, the text names the part whose output is shown.
     fn detail(&self, detail: &str) -> String {
         let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
         let first = own(&self.first);
@@ -120,7 +121,7 @@ impl<'v> Alike<'v> {
     }
 }
 
-/// Returns the number of absent resources within a part, and the number of all its resources.
+/// Returns how many resources in a part are Absent, and how many resources the part has.
 fn absent_of(part: &ElementView) -> (usize, usize) {
     let own = usize::from(part.kind == ElementKind::Resource);
     let absent = if part.state == State::Absent { own } else { 0 };
@@ -182,7 +183,8 @@ pub(super) fn likeness(part: &ElementView) -> String {
     likeness
 }
 
-/// Returns the output of a failed script, without details that probably differ between nodes.
+/// Returns the output of a failed script, without names, ids and numbers, which probably differ between
+/// nodes.
 fn detail(part: &ElementView, failure: &Failure) -> Option<String> {
     let detail = nameless(part, failure.detail.as_deref()?);
     let mut without = String::new();
@@ -196,7 +198,7 @@ fn detail(part: &ElementView, failure: &Failure) -> Option<String> {
     Some(without)
 }
 
-/// Replaces the number and the ids of a part by `*`.
+/// Replaces the node numbers and the ids of a part in a text by `*`.
 fn nameless(part: &ElementView, text: &str) -> String {
     let mut text = alike::nameless(text, &part.name);
     for id in part.id.iter().map(InstanceId::as_str).chain(part.natural.as_deref()) {

@@ -42,7 +42,7 @@ pub(super) fn print_additional(assembly: &AssemblyView) {
 
 /// Prints the undecided calls of an assembly, with the commands that decide them.
 pub(super) fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
-    // Operations have no key and are not grouped, because each is shown with its relationship.
+    // Operations are not grouped, because each operation is shown with its relationship.
     let key = |call: &&UndecidedView| {
         let alone = call.relationship.is_none();
         alone.then(|| (alike::pattern(call.element.local()), call.action.clone()))
@@ -54,8 +54,8 @@ pub(super) fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedVie
             _ => String::new(),
         };
         say!("  {}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
-        // If a part has several undecided calls, each is answered by its id, because they may have ended
-        // differently.
+        // If a part has several undecided calls, the printed command names the call by its id, because the
+        // calls may have ended differently.
         let shares = |call: &UndecidedView| call.element == calls[0].element && call.call != calls[0].call;
         let one =
             if undecided.iter().any(shares) { format!(" --of {}", calls[0].call) } else { String::new() };

@@ -35,7 +35,8 @@ impl Tree {
         self.print_lines(lines.collect(), "");
     }
 
-    /// Prints parts outside of their assembly's tree, with their full local names.
+    /// Prints some parts without the tree around them. Each part is shown with its complete name inside the
+    /// assembly.
     pub(super) fn print_alone(self, parts: &[ElementView]) {
         let lines = parts.iter().map(|part| Line { name: part.name.local().to_owned(), nodes: vec![part] });
         self.print_lines(lines.collect(), "");
@@ -84,7 +85,8 @@ fn is_large(element: &ElementView) -> bool {
     element.kind == ElementKind::Group && element.components.len() > FEW
 }
 
-/// Returns the number of active nodes of a large cluster, as text; `None` if all nodes are active.
+/// Returns the number of Active nodes of a large cluster, as text. Returns `None` if all nodes are Active, or
+/// if `nodes` is not one large cluster.
 fn active(nodes: &[&ElementView]) -> Option<String> {
     let [node] = nodes else { return None };
     let all = node.components.len();
@@ -92,11 +94,11 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges that name the majority of a cluster's nodes.
+/// Maximum number of ranges in the name of a majority of a cluster's nodes.
 const RANGES: usize = 8;
 
-/// Returns a name for some nodes of a cluster: their numbers as ranges. A majority of the nodes with too many
-/// ranges is called "the others".
+/// Returns a name for some nodes of a cluster: their numbers as ranges. If the nodes are a majority and have
+/// too many ranges, they are called "the others".
 fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     let ranges = alike::ranges(numbers);
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }

@@ -33,7 +33,7 @@ pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
     }
 }
 
-/// Prints the status again and again.
+/// Prints the status after each change. On a terminal, also redraws the status each second.
 async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, windlass::Error> {
     let is_drawn = args.print.format == Format::Human && stdout().is_terminal();
     let mut changes = Changes::new(windlass);

@@ -17,7 +17,7 @@ use crate::constraints::{Constraints, Priority};
 use crate::rank;
 use crate::situation::Current;
 
-/// The steps that cease a relationship's pairs at each target, in the order of their slots.
+/// The steps that cease a relationship's pairs at each target, sorted by [`Slot`].
 pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, Vec<(Slot, Draft)>>;
 
 /// Adds the steps that cease pairs. Returns them by target.
@@ -58,7 +58,8 @@ pub(super) fn cease<'a>(
                 || target.drops
                 || planner.reach(planner.constraints.installed(), source, target) == Reach::All;
             let (source_rank, target_rank) = (rank::of(old.source_state), rank::of(old.target_state));
-            // Pairs of an unhealthy end are not listed as skipped, because the diff lists the end itself.
+            // Pairs of an end below its required state are not listed as skipped, because the diff lists this
+            // end itself.
             if !may && source.path.end >= source_rank && target.path.end >= target_rank {
                 skipped.ended.push((&source.element.name, &target.element.name));
             }
@@ -87,15 +88,16 @@ pub(super) fn cease<'a>(
         let moving = moving.iter().map(|(_, at)| &sources[*at]);
         hold_sources_leaving(planner.constraints, old, moving, steps);
     });
-    // A target that belongs to several endpoints was visited several times.
+    // The loop handles a target that belongs to several endpoints several times, so its steps may be
+    // unsorted.
     for steps in ceased.values_mut() {
         steps.sort_by_key(|(slot, _)| *slot);
     }
     ceased
 }
 
-/// Returns the ended pairs of a target, each with the slot in which it is first ceased, in the order of the
-/// slots.
+/// Returns the pairs of a target that are ceased, each with the slot in which it is first ceased, sorted by
+/// slot. The numbers in `ended` and in the result are the positions of the pairs' sources.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
@@ -112,8 +114,8 @@ fn by_first_slot(
     found
 }
 
-/// Adds the step that ceases pairs of a target in their first slot by calling `operations`. `ended` contains
-/// the positions of the sources of these pairs.
+/// Adds the step that ceases pairs of a target in their first slot. The step calls `operations`. `ended`
+/// contains the positions of the sources of these pairs.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -155,9 +157,9 @@ fn cease_at<'a>(
 
 /// Makes `step`, which ceases pairs, wait until the target is stopped. So a running target keeps its pairs.
 ///
-/// The wait is added on two conditions: the relationship names a lower state than Active for the target, and
-/// is created in that state. Then the path down reverses the path up. If a changed relationship contradicts
-/// the wait, the wait is dropped.
+/// The wait is added if the relationship is created before its target reaches a state below Active. So the
+/// path down is the reverse of the path up. The planner drops the wait if a changed relationship contradicts
+/// it.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,
@@ -180,8 +182,8 @@ fn after_target_rests(
     }
 }
 
-/// Makes the sources of ceased pairs wait, before they leave their state, until the pairs are ceased at all
-/// targets.
+/// Makes the sources of ceased pairs wait until the pairs are ceased at all targets. Then the sources may
+/// leave their required state.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -195,7 +197,7 @@ fn hold_sources_leaving<'n, 'a: 'n>(
     let all = if let [(Some(1..), only)] = ceased {
         *only
     } else {
-        // The barrier is added even for a single step.
+        // Outside of batches, the barrier is added even for a single step.
         let all = constraints.graph.barrier(format!("{} is ceased everywhere", old.name));
         let why = constraints.graph.because(old, "it is ceased at each target".to_owned());
         for (_, step) in ceased {

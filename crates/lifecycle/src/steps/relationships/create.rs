@@ -23,29 +23,32 @@ use crate::differences::end_properties;
 use crate::rank;
 use crate::situation::{Current, OutdatedTargets};
 
-/// The steps that publish the outputs which the values of a relationship read. Each has the reason for
-/// waiting and the turn of the producer.
+/// The steps that publish the outputs which the values of a relationship read. Each step has the reason for
+/// the wait, and the turn (the number of the batch) of the producer.
 pub(super) type Awaited = Vec<(Draft, Reason, u32)>;
 
-/// A relationship to create, with those nodes at its ends that end in a sufficient state.
+/// A relationship whose pairs are created, with those of its nodes that reach the required state.
 struct Making<'a> {
     new: &'a Relationship,
     sources: Vec<Node<'a>>,
     targets: Vec<Node<'a>>,
-    /// Whether `sources` contains all sources of the relationship, so that endpoints can replace their names.
+    /// Whether `sources` contains all sources of the relationship. Then a step can name the endpoints in
+    /// place of the nodes.
     all_sources: bool,
-    /// Whether the pairs of all these sources stay, and the installed relationship had no other sources.
+    /// Whether the pairs of all sources in `sources` stay, and the installed relationship has no other
+    /// sources.
     sources_settled: bool,
     /// The pairs of the relationship that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
-    /// Whether parts without steps may pass waits on to the ends; see [`order()`](super::order()).
+    /// Whether parts without steps may pass waits on to the steps that create the pairs; see
+    /// [`order()`](super::order()).
     passes_on: bool,
-    /// The reason why pairs wait for the old relationship; set on first use.
+    /// The reason for the waits until old pairs are ceased; set on first use.
     ceased_first: OnceCell<Why>,
 }
 
 impl Making<'_> {
-    /// Returns the names of the sources at some positions; if these are all sources, returns the names of the
+    /// Returns the names of the sources at some positions. If all sources are meant, returns the names of the
     /// endpoints.
     fn listed(&self, which: &[usize]) -> Vec<ElementName> {
         if self.all_sources {
@@ -59,7 +62,7 @@ impl Making<'_> {
 /// A step that creates pairs which did not exist before, at one target.
 pub(super) struct NewPairs<'a> {
     pub(super) step: Draft,
-    /// The new ends of the pairs, each with its side.
+    /// The ends of the new pairs, each with its side.
     pub(super) ends: Vec<(End, &'a Element)>,
 }
 
@@ -147,7 +150,7 @@ pub(super) fn create<'a>(
     new_pairs
 }
 
-/// Returns the pairs of a step that did not exist before; `None` if all pairs existed.
+/// Returns those pairs of a step that do not exist before the plan; `None` if all its pairs exist.
 fn new_pairs_of<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -167,11 +170,13 @@ fn new_pairs_of<'a>(
     Some(NewPairs { step, ends })
 }
 
-/// Selects the steps that a slot waits for, from all awaited steps by turn.
+/// Returns the steps for which the pairs of a slot wait. `awaited` contains the steps that publish outputs,
+/// by the turn of the producer.
 ///
-/// In a batch, producers of later turns still publish their old outputs, and earlier turns have passed. So a
-/// batch waits only for producers of its own turn, and for producers outside of batches. Pairs outside of
-/// batches may be created at any time, even while a producer is down. So they wait for all producers.
+/// During a batch, producers of later batches still have their old outputs, and producers of earlier batches
+/// have published already. So the pairs of a batch wait only for producers in this batch, and for producers
+/// outside of batches. Pairs outside of batches may be created at any time, even while a producer is down. So
+/// they wait for all producers.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
     let batch = slot.filter(|turn| *turn > 0);
     let all = batch.is_none().then(|| awaited.values());
@@ -179,7 +184,7 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
     all.into_iter().flatten().chain(some).flatten()
 }
 
-/// Tells whether the turn of an end is before a slot, or in it.
+/// Tells whether the turn of a node is the turn of a slot, or an earlier turn.
 fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
@@ -243,8 +248,9 @@ fn cease_again<'a>(
     step
 }
 
-/// Makes `step`, which ceases the pairs `again`, wait for ends of an earlier turn. These ends must reach
-/// their state after the pairs are created (`pre`), so the pairs must exist until then.
+/// Makes `step`, which ceases the pairs `again`, wait for ends of an earlier turn. By the modifier `pre`,
+/// these ends must reach their state after the pairs are created. So the pairs must exist until the ends have
+/// reached it.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -350,7 +356,7 @@ fn may_make<'a>(
 /// Returns the effective modifiers of a relationship's source and target.
 ///
 /// A plan that adopts parts treats `pre` as `post`. An adopted part becomes Active by one call, so no
-/// relationship can be created before it reaches its state.
+/// relationship can be created before the part reaches its state.
 fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modifier, Modifier) {
     if planner.options.adopt {
         (Modifier::Post, Modifier::Post)
@@ -359,8 +365,8 @@ fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modi
     }
 }
 
-/// Marks the nodes with pairs that stay. Returns whether the pairs of all nodes of the installed relationship
-/// stay.
+/// Sets the flags `stays` and `drops` of nodes, as the installed relationship determines them. Returns
+/// whether the pairs of all nodes of the installed relationship stay.
 fn mark_staying<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -419,7 +425,8 @@ fn create_at<'a>(
         );
     }
     note_created(planner.constraints, (step, slot), with().chain([target]));
-    // A target that stays has no step that could wait, and passes on no waits of batches.
+    // A target without steps up has no step that could wait. The target would pass the wait on to other
+    // parts, but waits for steps of batches are not passed on.
     let holds_target = target.path.climbs || !planner.constraints.graph.rolls(step);
     if target_modifier == Modifier::Pre
         && holds_target
@@ -466,8 +473,8 @@ fn after_sources<'a>(
         }
         return;
     }
-    // The other sources need no wait. A node of a later turn is still in its state, and a pair with a node of
-    // an earlier turn exists already.
+    // The other sources need no wait. A source of a later turn has not left its state yet, and a source of an
+    // earlier turn has reached its state again.
     let is_due = |source: &&Node<'_>| {
         let turn = source.path.rolls.turn;
         turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
@@ -530,8 +537,8 @@ fn undo_first<'a>(
     }
 }
 
-/// Makes the steps that cease old pairs of a target wait until the sources of the new pairs are ready. If a
-/// new source fails, the old pairs stay.
+/// Makes `ceased`, which ceases old pairs of a target, wait until the sources of the new pairs are ready. If
+/// a new source fails, the old pairs stay.
 ///
 /// The wait has a weak priority, because a new source may itself wait for a part that is lowered.
 fn cease_late<'a, 'n>(
@@ -553,8 +560,8 @@ fn cease_late<'a, 'n>(
     }
 }
 
-/// Returns the positions of nodes with properties that the relationship reads and that get new values. Each
-/// comes with the step that applies the new values.
+/// Returns the positions of the nodes that get new values for properties which the relationship reads. Each
+/// position has the step that applies the new values to its node.
 fn given_anew<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     new: &Relationship,
@@ -614,8 +621,8 @@ fn rule(text: std::fmt::Arguments<'_>) -> String {
     rule
 }
 
-/// Returns the step after which a node has a rank; `None` if the node has the rank already or never reaches
-/// it.
+/// Returns the step after which a node has a rank; `None` if the node has the rank already, or never reaches
+/// the rank.
 fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Option<Draft> {
     match node.place {
         Some(place) => constraints.parts.list[place].reaching(rank),
@@ -648,8 +655,8 @@ fn after_end(
     }
 }
 
-/// Makes the creation wait for the end of the step `reached` of each source, even if the step fails. After a
-/// success, the source has the rank `least`.
+/// Makes the creation of a relationship wait until the step `reached` of one of several sources has ended,
+/// even if this step has failed. After a success, the source has the rank `least`.
 ///
 /// A failed source does not prevent the creation of pairs with the other sources.
 fn after_each(
@@ -673,7 +680,8 @@ fn after_each(
     }
 }
 
-/// Makes the sources wait, before they reach their state, until the relationship is created at all targets.
+/// Makes the sources wait until the relationship is created at all targets. Then the sources may reach their
+/// required state.
 fn hold_sources<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     new: &'a Relationship,
@@ -696,9 +704,9 @@ fn hold_sources<'n, 'a: 'n>(
 
 /// Tells whether there are several sources, all of them resources.
 ///
-/// Then a failed source does not prevent the relationship between the other sources and the target. An
-/// assembly or a group does not count: its state depends on all its parts, and some of them may wait for the
-/// relationship itself.
+/// Then a failed source does not prevent the relationship between the other sources and the target. For an
+/// assembly or a group as source, the function returns false: the state of such a source depends on all its
+/// parts, and some of these parts may wait for the relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;
     for source in sources {

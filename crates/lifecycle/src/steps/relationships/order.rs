@@ -16,8 +16,9 @@ use crate::rank;
 /// Adds the waits of relationships without operations. N sources and M targets need N + M waits.
 ///
 /// A part that stays has no step that could wait. Its waits are passed on to the parts that wait for it. So
-/// relationships are processed in their order on the path up, and in reverse order on the path down.
-/// `arrivals` contains the ranks that the steps which create relationships require of the ends.
+/// the relationships are processed in the order of [`in_order`], and in reverse order for the path down.
+/// `arrivals` contains for each relationship the range of its entries in `Constraints::arrivals`. Through
+/// these entries, waits are also passed on to the steps that create pairs.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -61,12 +62,12 @@ pub(super) fn order(
 }
 
 /// Returns the positions of relationships in a topological order. For each end, the relationships for which
-/// it waits precede the relationships that wait for it. Within a cycle, the order is arbitrary.
+/// the end waits precede the relationships that wait for the end. Within a cycle, the order is arbitrary.
 fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<usize> {
     if !constraints.passes_on() {
         return (0..relations.len()).collect();
     }
-    // The nodes are the relationships, followed by the resources at their ends.
+    // The nodes of the graph are the relationships, followed by the resources at their ends.
     let mut resources: HashMap<&ElementName, usize> = HashMap::new();
     let mut edges: Vec<(usize, usize)> = Vec::new();
     for (place, relation) in relations.iter().enumerate() {
@@ -143,8 +144,8 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
     parts.into_iter().any(|part| part.rolls.moves_in_turn())
 }
 
-/// Tells whether nodes of a relationship change in batches. In that case no waits are passed on to its
-/// creation.
+/// Tells whether nodes at an end of a relationship change in batches. In that case, no waits are passed on to
+/// the creation of the relationship.
 pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) -> bool {
     let mut ends = of.sources.iter().chain(&of.targets);
     ends.any(|end| rolls(constraints, constraints.desired(), end))
@@ -152,8 +153,8 @@ pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) 
 
 /// Returns a barrier that waits for several steps. For a single step, returns the step itself.
 ///
-/// The barrier needs the success of the steps of the ends. For steps that parts pass on, it waits only for
-/// the end.
+/// The barrier needs the success of the steps `waits`. For the steps `passed`, which parts without steps pass
+/// on, the barrier waits only until they have ended.
 fn gate(
     constraints: &mut Constraints<'_>,
     relationship: &Relationship,
@@ -174,8 +175,8 @@ fn gate(
     Some(gate)
 }
 
-/// One side of a relationship that orders its sides: the ends, the rank that the relationship names, and the
-/// rank that the other side requires.
+/// One side of a relationship: its ends, the rank that the relationship names for them (`rank`), and the rank
+/// that they must reach before the other side continues (`least`).
 #[derive(Clone, Copy)]
 struct Stage<'r> {
     ends: &'r [Endpoint],
@@ -189,7 +190,8 @@ impl Stage<'_> {
     }
 }
 
-/// Returns the stages of a relationship as pairs of the earlier and the later stage, by its modifiers.
+/// Returns which side of a relationship must precede which other side, by the modifiers. Each item contains
+/// the earlier and the later side.
 fn ordered(relationship: &Relationship) -> impl Iterator<Item = (Stage<'_>, Stage<'_>)> {
     let Relationship { sources, source_state, source_modifier, .. } = relationship;
     let Relationship { targets, target_state, target_modifier, .. } = relationship;

@@ -25,7 +25,7 @@ pub(super) struct Relation<'a> {
 pub(super) struct Node<'a> {
     pub(super) element: &'a Element,
     pub(super) path: NodePath,
-    /// The place of the node's part; none if the node is no resource.
+    /// The position of the node's part in `Parts::list`; none if the node is no resource.
     pub(super) place: Option<usize>,
     /// Whether the existing pairs of the node can stay.
     pub(super) stays: bool,
@@ -83,7 +83,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         self.nodes(self.constraints.installed(), ends).into_iter().map(node).collect()
     }
 
-    /// Tells whether a resource that stays gets another value for one of these properties.
+    /// Tells whether the value of one of these properties of a resource changes.
     pub(super) fn changes_one_of(&self, name: &ElementName, properties: &HashSet<&PropertyName>) -> bool {
         !properties.is_empty()
             && self
@@ -93,7 +93,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
                 .is_some_and(|part| part.changes.iter().any(|change| properties.contains(&change.property)))
     }
 
-    /// Tells whether a reference refers to another existing instance now.
+    /// Tells whether a reference refers to another instance in the desired version.
     fn is_other_reference(&self, old: &Element) -> bool {
         old.kind == ElementKind::Reference
             && self.constraints.desired().and_then(|topology| topology.get(&old.name)).is_some_and(|new| {
@@ -110,7 +110,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         scope.map_or(Reach::All, |(scope, topology)| scope.reach(topology, source.element, target.element))
     }
 
-    /// Returns the sources of pairs at a target that were created with outdated values.
+    /// Returns the pairs at a target that were created with outdated values, by source.
     ///
     /// Returns `None` for a relationship that is not desired, because all its pairs are ceased anyway.
     pub(super) fn outdated_at(

@@ -1,5 +1,5 @@
-//! The waits of replaced ends of relationships. They are removed only after the pairs of their replacements
-//! are created.
+//! The waits of replaced ends of relationships. A replaced end is removed only after the pairs of its
+//! replacement are created.
 //!
 //! A new node of a group replaces the removed nodes of that group. A new component replaces the removed
 //! components that were ends of the same relationship. The waits are weak soft constraints, because a new
@@ -71,7 +71,7 @@ pub(super) fn replace<'a>(
     }
 }
 
-/// Returns the kin of an end.
+/// Returns the key of the ends that an end may replace, or by which it may be replaced.
 fn kin<'a>(topology: Option<&'a Topology>, side: End, end: &'a Element) -> Kin<'a> {
     let group = end.parent.as_ref().filter(|parent| {
         let parent = topology.and_then(|topology| topology.get(parent));

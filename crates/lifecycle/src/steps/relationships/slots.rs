@@ -1,14 +1,15 @@
-//! The turns (*slots*) in which pairs are ceased and created again.
+//! The slots of pairs: the batches in which pairs are ceased and created again.
 //!
-//! A pair of a node in a batch is re-created in the turn of the batch. The other end may be in its old or its
-//! new state then. If both nodes of a pair are in batches, the pair is re-created twice, unless its
-//! relationship is *suspended* during all turns.
+//! A pair of a node in a batch is re-created in the turn (the number) of the batch. At that time, the other
+//! end may have its old or its new values. If both nodes of a pair are in batches, the pair is re-created
+//! twice, unless its relationship is *suspended*: ceased before the first batch and created after the last
+//! one.
 
 use windlass_plan::Draft;
 
 use super::relation::Node;
 
-/// The turn in which a pair is re-created.
+/// The turn (the number of the batch) in which a pair is re-created; `None` if the pair has no turn.
 ///
 /// A pair has no turn if an end is tied, or if the relationship is suspended. A pair that is not desired has
 /// no turn either, unless one of its ends is replaced. A pair without a turn is ceased before any end leaves
@@ -30,7 +31,7 @@ pub(super) struct InSlot<'s> {
     pub(super) existed: bool,
 }
 
-/// The steps of all slots, and the sources that are held by all steps of a slot.
+/// The steps of all slots, and the sources that wait for all steps of their slot.
 #[derive(Default)]
 pub(super) struct Concerned {
     /// The positions of the sources. A source with pairs at several targets may occur several times.
@@ -50,19 +51,20 @@ impl Concerned {
     }
 }
 
-/// Returns the items of a slot, from items in the order of their slots.
+/// Returns the items of one slot. `items` must be sorted by slot.
 pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     let start = items.partition_point(|(other, _)| *other < slot);
     let count = items[start..].iter().take_while(|(other, _)| *other == slot).count();
     &items[start..start + count]
 }
 
-/// Tells whether the turn of a node is the slot, so that steps of the node wait for the steps of the pairs.
+/// Tells whether a node changes in a slot. Then steps of the node wait for the steps of its pairs.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
 
-/// Returns the slot in which a pair is ceased, and the slot in which it is re-created a second time, if any.
+/// Returns the slot in which an existing pair is re-created. If the pair is re-created twice, also returns
+/// the second slot.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -71,8 +73,8 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     if !(source.wanted && target.wanted) {
         return (slot_of_swapped(source, target), None);
     }
-    // An end that is new in this version of the relationship has no mark `drops`, so its path is examined
-    // too.
+    // The flag `drops` is not set for an end that only the desired version of the relationship has, so the
+    // path of the end is examined too.
     let drops = |node: &Node<'_>| node.drops || node.path.falls();
     match (drops(source), drops(target)) {
         (true, false) => (Some(turns.0), None),
@@ -83,8 +85,9 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the slot in which a pair is ceased that is not desired. It is the turn of the removed end, if
-/// another node replaces this end in the same turn.
+/// Returns the slot in which a pair that is not desired is ceased. The slot is the turn of the end that is
+/// removed and replaced. The pair has no slot if no end is replaced, or if the other end goes down in another
+/// turn.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
@@ -92,7 +95,7 @@ fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     (removed.path.rolls.swaps && is_alone).then_some(turn)
 }
 
-/// Returns the slot in which a pair is created that does not exist before the plan.
+/// Returns the slot in which a pair that does not exist before the plan is created.
 pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let tied = source.path.rolls.tied || target.path.rolls.tied;
     (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
@@ -109,7 +112,7 @@ pub(super) struct BySlot {
 /// A turn of one pair.
 struct Turn {
     slot: Slot,
-    /// Whether the pair is already re-created in an earlier turn.
+    /// Whether the plan has already re-created the pair in an earlier turn.
     is_again: bool,
     /// Whether the pair exists before the plan, and this is its first turn.
     existed: bool,
@@ -122,7 +125,8 @@ impl BySlot {
         Self { turns: std::iter::repeat_with(turn).take(sources.len()).collect(), sources }
     }
 
-    /// Groups the pairs of a target with some sources. `was_there` tells which of them exist before.
+    /// Groups the pairs of a target with some sources. `was_there` tells for the position of a source whether
+    /// its pair exists before the plan.
     pub(super) fn of(
         pairs: Vec<usize>,
         sources: &[Node<'_>],
