@@ -8,24 +8,58 @@
 /// assert_eq!(shown, "postgres://me@db/shop");
 /// ```
 pub fn without_password(url: &str) -> String {
-    let url = match url.split_once("://") {
-        Some((scheme, rest)) => match rest.split_once('@') {
-            Some((user, host)) => {
-                format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default())
-            }
-            None => url.to_owned(),
-        },
-        None => url.to_owned(),
+    let Some((scheme, rest)) = url.split_once("://") else { return without_parameter(url) };
+    let (rest, query) = match rest.find('?') {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
     };
-    let parts = url.split_inclusive([' ', '&', '?']);
-    let masked = parts.map(|part| match part.strip_prefix("password=") {
-        Some(rest) => {
-            let end = rest.chars().last().filter(|c| [' ', '&', '?'].contains(c));
-            format!("password=***{}", end.map(String::from).unwrap_or_default())
-        }
+    // A password with an `@` that is not encoded is cut at the last `@`, so that no part of it is shown.
+    let shown = match rest.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => rest.to_owned(),
+    };
+    let query = query.split_inclusive(['?', '&']).map(|part| match part.strip_prefix("password=") {
+        Some(value) => format!("password=***{}", if value.ends_with('&') { "&" } else { "" }),
         None => part.to_owned(),
     });
-    masked.collect()
+    format!("{scheme}://{shown}{}", query.collect::<String>())
+}
+
+/// Masks the value of `password` in an address of the form `key=value key=value`. A value with a space stands in
+/// single quotes, in which a backslash escapes the next character.
+fn without_parameter(address: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = address;
+    while let Some(at) = rest.find("password") {
+        let (before, from) = rest.split_at(at);
+        let after = from["password".len()..].trim_start();
+        shown.push_str(before);
+        let Some(value) = after.strip_prefix('=').map(str::trim_start) else {
+            shown.push_str("password");
+            rest = &from["password".len()..];
+            continue;
+        };
+        shown.push_str("password=***");
+        rest = &value[length(value)..];
+    }
+    shown + rest
+}
+
+/// Returns the length of the value at the beginning of a text, in bytes. A quote that is not closed reaches to the
+/// end of the text.
+fn length(text: &str) -> usize {
+    let quoted = text.starts_with('\'');
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(usize::from(quoted)) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '\'' if quoted => return at + 1,
+            c if !quoted && c.is_whitespace() => return at,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 #[cfg(test)]
@@ -41,7 +75,18 @@ mod tests {
                 "postgres://db/windlass?password=hunter2&user=me",
                 "postgres://db/windlass?password=***&user=me",
             ),
+            ("postgres://me:hun@ter2@db/windlass", "postgres://me@db/windlass"),
+            ("postgres://me:hun/ter2@db/windlass", "postgres://me@db/windlass"),
+            (
+                "postgres://db/windlass?user=me&password=hun@ter2",
+                "postgres://db/windlass?user=me&password=***",
+            ),
             ("host=db password=hunter2", "host=db password=***"),
+            ("password='hunter two' host=db", "password=*** host=db"),
+            (r"password = 'hunter\' two' host=db", "password=*** host=db"),
+            (r"password=hunter\ two host=db", "password=*** host=db"),
+            ("password='hunter two host=db", "password=***"),
+            ("user=password password=hunter2", "user=password password=***"),
         ];
         for (url, shown) in cases {
             assert_eq!(without_password(url), shown);
