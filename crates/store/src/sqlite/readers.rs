@@ -10,7 +10,7 @@ use super::fault::{Fault, Outcome};
 use super::open::connect;
 use crate::error::StoreError;
 
-/// Idle connections. Their number is the maximum number of concurrent reads so far.
+/// The idle connections for reading. A read takes one of them, or opens a new connection if none is idle.
 pub(super) struct Readers {
     path: Arc<PathBuf>,
     busy: Duration,
