@@ -299,8 +299,8 @@ pub trait Store: Send + Sync {
     /// Reads the versions of an assembly, oldest first. Also works after the assembly was deleted.
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
 
-    /// Reads the versions of an assembly, oldest first, from the one that was current when a process began.
-    /// If the versions up to this one were all dropped, reads all remaining versions.
+    /// Reads the versions of an assembly, oldest first, from the newest stored version that is not newer than
+    /// the process. If no such version is stored, reads all versions.
     async fn versions_since(
         &self,
         scope: &AssemblyName,
