@@ -62,7 +62,7 @@ checked_text! {
     };
 }
 
-/// The owner of a document.
+/// The scope of a document: the project or the assembly that the document belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DocumentScope {
@@ -90,7 +90,7 @@ impl DocumentScope {
 /// The identity of a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocumentKey {
-    /// The owner of the document.
+    /// The project or the assembly that the document belongs to.
     pub scope: DocumentScope,
     /// The kind of the document, such as `environment`.
     pub kind: DocumentKind,
@@ -123,7 +123,7 @@ impl fmt::Display for Revision {
 /// A condition for a change of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// No condition. Documents that are changed only under a lease need none.
+    /// No condition is checked. Documents that are changed only under a lease need no condition.
     Any,
     /// The document does not exist.
     Absent,
@@ -138,11 +138,11 @@ pub struct DocumentRecord {
     pub key: DocumentKey,
     /// The number of the document's last change.
     pub revision: Revision,
-    /// The version of the body's format. The crate that writes the document assigns it.
+    /// The version of the body's format. The crate that writes the document assigns this number.
     pub version: u32,
     /// The data of the document.
     pub body: Value,
-    /// The packages that it keeps in the store.
+    /// The packages that the store keeps as long as the document exists.
     pub packages: BTreeSet<PackageDigest>,
 }
 

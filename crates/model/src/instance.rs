@@ -1,7 +1,7 @@
 //! The instance document: the fields that drivers may change, and a read-only view of it.
 //!
-//! A driver never writes the document itself. The report of a driver contains updates, which are checked
-//! against [`shape`]. The shape allows these fields:
+//! A driver never writes the document itself. The report of a driver contains updates. Each update is checked
+//! against the *shape* of the document ([`shape`]), which is the list of the fields and their types:
 //!
 //! ```text
 //! instanceId: <the engine's id>          set by a launch, to say which request an instance answers
@@ -303,7 +303,7 @@ mod tests {
         flags.filter_map(|(name, flag)| Some((name.to_owned(), flag?.into()))).collect()
     }
 
-    /// Returns the wire form of an update at the status of the instance, or of an interface.
+    /// Returns the JSON of an update of the status of the instance, or of an interface.
     fn wire(write: &Write, at: &str) -> Value {
         let path = |below: &str| format!("{at}.{below}");
         match write.clone() {

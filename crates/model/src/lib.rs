@@ -21,13 +21,13 @@
 //! | [`version`] | versions of one or more numbers, and ranges of versions |
 //! | [`id`], [`clock`] | ids and times, and the traits `Entropy` and `Clock` by which a program supplies them |
 //! | [`state`] | lifecycle states, the transitions between states, and the states after failed transitions |
-//! | [`template`] | property values with references, bound to elements |
+//! | [`template`] | property values, whose references `${…}` are bound to elements |
 //! | [`assembly`] | the desired topology: elements and relationships |
 //! | [`work`] | the work of the steps of a plan, and the reasons of their waits |
 //! | [`policy`] | metrics of elements, and the policies that read them |
 //! | [`resolve`] | the computation of the values of properties, or of the outputs that a value awaits |
 //! | [`instance`] | the document that drivers change |
-//! | [`instance_report`], [`instance_changes`] | updates of an instance document, and the differences between two instance documents |
+//! | [`instance_report`], [`instance_changes`] | updates of an instance document, and differences between two documents |
 //! | [`pins`] | the pins of applications, and their types |
 //! | [`links`] | adjacency lists of graphs and trees |
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |

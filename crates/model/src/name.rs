@@ -173,7 +173,8 @@ checked_text! {
         check_reserved("key", key)
     };
 
-    /// The name of a property: any text without blanks. Resource descriptors may use dots, with a warning.
+    /// The name of a property: any text without blanks. In a resource descriptor, the name may contain dots,
+    /// but a check warns of them.
     PropertyName: NameError = |name| check_free("property", name);
 
     /// The name of an operation of a resource or assembly, for example `AddBalancedHttpServer`.
@@ -443,7 +444,8 @@ mod tests {
         assert_eq!(name.parse::<AssemblyName>().unwrap_err().to_string(), message);
     }
 
-    /// An invalid name can be as long as its document, so a message shows only the beginning.
+    /// An invalid name can be as long as the document that contains it, so a message shows only the
+    /// beginning.
     #[test]
     fn a_message_repeats_the_beginning_of_a_long_name() {
         for name in ["a", "é", "a__", "a "] {

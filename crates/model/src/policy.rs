@@ -38,7 +38,7 @@ pub struct Metric {
     /// The publisher of the metric: the element itself, or the part from which an assembly promotes the
     /// metric. If the part is a group, all nodes of the group publish it.
     pub source: MetricSource,
-    /// The place of its declaration.
+    /// The place of the metric's declaration.
     pub origin: Option<Origin>,
 }
 
@@ -152,7 +152,7 @@ macro_rules! words {
 words!(MetricKind, Integrity, Load);
 words!(PolicyKind, Heal, Scale);
 
-/// A policy, bound to elements.
+/// A policy in a topology, with the full names of the elements that it reads and changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// The name of the policy in the descriptor.
@@ -168,6 +168,6 @@ pub struct Policy {
     pub target: ElementName,
     /// The settings of the policy, for example `scaleOut_threshold` and `smoothing`.
     pub properties: IndexMap<PropertyName, Property>,
-    /// The place of its declaration.
+    /// The place of the policy's declaration.
     pub origin: Option<Origin>,
 }

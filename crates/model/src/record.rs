@@ -57,8 +57,9 @@ pub struct AssemblyRecord {
     /// The clusters that were scaled to a size other than the descriptor's.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,
-    /// The groups with additional nodes, and how many additional nodes each group has. A group has them while
-    /// its nodes change. They are the nodes of the group with the highest node numbers in `topology`.
+    /// The groups with additional nodes, and how many additional nodes each group has. The additional nodes
+    /// exist only while the nodes of the group change. They are the nodes with the highest node numbers of
+    /// the group in `topology`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub surge: BTreeMap<ElementName, u32>,
     /// The assemblies to which this assembly refers, and its owner. An assembly stays in this set until the
@@ -115,8 +116,8 @@ pub struct ElementRecord {
     pub name: ElementName,
     /// The instance id of the element.
     pub id: InstanceId,
-    /// The lifecycle state of a resource. For another element, the field has no meaning: its state follows
-    /// from the resources inside it.
+    /// The lifecycle state of a resource. For another element, the field has no meaning: the state of such an
+    /// element follows from the resources inside it.
     pub state: State,
     /// The time at which the state last changed.
     pub since: Timestamp,
@@ -206,7 +207,7 @@ pub struct InstanceRecord {
     pub sealed_natural: Option<SecretRef>,
     /// The document; see [`crate::instance`]. A sensitive value is replaced by the marker of a secret.
     pub document: Value,
-    /// The number of changes of the document.
+    /// How many times the document has changed.
     pub revision: u64,
 }
 

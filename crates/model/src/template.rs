@@ -18,7 +18,7 @@ use crate::name::{ElementName, PropertyName};
 pub enum Template {
     /// The template has no value.
     Null,
-    /// Text and references, joined.
+    /// Literal texts and references `${…}`, joined.
     Text(Vec<Part>),
     /// A list of values.
     List(Vec<Template>),

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `["=", new]` | a replacement by another value |
 //! | `["{", {key: delta}, [key]]` | an object: changed or added members, then the removed keys |
-//! | `["[", [item]]` | an array of items: `[from, count]` (unchanged old items), `[from, delta]` (a changed one), or `["+", new]` |
+//! | `["[", [item]]` | an array of items: `[from, count]` (unchanged items), `[from, delta]` (a changed one), or `["+", new]` |
 
 use std::collections::HashMap;
 

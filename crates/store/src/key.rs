@@ -56,7 +56,7 @@ pub enum KeyError {
     /// The content is not a key.
     #[error("{origin} holds no key: {reason}")]
     Malformed {
-        /// The origin of the key, as a noun.
+        /// The place from which the key comes, as a noun.
         origin: String,
         /// The defect, without the content.
         reason: SealingKeyError,
@@ -67,7 +67,7 @@ pub enum KeyError {
         path.display()
     )]
     Wrong {
-        /// The origin of the key, as a noun.
+        /// The place from which the key comes, as a noun.
         key: String,
         /// The file or the address of the store.
         path: PathBuf,
@@ -133,7 +133,7 @@ impl KeySource {
     ///
     /// # Errors
     /// [`KeyError::TooOpen`] for a file that other users may read, [`KeyError::Missing`] for a missing file
-    /// that may not be created, [`KeyError::Malformed`] for content that is not a key.
+    /// if `create` is false, [`KeyError::Malformed`] for content that is not a key.
     pub fn obtain(&self, create: bool, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
         match self {
             Self::Text { text, origin } => parse(text.expose(), origin),

@@ -14,9 +14,9 @@ use windlass_secret::{SecretRef, Sensitive};
 pub struct Snapshot {
     /// The record of the assembly.
     pub assembly: AssemblyRecord,
-    /// The states of the assembly's elements.
+    /// The records of the assembly's elements.
     pub elements: BTreeMap<ElementName, ElementRecord>,
-    /// The instances of the assembly's elements, as reported by the drivers.
+    /// The instances of the assembly's elements, as the drivers have reported them.
     pub instances: BTreeMap<ElementName, InstanceRecord>,
     /// The pairs of the assembly's relationships.
     pub pairs: BTreeMap<PairKey, PairRecord>,

@@ -24,8 +24,8 @@ use crate::watch::Watch;
 /// Reading needs no lease; writing needs the [`Lease`] of the written assembly. A store guarantees:
 ///
 /// * **Durable**: once a [`Ticket`] resolves with `Ok`, its batch survives `kill -9` and a power cut.
-/// * **Atomic**: a [`Batch`] is applied completely or not at all. A refused batch does not affect other
-///   batches.
+/// * **Atomic**: a [`Batch`] is applied completely or not at all. A refused batch does not affect the batches
+///   of other leases.
 /// * **In order**: batches are applied in the order of the calls of [`commit`](Store::commit). Once a batch
 ///   of a lease fails, all later batches of that lease are refused. So after a failure, the store contains
 ///   the batches of a lease up to some point, without gaps.
@@ -64,7 +64,7 @@ pub trait Store: Send + Sync {
     /// Renews a lease. The holder calls this every [`LeaseTerms::renew_every`].
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] when another holder has taken over.
+    /// [`StoreError::LeaseLost`] if the lease was released, or another holder has taken it over.
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Releases the lease, after all batches that were committed under it.
@@ -231,7 +231,7 @@ pub trait Store: Send + Sync {
         natural_id: &str,
     ) -> Result<Option<AssemblyName>, StoreError>;
 
-    /// Stores a document of the project, together with `packages`, unless the store contains them already.
+    /// Stores a document of the project. Also stores those of `packages` that the store does not contain yet.
     /// Returns the new revision. Drops the packages of the previous revision that nothing pins any more. The
     /// caller needs no lease. A document of an assembly is stored by [`commit`](Self::commit) instead.
     ///

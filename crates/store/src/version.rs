@@ -14,7 +14,7 @@ const LONGEST: usize = 16;
 /// A stored version.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VersionRow {
-    /// The process that created the version.
+    /// The process that was to bring about the version.
     pub(crate) process: u64,
     /// The version that the delta is based on; `None` for a full copy.
     pub(crate) base: Option<u64>,

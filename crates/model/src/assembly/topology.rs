@@ -147,8 +147,8 @@ impl Topology {
         })
     }
 
-    /// Copies the name that [`instance_name`](Self::instance_name) uses from `other`, the topology that this
-    /// topology was derived from.
+    /// Takes over from `other` the name for [`instance_name`](Self::instance_name). This topology was derived
+    /// from `other`.
     #[must_use]
     pub fn made_as(mut self, other: &Self) -> Self {
         self.data.made_as.clone_from(&other.data.made_as);

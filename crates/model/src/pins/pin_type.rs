@@ -99,10 +99,10 @@ impl PinType {
         }
     }
 
-    /// Tells whether a manifest can connect this pin with another pin. Two signals can be connected if one is
-    /// published and the other is consumed. Two commands can be connected if one is received and the other is
-    /// sent. For other combinations, the result is `None`. For these combinations, it tells whether the types
-    /// of the two pins are equal.
+    /// Tells whether a manifest can connect this pin with another pin. The kinds of the two pins fit if one
+    /// pin publishes a signal and the other consumes it. They also fit if one pin sends a command and the
+    /// other receives it. If the kinds fit, the result tells whether the types are equal. Otherwise, the
+    /// result is `None`.
     pub fn joins(&self, other: &Self) -> Option<bool> {
         match (self, other) {
             (Self::PublishSignal(one), Self::ConsumeSignal(other))

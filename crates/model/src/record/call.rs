@@ -53,9 +53,9 @@ pub struct CallRecord {
     pub then: Advance,
     /// The state of the call.
     pub state: CallState,
-    /// The time of its start.
+    /// The time at which the call started.
     pub started: Timestamp,
-    /// The time of its end.
+    /// The time at which the call ended; none before the end.
     pub ended: Option<Timestamp>,
 }
 
@@ -138,7 +138,7 @@ pub struct JobRecord {
     pub runtime: String,
     /// The location in which the job runs.
     pub location: String,
-    /// The time of its submission.
+    /// The time at which the job was submitted to the runtime.
     pub submitted: Timestamp,
     /// The end of the job; none if it is not recorded yet.
     pub end: Option<JobEnd>,

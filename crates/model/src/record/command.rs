@@ -9,7 +9,7 @@ use crate::id::{CommandId, ProcessId};
 use crate::instance::LogEntry;
 use crate::name::{CommandName, ElementName};
 
-/// The key of a result that is not the last one.
+/// The key that marks an intermediate result.
 const INTERMEDIATE: &str = "$intermediate";
 
 /// A call of a command by a person.
@@ -36,7 +36,7 @@ pub struct CommandRecord {
     pub state: CommandState,
     /// The results, with the intermediate ones first. Secrets in the results are masked.
     pub results: Vec<Value>,
-    /// The time of its end.
+    /// The time at which the command ended; none before the end.
     pub ended: Option<Timestamp>,
 }
 

@@ -94,8 +94,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether a failed batch of nodes leads to a rollback of the intent. The descriptor must demand
-    /// the rollback for the group of the batch.
+    /// Tells whether a failed batch of nodes can lead to a rollback of the assembly. The rules of the group
+    /// must also demand the rollback ([`OnFailure::Rollback`](crate::assembly::OnFailure::Rollback)).
     pub fn rolls_back(&self) -> bool {
         match self {
             Self::Up => true,
@@ -210,7 +210,7 @@ pub struct ProcessRecord {
     pub plan: PlanText,
     /// The interrupted process that this process resumes.
     pub continues: Option<ProcessId>,
-    /// The host and the folder of windlass that executes the process. The jobs of the process can be found
+    /// The host and the folder in which windlass executes the process. The jobs of the process can be found
     /// only from this host and folder.
     #[serde(default)]
     pub from: Option<String>,
@@ -234,9 +234,9 @@ pub struct ProcessRecord {
     pub max_surge: Option<MaxSurge>,
     /// The time at which the process was created.
     pub created: Timestamp,
-    /// The time of its end.
+    /// The time at which the process ended; none before the end.
     pub ended: Option<Timestamp>,
-    /// The reason why the process did not complete.
+    /// The reason why the process did not complete; none if it completed or still runs.
     pub reason: Option<String>,
 }
 
@@ -342,12 +342,12 @@ pub struct StepRecord {
     pub title: String,
     /// The state of the step.
     pub state: StepState,
-    /// The time of its start.
+    /// The time at which the step started; none before the start.
     pub started: Option<Timestamp>,
     /// The time at which a later process resumed the step; none if it was not resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Timestamp>,
-    /// The time of its end.
+    /// The time at which the step ended; none before the end.
     pub ended: Option<Timestamp>,
 }
 

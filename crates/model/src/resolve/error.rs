@@ -28,8 +28,8 @@ pub enum ResolveError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The values await more than [`MAX_AWAITED`] outputs. A value awaits all outputs that its properties
-    /// await. Without this limit, the lists of awaited outputs could fill the memory.
+    /// The values await more than [`MAX_AWAITED`] outputs. A value awaits all outputs that are awaited by the
+    /// values that it reads. Without this limit, the lists of awaited outputs could fill the memory.
     #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
     TooManyAwaited,
 }

@@ -14,13 +14,13 @@ pub trait ValueGraph {
     /// An error that ends the evaluation.
     type Error;
 
-    /// Begins the evaluation of a value, and returns the state in which it found the value. The
-    /// implementation may answer a new value at once. Otherwise it marks the new value as open, and calls
-    /// `read` for each value that the new value reads, in the order of evaluation.
+    /// Begins the evaluation of a value. The implementation may answer a new value at once. Otherwise it
+    /// marks the new value as open, and calls `read` for each value that the new value reads, in the order of
+    /// evaluation. For a value that is answered or open already, it only returns the state.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
-    /// Computes the answer of an open value. All values that it reads have answers, except the values of a
-    /// cycle.
+    /// Computes the answer of an open value. All values that it reads have answers, except values that are
+    /// still open because of a cycle.
     fn leave(&mut self, key: &Self::Key);
 
     /// Handles a cycle. Each of the `open` values reads the next one. The last one reads `again`, which is
@@ -54,7 +54,7 @@ pub enum Entered {
 #[derive(Debug)]
 pub struct Visits<K>(Vec<Visit<K>>);
 
-/// An action that the evaluation has still to perform on a value.
+/// The next action of the evaluation on a value.
 #[derive(Debug)]
 enum Visit<K> {
     /// Begins the evaluation of this value.

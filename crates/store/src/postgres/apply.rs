@@ -93,8 +93,8 @@ pub(super) async fn batch(
     Ok(last)
 }
 
-/// Sends the statements of a batch. Statements between two changes that are applied on their own form a run,
-/// and are sent together.
+/// Sends the statements of a batch. A run of statements ends before a change that is applied on its own. The
+/// statements of a run are sent together.
 async fn send(
     db: &Client,
     cache: &mut Statements,
@@ -160,7 +160,7 @@ async fn by_reading(
     })
 }
 
-/// The reason why statements were not executed.
+/// The reason why a run of statements failed.
 enum RunFailed {
     Refused(String),
     Fault(Fault),

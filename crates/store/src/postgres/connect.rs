@@ -110,7 +110,7 @@ impl Address {
         let connected = tokio::time::timeout(self.patience(), self.config.connect(self.tls.clone())).await;
         let (client, connection) = connected.map_err(|_| self.silent())??;
         tokio::spawn(async move {
-            // A connection error is reported to the user of the client.
+            // The client reports a connection error to its callers, so this task ignores the error.
             let _ = connection.await;
         });
         Ok(client)

@@ -1,4 +1,5 @@
-//! Documents as rows. A transaction that changes a document has locked the feed before it calls this module.
+//! Documents as rows. A transaction that changes a document has locked the feed ([`lock_feed`]) before it
+//! calls this module.
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row};

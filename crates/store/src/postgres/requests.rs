@@ -77,7 +77,7 @@ fn record(row: &Row) -> Outcome<RequestRecord> {
     from_json(row.get(0))
 }
 
-/// Adds an event to the feed, and returns its number.
+/// Adds an event, and returns its number.
 async fn event(db: &impl GenericClient, draft: &EventDraft) -> Outcome<Seq> {
     let seq = take_numbers(db, 1).await?;
     let number = seq.0.cast_signed();

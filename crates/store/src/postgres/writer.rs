@@ -5,8 +5,8 @@
 //! does not affect the others. If the whole transaction fails, its orders are retried one by one, and only
 //! the faulty orders fail.
 //!
-//! All transactions lock rows in the same order: leases by name, then the feed, then everything else. So no
-//! two transactions deadlock.
+//! All transactions lock rows in the same order: leases by name, then the row of the table `feed`, then
+//! everything else. So no two transactions deadlock.
 //!
 //! If the connection breaks, the task tries to connect again, for as long as a lease lasts. After it has
 //! connected, it asks the server whether the transaction was committed. If the transaction was not committed,

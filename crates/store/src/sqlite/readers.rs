@@ -22,7 +22,7 @@ impl Readers {
         Self { path, busy, free: Mutex::default() }
     }
 
-    /// Reads at one point in time, on a thread that may block on the disk.
+    /// Runs queries on a thread that may block on the disk. The queries see the records at one point in time.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Outcome<T> + Send + 'static,

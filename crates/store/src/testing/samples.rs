@@ -81,7 +81,7 @@ pub fn version(name: &AssemblyName, process: u64, packages: &[&PackageRecord]) -
     }
 }
 
-/// Returns an element that has completed `progress` calls.
+/// Returns an element with `progress` completed calls.
 pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
     let id = "abcdefghijkmnpqrstuvwxyz".parse::<InstanceId>().expect(VALID);
     ElementRecord { state: State::Installed, progress, ..ElementRecord::new(name.clone(), id, TIME) }

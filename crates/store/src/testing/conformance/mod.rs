@@ -67,9 +67,9 @@ pub trait OnDisk: Harness {
     fn files(&self) -> Vec<u8>;
 }
 
-/// Calls the macro that is named in brackets. Its arguments are the tokens after the brackets, and the list
-/// of facts that every store has to meet. It is for tests that need more code around a fact than
-/// [`conformance_tests!`](crate::conformance_tests) generates.
+/// Calls the macro that is named in brackets. The arguments of the call are the tokens after the brackets,
+/// and the list of facts that every store has to meet. Tests use this macro if they need more code around a
+/// fact than [`conformance_tests!`](crate::conformance_tests) generates.
 #[macro_export]
 macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {

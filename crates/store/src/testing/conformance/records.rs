@@ -418,7 +418,7 @@ pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("h_bta"), name("other")]);
 }
 
-/// Versions are read from the one that was current when a process began.
+/// `versions_since` reads the versions from the newest one that is not newer than a process.
 pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

@@ -111,7 +111,7 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
 
-/// An assembly that refers to the renamed assembly, or that it owns, has the new name in its records. The
+/// Assemblies that refer to the renamed assembly, or belong to it, have the new name in their records. The
 /// plans of processes are those that the change contains.
 pub async fn records_that_name_it_follow(harness: &impl Harness) {
     let store = harness.open().await;
