@@ -1,8 +1,8 @@
-//! The desired assembly, as a flat list of elements and relationships. Only the engine writes it.
+//! The topology of an assembly: flat lists of its elements and relationships. Drivers do not change it.
 //!
-//! A [`Topology`] is the result of checking, composing and binding descriptors. Every element has its full
-//! name, every reference names an element, and every relationship lists its ends. A topology is pure data, is
-//! stored with the assembly, and contains no secret.
+//! A [`Topology`] is composed from descriptors, or compiled from a manifest. Each element has its full name,
+//! and each relationship lists its ends. Each `${…}` names an element or an end of a relationship. The
+//! topology is stored with the assembly, and contains no secret.
 
 mod element;
 mod property;
@@ -24,12 +24,12 @@ pub use self::update::{
 use crate::name::{CommandName, OperationName};
 use crate::state::Transition;
 
-/// The two versions of an assembly that an upgrade involves.
+/// One of the two versions of an assembly that a change involves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The version from which the elements were created. They are stopped and removed with its values and
-    /// packages.
+    /// The version from which the existing elements were created. windlass stops and removes them with the
+    /// values and packages of this version.
     Installed,
     /// The version that the assembly should have.
     #[default]
@@ -45,7 +45,7 @@ pub enum Action {
     Transition(Transition),
     /// An operation of a relationship.
     Operation(OperationName),
-    /// A named action that an operator calls by hand.
+    /// A command that a person calls.
     Command(CommandName),
 }
 

@@ -1,4 +1,4 @@
-//! The current time. Code that needs it takes a [`Clock`] as an argument.
+//! The current time. Code that needs the time takes a [`Clock`] as an argument.
 
 use std::fmt;
 use std::time::Duration;
@@ -58,7 +58,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Parses a duration such as `30s`, `10m`, `1h30m`, `1d` or `500ms`. The sum must be positive.
+/// Parses a duration such as `30s`, `10m`, `1h30m`, `1d` or `500ms`. Returns `None` for an invalid text, and
+/// for a duration of zero.
 pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = Duration::ZERO;

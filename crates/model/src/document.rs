@@ -1,7 +1,8 @@
-//! Documents: data of other crates, which the store keeps with a revision.
+//! Documents: data of other crates. The store keeps each document with a revision.
 //!
 //! The store does not read the body of a document. The crate that writes a document gives the format of the
-//! body a version number. A writer can demand that no other writer has changed the document ([`Expected`]).
+//! body a version number. A writer can make the change of a document depend on its revision ([`Expected`]).
+//! Then the store refuses the change if another writer has changed the document.
 //!
 //! ```
 //! use windlass_model::document::{DocumentKey, DocumentScope};
@@ -52,7 +53,8 @@ checked_text! {
             && text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
         if is_valid { Ok(()) } else { Err(DocumentNameError::Kind(text.to_owned())) }
     };
-    /// The name of a document among those of its scope and kind: 1 to 50 ASCII letters, digits, `.`, `_` and `-`.
+    /// The name of a document, unique among the documents of the same scope and kind: 1 to 50 ASCII letters,
+    /// digits, `.`, `_` and `-`.
     DocumentName: DocumentNameError = |text| {
         let is_valid = (1..=MAX_NAME).contains(&text.len())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
@@ -60,18 +62,18 @@ checked_text! {
     };
 }
 
-/// The owner of a document.
+/// The scope of a document: the project or the assembly that the document belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DocumentScope {
-    /// The project: the document stays until it is dropped.
+    /// The document belongs to the project, and stays until it is dropped.
     Project,
-    /// An assembly: the document is removed together with the assembly.
+    /// The document belongs to an assembly, and is removed together with the assembly.
     Assembly(AssemblyName),
 }
 
 impl DocumentScope {
-    /// Returns the assembly that owns the document.
+    /// Returns the assembly that the document belongs to; none for a document of the project.
     pub fn assembly(&self) -> Option<&AssemblyName> {
         match self {
             Self::Project => None,
@@ -88,7 +90,7 @@ impl DocumentScope {
 /// The identity of a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocumentKey {
-    /// The owner of the document.
+    /// The project or the assembly that the document belongs to.
     pub scope: DocumentScope,
     /// The kind of the document, such as `environment`.
     pub kind: DocumentKind,
@@ -121,7 +123,7 @@ impl fmt::Display for Revision {
 /// A condition for a change of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// No condition: for documents that only the holder of a lease changes.
+    /// No condition is checked. Documents that are changed only under a lease need no condition.
     Any,
     /// The document does not exist.
     Absent,
@@ -134,13 +136,13 @@ pub enum Expected {
 pub struct DocumentRecord {
     /// The identity of the document.
     pub key: DocumentKey,
-    /// The number of its last change.
+    /// The number of the document's last change.
     pub revision: Revision,
-    /// The version of the body's format, as counted by the crate that writes it.
+    /// The version of the body's format. The crate that writes the document assigns this number.
     pub version: u32,
     /// The data of the document.
     pub body: Value,
-    /// The packages that it keeps in the store.
+    /// The packages that the store keeps as long as the document exists.
     pub packages: BTreeSet<PackageDigest>,
 }
 
@@ -149,15 +151,16 @@ pub struct DocumentRecord {
 pub struct DocumentDraft {
     /// The identity of the document.
     pub key: DocumentKey,
-    /// The condition for storing it.
+    /// The condition under which the store writes the document.
     pub expected: Expected,
     /// The version of the body's format.
     pub version: u32,
     /// The data of the document, without secrets.
     pub body: Value,
-    /// The secret part of its data. The store seals it, and returns it only on request.
+    /// The secret part of the document's data. The store seals this part. The method `document` of the store
+    /// does not return it, but `document_secrets` does.
     pub secrets: Option<Sensitive<Vec<u8>>>,
-    /// The packages that it keeps in the store. They must exist.
+    /// The packages that the store keeps as long as the document exists. The store must contain them already.
     pub packages: BTreeSet<PackageDigest>,
 }
 

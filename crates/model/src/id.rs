@@ -35,24 +35,24 @@ fn opaque(text: &str, longest: usize, expected: &'static str) -> Result<(), IdEr
 }
 
 checked_text! {
-    /// The id of a store. Ids of jobs contain it, so that stores that share a container engine don't
-    /// conflict.
+    /// The id of a store. The ids of jobs contain it, so the jobs of two stores have different names in a
+    /// shared container engine.
     StoreId: IdError = |text| opaque(text, 16, "a store id: a letter, then letters and digits, at most 16");
 
-    /// The engine's id of an instance, unique over all stores. A new id consists of 24 lower-case letters and
-    /// digits.
+    /// The instance id, which windlass gives to an instance. It is unique over all stores. A new id consists
+    /// of 24 lower-case letters and digits.
     ///
-    /// It starts with a letter, so that no YAML reader parses it as a number.
+    /// The id starts with a letter, so no YAML reader parses it as a number.
     InstanceId: IdError = |text| opaque(text, 32, "an instance id: a letter, then letters, digits and `-`, at most 32");
 
-    /// The id of one export of an assembly. A store can import it only once.
+    /// The id of one export of an assembly. A store imports the same export at most once.
     TransferId: IdError = |text| opaque(text, 32, "the id of an export: a letter, then letters, digits and `-`, at most 32");
 
-    /// The id of a driver call. Repeated attempts of a call keep it.
+    /// The id of a driver call. All attempts of the call have the same id.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 
-    /// The id of a command that an operator called. It contains only letters and digits, because scripts
-    /// write it into dotted paths.
+    /// The id that a command gets when a person calls it. The id contains only letters and digits, because
+    /// scripts write it into dotted paths.
     CommandId: IdError = |text| {
         let fits = (1..=48).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -67,8 +67,8 @@ fn random_id(entropy: &dyn Entropy, length: usize) -> String {
     letters(&bytes)
 }
 
-/// Encodes five bits of each byte as a letter or digit. Only four bits of the first byte are used, and it
-/// becomes a letter.
+/// Encodes each byte as a letter or digit, from five bits of the byte. The first byte becomes a letter, from
+/// four of its bits.
 fn letters(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let letters = bytes.iter().enumerate().map(|(at, byte)| {
@@ -183,7 +183,8 @@ impl Seq {
     pub const START: Self = Self(0);
 }
 
-/// The epoch of a lease. Each new holder has a greater epoch, so that late writers are detected.
+/// The epoch of a lease. Each later lease on the same assembly has a greater epoch. So the store detects a
+/// write under a lease that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Epoch(pub NonZeroU64);

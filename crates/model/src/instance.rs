@@ -1,7 +1,7 @@
-//! The instance document, which drivers change: its shape, and a view of it.
+//! The instance document: the fields that drivers may change, and a read-only view of it.
 //!
-//! A driver never writes the document itself. It answers with update commands, which are checked against
-//! [`shape`]:
+//! A driver never writes the document itself. The report of a driver contains updates. Each update is checked
+//! against the *shape* of the document ([`shape`]), which is the list of the fields and their types:
 //!
 //! ```text
 //! instanceId: <the engine's id>          set by a launch, to say which request an instance answers
@@ -104,8 +104,8 @@ pub fn shape() -> &'static Shape {
     &SHAPE
 }
 
-/// Returns the shape of the instance document of an application. It contains the interfaces of the pins, and
-/// the published signals, each with its type. Null means no value, and is valid for every type.
+/// Returns the shape of the instance document of an application. An interface in this shape has the signals
+/// that its pins publish, each with the type of its pin. Null means no value, and is valid for every type.
 pub fn shape_of(pins: &Pins) -> Shape {
     let of_interface = |(name, pins): (&Name, &BTreeMap<Name, Pin>)| {
         let signal = |(name, pin): (&Name, &Pin)| match &pin.kind {
@@ -131,7 +131,7 @@ pub struct Status {
     pub active: bool,
     /// Whether the instance is still changing towards its desired state.
     pub converging: bool,
-    /// Whether something has failed. An instance can be active nevertheless.
+    /// Whether something has failed. An instance can be active even so.
     pub failed: bool,
     /// A message about the status.
     pub message: Option<String>,
@@ -190,7 +190,8 @@ impl<'a> InstanceView<'a> {
         })
     }
 
-    /// Returns the signals of all interfaces, each with its interface and pin.
+    /// Returns the signals of all interfaces, each as the name of the interface, the name of the pin, and the
+    /// value.
     pub fn signals(self) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
         let interfaces = self.0["interfaces"].as_object().into_iter().flatten();
         interfaces.flat_map(|(interface, of)| {
@@ -224,9 +225,10 @@ impl LogEntry {
     }
 }
 
-/// Removes the activity log from an update. The log is stored as events, not in the document.
+/// Takes the entries of the activity log out of an update, and returns the rest of the update and the
+/// entries. The store keeps the entries as events, not in the document.
 ///
-/// An entry without a text `message` is replaced by an error entry about it.
+/// If an entry has no text `message`, an entry about this error replaces it.
 pub fn take_log(update: Update) -> (Update, Vec<LogEntry>) {
     let Ok(path) = "activityLog".parse() else { return (update, Vec::new()) };
     let (log, rest) = update.partition(|at| *at == path);
@@ -248,8 +250,8 @@ fn log_entry(entry: &Value) -> LogEntry {
     }
 }
 
-/// Clears the flags `failed` and `converging` in a document, and their message. This prepares the document
-/// for a call.
+/// Resets the flags `failed` and `converging` of the status in a document. If one of them was set, the
+/// message of the status is removed, too. The engine does this before a call, which reports its own result.
 pub fn clear_complaint(document: &mut Value) {
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
     let flags = status.get_mut("flags").and_then(Value::as_object_mut);
@@ -301,7 +303,7 @@ mod tests {
         flags.filter_map(|(name, flag)| Some((name.to_owned(), flag?.into()))).collect()
     }
 
-    /// Returns the wire form of an update at the status of the instance, or of an interface.
+    /// Returns the JSON of an update of the status of the instance, or of an interface.
     fn wire(write: &Write, at: &str) -> Value {
         let path = |below: &str| format!("{at}.{below}");
         match write.clone() {

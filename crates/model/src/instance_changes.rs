@@ -1,4 +1,4 @@
-//! The changes of an instance document, as entries of the activity log.
+//! The differences between two states of an instance document, as entries for the activity log.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::record::Severity;
 /// The maximum number of characters of a value in a message. Longer values are truncated.
 const SHOWN: usize = 200;
 
-/// Returns an entry for each change of the status, of a signal or of a reference. Changed values of metrics
-/// are not listed.
+/// Returns an entry for each change of the status, of a signal, or of a component's reference. Changed values
+/// of metrics get no entry.
 ///
 /// ```
 /// use serde_json::json;
@@ -45,7 +45,8 @@ fn status_change(before: &Value, after: &Value) -> Option<LogEntry> {
     ))
 }
 
-/// Returns the values of signals by the ids of their pins, as texts.
+/// Returns the values of signals as texts, by the names of outputs and the ids of pins. The values of metrics
+/// are left out.
 fn signals(document: &Value) -> BTreeMap<String, String> {
     let signals = InstanceView::new(document).signals().filter(|(interface, ..)| *interface != METRICS);
     let named = signals.filter(|(.., value)| !value.is_null()).map(|(interface, pin, value)| {
@@ -55,7 +56,7 @@ fn signals(document: &Value) -> BTreeMap<String, String> {
     named.collect()
 }
 
-/// Returns the references of components, at any depth, as texts.
+/// Returns the references of all components as texts, by the paths of the components, such as `web.vm`.
 fn references(document: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![(String::new(), document)];

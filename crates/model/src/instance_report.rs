@@ -1,4 +1,4 @@
-//! Application of drivers' updates to instance documents.
+//! Application of the updates of drivers to instance documents.
 
 use serde_json::Value;
 use windlass_update_ops::{Op, Path, Shape, Update};
@@ -8,7 +8,7 @@ use crate::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use crate::record::{Failure, FailureKind};
 use crate::resolve::MAX_VALUE;
 
-/// The parts of an applied update that are not stored in the instance document.
+/// The data of an applied update that is not stored in the instance document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Accepted {
     /// The entries for the activity log.
@@ -17,13 +17,13 @@ pub struct Accepted {
     pub results: Vec<(CommandId, Vec<Value>)>,
 }
 
-/// Applies the updates of a report to an instance document. The updates are in wire form, and are checked
-/// against the shape of the document. A script changes a document in no other way.
+/// Applies the updates of a report to an instance document. The updates are in their JSON form, and are
+/// checked against the shape of the document. A script cannot change a document in any other way.
 ///
 /// `is_open` tells whether a command awaits results.
 ///
 /// # Errors
-/// A failure if the update does not match the shape, or if a published value is too large. The document may
+/// A failure if the updates do not match the shape, or if a published value is too large. The document may
 /// then be changed in part.
 ///
 /// ```
@@ -61,7 +61,7 @@ pub fn accept(
     Ok(Accepted { log, results })
 }
 
-/// Splits an update into the rest and the results of open commands.
+/// Takes the results of open commands out of an update. Returns the rest of the update, and the results.
 fn take_results(
     update: Update,
     is_open: impl Fn(&CommandId) -> bool,

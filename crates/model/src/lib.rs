@@ -1,35 +1,38 @@
-//! The shared types of windlass: names, versions, ids, states, instances, assemblies and their records.
+//! The types that the crates of windlass share: names, versions, ids, states, instance documents, topologies
+//! and records.
 //!
-//! This crate is pure data. It reads no text, plans nothing and executes nothing. It has two halves, each
-//! with its own writer.
+//! This crate is pure data: it parses no descriptors, plans nothing and executes nothing. Two kinds of its
+//! data have different writers:
 //!
-//! * [`instance`] is the document that *drivers* change, only through update commands: natural id, status,
-//!   interfaces and their signals, references, activity log, command results.
-//! * [`assembly`] belongs to the *engine*: the desired topology, and the state of each element.
+//! * [`instance`]: *Drivers* change the instance document, and only by checked updates. The document contains
+//!   the name, the status, the signals of interfaces, the references of components, the activity log and the
+//!   results of commands.
+//! * [`assembly`] and [`record`]: The *engine* writes the desired topology, and the records such as the state
+//!   of each element.
 //!
-//! A driver never writes a lifecycle [`State`], and the engine never writes a status flag. An output property
-//! is a signal of the interface `properties` of its instance. There is no second copy of it.
+//! A driver never writes a lifecycle [`State`]. An output property is a signal of the interface `properties`
+//! in the instance document, and no second copy of it exists.
 //!
 //! The modules, in the order of the data flow:
 //!
 //! | module | content |
 //! |---|---|
 //! | [`name`] | validated names: assemblies, components, elements, properties |
-//! | [`version`] | versions of one or more parts, and ranges of them |
-//! | [`id`], [`clock`] | ids and time, both injected |
-//! | [`state`] | lifecycle states, transitions, and the table between them |
-//! | [`template`] | property values with references, bound to elements |
+//! | [`version`] | versions of one or more numbers, and ranges of versions |
+//! | [`id`], [`clock`] | ids and times, and the traits `Entropy` and `Clock` by which a program supplies them |
+//! | [`state`] | lifecycle states, the transitions between states, and the states after failed transitions |
+//! | [`template`] | property values, whose references `${…}` are bound to elements |
 //! | [`assembly`] | the desired topology: elements and relationships |
 //! | [`work`] | the work of the steps of a plan, and the reasons of their waits |
 //! | [`policy`] | metrics of elements, and the policies that read them |
-//! | [`resolve`] | the values of properties, or the outputs that they await |
+//! | [`resolve`] | the computation of the values of properties, or of the outputs that a value awaits |
 //! | [`instance`] | the document that drivers change |
-//! | [`instance_report`], [`instance_changes`] | updates of an instance document, and changes between two |
+//! | [`instance_report`], [`instance_changes`] | updates of an instance document, and differences between two documents |
 //! | [`pins`] | the pins of applications, and their types |
 //! | [`links`] | adjacency lists of graphs and trees |
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
 //! | [`document`] | documents of other crates, with a revision |
-//! | [`request`] | intents that are queued for another process |
+//! | [`request`] | intents that are queued for the daemon |
 //! | [`rename`] | renaming of an assembly in its records |
 //! | [`retention`] | the retention of an assembly's history |
 //!

@@ -1,13 +1,13 @@
 //! Adjacency lists of graphs and trees, in compressed sparse rows.
 //!
 //! A list of lists would need one allocation for each node, and would scatter a large graph over the memory.
-//! Here, one list contains the items of all nodes, node after node. A second list contains the start of each
-//! node's items.
+//! Here, one list contains the items of all nodes, node after node. A second list contains the position of
+//! each node's first item.
 
 /// A list of items for each node. Nodes are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links<T> {
-    /// The start of each node's items in `items`, followed by the number of all items.
+    /// The position of each node's first item in `items`, followed by the number of all items.
     starts: Vec<u32>,
     items: Vec<T>,
 }
@@ -19,7 +19,7 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
-    /// Adds an item to the current node, which is not closed yet.
+    /// Adds an item to the current node, which the next call of [`close`](Self::close) closes.
     pub fn push(&mut self, item: T) {
         self.items.push(item);
     }
@@ -76,7 +76,8 @@ impl<T> Links<T> {
 }
 
 impl<T: Copy> Links<T> {
-    /// Groups items by their nodes, which are numbered below `nodes`. The items of a node keep their order.
+    /// Groups items by their nodes, which have the numbers from 0 to `nodes` - 1. The items of a node keep
+    /// their order.
     ///
     /// The function iterates twice over the pairs and sorts nothing, so its time is linear in nodes and
     /// items.
@@ -91,9 +92,9 @@ impl<T: Copy> Links<T> {
         let Some((_, first)) = pairs.clone().next() else {
             return Self { starts: vec![0; nodes + 1], items: Vec::new() };
         };
-        // `starts[n + 2]` counts the items of node n. After the prefix sums, `starts[n + 1]` is the position
-        // of n's next item, and each placed item increments it. In the end, `starts[n + 1]` is the end of n's
-        // items, which is the start of the items of node n + 1.
+        // `starts[n + 2]` first counts the items of node n. After the prefix sums, `starts[n + 1]` is the
+        // position of n's next item, and each placed item of n increments this entry. In the end,
+        // `starts[n + 1]` is the end of n's items, which is the start of the items of node n + 1.
         let mut starts = vec![0_u32; nodes + 2];
         for (node, _) in pairs.clone() {
             starts[node as usize + 2] += 1;

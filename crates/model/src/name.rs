@@ -1,8 +1,9 @@
 //! Validated names, with one newtype for each kind of name.
 //!
-//! The rules combine those of TNC-O's pages on assembly and resource descriptors. A name starts with a
-//! letter, and ends with a letter or a digit. Between these it contains letters, digits, `_` and `-`. It does
-//! not contain `__`, which separates the parts of an element's name.
+//! The rules for names of assemblies and components combine those of TNC-O's pages on assembly and resource
+//! descriptors. Such a name starts with a letter, and ends with a letter or a digit. The characters between
+//! are letters, digits, `_` and `-`. The name does not contain `__`, which separates the parts of an
+//! element's name. Names of properties, operations and similar declarations are any text without blanks.
 
 use std::fmt;
 use std::ops::Deref;
@@ -23,8 +24,8 @@ pub const MAX_NAME: usize = 50;
 /// The separator between the parts of an element's name.
 pub const SEPARATOR: &str = "__";
 
-/// The reserved words. A reference such as `${source.port}` begins with one of them, so no assembly or
-/// component may have such a name.
+/// The reserved words, with which a `${…}` can begin, such as `${source.port}`. No assembly or component may
+/// have one of them as its name.
 pub const RESERVED: [&str; 3] = ["instance", "source", "target"];
 
 static WORD: LazyLock<Regex> =
@@ -172,7 +173,8 @@ checked_text! {
         check_reserved("key", key)
     };
 
-    /// The name of a property: any text without blanks. Resource descriptors may use dots, with a warning.
+    /// The name of a property: any text without blanks. In a resource descriptor, the name may contain dots,
+    /// but a check warns of them.
     PropertyName: NameError = |name| check_free("property", name);
 
     /// The name of an operation of a resource or assembly, for example `AddBalancedHttpServer`.
@@ -194,11 +196,11 @@ checked_text! {
     DriverKind: NameError = |name| check_free("driver", name);
 }
 
-/// The full name of an element: the path from the assembly to it, joined by `__`.
+/// The full name of an element: the names on the path from the assembly to the element, joined by `__`.
 ///
-/// `h_bta` is the assembly, `h_bta__B` a component or the group of a cluster, `h_bta__B__2` its second node.
-/// In a group whose nodes have keys, a node's name ends with the key instead of a number:
-/// `h_bta__web__rack1`.
+/// `h_bta` is an assembly, and `h_bta__B` a component of it, or the group of a component with several nodes.
+/// `h_bta__B__2` is the second node of this group. In a group whose nodes have keys, a node's name ends with
+/// the key instead of a number: `h_bta__web__rack1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ElementName(SmolStr);
@@ -237,8 +239,8 @@ impl ElementName {
         AssemblyName(self.root().into())
     }
 
-    /// Returns the name without the assembly, for example `B__2`. For the assembly itself, returns the whole
-    /// name.
+    /// Returns the name without the name of the assembly, for example `B__2`. For the assembly itself,
+    /// returns the whole name.
     pub fn local(&self) -> &str {
         self.separator().map_or(self.0.as_str(), |at| &self.0[at + SEPARATOR.len()..])
     }
@@ -308,7 +310,7 @@ impl fmt::Display for ElementName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DescriptorKind {
-    /// A composition of other parts.
+    /// An assembly, which is composed of components.
     Assembly,
     /// A part that a driver manages.
     Resource,
@@ -442,7 +444,8 @@ mod tests {
         assert_eq!(name.parse::<AssemblyName>().unwrap_err().to_string(), message);
     }
 
-    /// An invalid name can be as long as its document, so a message shows only the beginning.
+    /// An invalid name can be as long as the document that contains it, so a message shows only the
+    /// beginning.
     #[test]
     fn a_message_repeats_the_beginning_of_a_long_name() {
         for name in ["a", "é", "a__", "a "] {

@@ -1,4 +1,4 @@
-//! The pins of an application: what its component takes, publishes and executes.
+//! The pins of an application: its values and its commands.
 //!
 //! A manifest declares pins in interfaces. Each pin has a direction and a type:
 //!
@@ -32,8 +32,8 @@ pub use name::{Name, NameError, PinId, is_name_char};
 pub use pin_type::{PinType, Record, Signature, ValueType};
 pub use value::Misfit;
 
-/// The pins of a component: those that its manifest declares, and its built-in signals. Scripts can read and
-/// write no other values.
+/// The pins of the scripted component of an application: the pins that the manifest declares, and the
+/// built-in signals. Scripts can read and write no other values.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Pins(
     /// The pins, by interface and name.
@@ -68,26 +68,26 @@ impl Pin {
 }
 
 impl Pins {
-    /// Returns a pin of the component.
+    /// Returns the pin with an id.
     pub fn get(&self, id: &PinId) -> Option<&Pin> {
         self.0.get(&id.interface)?.get(&id.pin)
     }
 
-    /// Returns the pin that the application exposes under an id, and its id in the component.
+    /// Returns the pin that the application exposes under the id `id`, and the pin's id in the component.
     pub fn exposed(&self, id: &PinId) -> Option<(PinId, &Pin)> {
         self.iter().find(|(_, pin)| pin.exposed.contains(id))
     }
 
-    /// Returns all pins with their ids, sorted.
+    /// Returns all pins with their ids, sorted by id.
     pub fn iter(&self) -> impl Iterator<Item = (PinId, &Pin)> {
         self.0.iter().flat_map(|(interface, pins)| {
             pins.iter().map(|(pin, of)| (PinId { interface: interface.clone(), pin: pin.clone() }, of))
         })
     }
 
-    /// Returns the values of the configuration pins by the ids of the pins, each converted to the type of its
-    /// pin. `values` are the properties of the component. In them, numbers and flags may be text, and null
-    /// means no value.
+    /// Returns the values of the configuration pins, with the ids of the pins as keys. `values` are the
+    /// properties of the component, in which null means no value. Each value is converted to the type of its
+    /// pin. A value that can't be converted stays as it is.
     pub fn configuration(&self, values: &BTreeMap<PropertyName, Resolved>) -> BTreeMap<String, Resolved> {
         let value = |(id, pin): (PinId, &Pin)| {
             let (kind, name) = (pin.kind.as_configuration()?, id.to_string());

@@ -1,9 +1,9 @@
 //! Metrics of elements, and the policies that read them.
 //!
 //! A resource publishes metrics under its own keys ([`metric_id`]). An assembly can promote a metric of a
-//! part as its own. A policy reads one metric. `policy::heal` of a resource counts the periods in which the
-//! metric reports a broken integrity, or nothing. `policy::scale` of an assembly compares a load with
-//! thresholds, and changes the size of a cluster.
+//! part as its own. A policy reads one metric. A resource declares the policy `policy::heal`, which counts
+//! the periods in which the metric reports a broken integrity, or reports nothing. An assembly declares the
+//! policy `policy::scale`, which compares a load with thresholds and changes the size of a cluster.
 //!
 //! This module contains only the declarations of metrics and policies. The engine evaluates them.
 
@@ -32,13 +32,13 @@ pub fn metric_id(element: &ElementName, metric: &MetricName) -> String {
 pub struct Metric {
     /// The quantity that the metric measures.
     pub kind: MetricKind,
-    /// The declared seconds between two messages. Without a declaration, [`DEFAULT_PERIOD`] applies. A
-    /// promoted metric has no period of its own.
+    /// The declared seconds between two messages of the metric. If the descriptor declares none,
+    /// [`DEFAULT_PERIOD`] applies. A promoted metric has no period of its own.
     pub period: Option<Template>,
-    /// The publisher of the metric: the element itself, or the part from which an assembly promotes it. If
-    /// the part is a group, all of its nodes publish it.
+    /// The publisher of the metric: the element itself, or the part from which an assembly promotes the
+    /// metric. If the part is a group, all nodes of the group publish it.
     pub source: MetricSource,
-    /// The place of its declaration.
+    /// The place of the metric's declaration.
     pub origin: Option<Origin>,
 }
 
@@ -47,7 +47,7 @@ pub struct Metric {
 pub struct MetricSource {
     /// The element that publishes the metric.
     pub element: ElementName,
-    /// The metric's name on that element.
+    /// The name of the metric on the element that publishes it.
     pub metric: MetricName,
 }
 
@@ -152,12 +152,13 @@ macro_rules! words {
 words!(MetricKind, Integrity, Load);
 words!(PolicyKind, Heal, Scale);
 
-/// A policy, bound to elements.
+/// A policy in a topology, with the full names of the elements that it reads and changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// The name of the policy in the descriptor.
     pub name: PolicyName,
-    /// The element that declares it: an assembly, or a resource. Each node of a resource has its own policy.
+    /// The element that declares the policy: an assembly, or a resource. Each node of a group has its own
+    /// copy of a policy that its resource declares.
     pub owner: ElementName,
     /// The kind of action that the policy demands.
     pub kind: PolicyKind,
@@ -167,6 +168,6 @@ pub struct Policy {
     pub target: ElementName,
     /// The settings of the policy, for example `scaleOut_threshold` and `smoothing`.
     pub properties: IndexMap<PropertyName, Property>,
-    /// The place of its declaration.
+    /// The place of the policy's declaration.
     pub origin: Option<Origin>,
 }

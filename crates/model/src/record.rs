@@ -1,8 +1,8 @@
-//! The records of the store, which the engine reads after a crash.
+//! The records of the store. From them, the engine continues after a crash.
 //!
-//! A *process* executes a user's [`Intent`]. Its plan is a graph, in which each node with work is a *step*. A
-//! step makes driver *calls*, and a call runs *jobs*. A step may have many calls and jobs, and a job may
-//! serve many calls.
+//! A *process* executes an [`Intent`]. The plan of the process is a graph, and each node of this graph with
+//! work is a *step*. A step makes *calls* of drivers, and a call runs *jobs*. A step may have many calls and
+//! jobs, and a job may serve many calls.
 
 mod call;
 mod command;
@@ -42,38 +42,40 @@ pub struct AssemblyRecord {
     pub topology: Topology,
     /// The desired state; `Absent` once `down` has begun.
     pub goal: State,
-    /// The given parameters. A sensitive value is replaced by the marker of a secret.
+    /// The parameters that the user gave. A sensitive value is replaced by the marker of a secret.
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The pinned packages, by descriptor.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The process that requested this version; none if it was not recorded.
+    /// The process that was to bring about this version; none if the process was not recorded.
     #[serde(default)]
     pub version: Option<ProcessId>,
-    /// The newest version that a process completed; none if it was not recorded. Every part has this version
-    /// or a later one. A part that did not change has it too.
+    /// The newest version that a process has brought about in all parts; none if no process has done so, or
+    /// if the version was not recorded. Every part has this version or a later one, even a part that did not
+    /// change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ProcessId>,
-    /// The clusters whose size differs from the descriptor's.
+    /// The clusters that were scaled to a size other than the descriptor's.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,
-    /// The numbers of additional nodes that groups have while their nodes change. The additional nodes have
-    /// the highest numbers in `topology`, and are removed after the change.
+    /// The groups with additional nodes, and how many additional nodes each group has. The additional nodes
+    /// exist only while the nodes of the group change. They are the nodes with the highest node numbers of
+    /// the group in `topology`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub surge: BTreeMap<ElementName, u32>,
-    /// The referenced assemblies. They include assemblies whose references are removed by a change that is
-    /// not finished.
+    /// The assemblies to which this assembly refers, and its owner. An assembly stays in this set until the
+    /// change that removes the last reference to it is complete.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,
     /// The assembly that owns this assembly, such as the factory of an application. The owner never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<AssemblyName>,
-    /// The published application that was launched as this assembly; `None` for an assembly that no
-    /// application describes.
+    /// The published application that was launched as this assembly; none for an assembly that was created
+    /// from a descriptor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<LaunchedFrom>,
-    /// The time of the first request.
+    /// The time at which the assembly was first recorded.
     pub created: Timestamp,
-    /// The time of the last request.
+    /// The time of the last intent for the assembly.
     pub updated: Timestamp,
 }
 
@@ -93,17 +95,17 @@ pub struct LaunchedFrom {
 pub struct Scaled {
     /// The number of nodes in the descriptor at the time of scaling.
     pub described: u32,
-    /// The number of nodes after scaling. It applies as long as the number in the descriptor is
+    /// The number of nodes after scaling. This number applies as long as the number in the descriptor is
     /// [`described`](Self::described).
     pub nodes: u32,
 }
 
-/// A version of an assembly: the desired assembly of one process.
+/// A version of an assembly: the topology and parameters that one process was to bring about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VersionRecord {
-    /// The id of the process that the version was desired for.
+    /// The id of the process that was to bring about the version.
     pub process: ProcessId,
-    /// The desired assembly of the process.
+    /// The record of the assembly with the topology and parameters of the version.
     pub assembly: AssemblyRecord,
 }
 
@@ -112,42 +114,46 @@ pub struct VersionRecord {
 pub struct ElementRecord {
     /// The full name of the element.
     pub name: ElementName,
-    /// The engine's id of its instance.
+    /// The instance id of the element.
     pub id: InstanceId,
-    /// The lifecycle state. Only resources have their own; the state of other elements follows from their
-    /// parts.
+    /// The lifecycle state of a resource. For another element, the field has no meaning: the state of such an
+    /// element follows from the resources inside it.
     pub state: State,
-    /// The time of the last change of the state.
+    /// The time at which the state last changed.
     pub since: Timestamp,
-    /// The number of completed calls of the next transition. For example, it is 1 after Start and before
-    /// Integrity.
+    /// The number of completed calls on the way to the next state. For example, it is 1 after Start and
+    /// before Integrity.
     pub progress: u32,
-    /// The private state of its drivers, by driver family. A sensitive value is replaced by the marker of a
-    /// secret.
+    /// The private data of the element's drivers. Its keys come from the drivers' method `family`. A
+    /// sensitive value is replaced by the marker of a secret.
     pub private: BTreeMap<String, Value>,
-    /// The failure of its last step, until a step succeeds.
+    /// The failure of the element's last step. It is removed when a step of the element succeeds.
     pub failure: Option<Failure>,
-    /// The transition that may have had effects but is not complete: it failed, was interrupted, or has calls
-    /// left. The next attempt or `down` undoes these effects first.
+    /// The transition that may have had effects but is not complete, because it failed, was interrupted, or
+    /// has calls left. Later plans allow for these effects: for example, `down` also stops a part whose Start
+    /// failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
-    /// Whether a Reconfigure failed or was interrupted after it may have had effects. Then the values with
-    /// which the instance works are unknown, until the element is reconfigured successfully or installed
-    /// again.
+    /// Whether a Reconfigure failed or was interrupted after it may have had effects. The values with which
+    /// the instance works are then unknown. They are known again after the element is reconfigured or
+    /// installed successfully.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// The package and the processes that created the instance; none if no part of the instance exists.
+    /// The package of the instance, and the processes that created and configured it; none if nothing of the
+    /// instance exists.
     #[serde(default)]
     pub made: Option<Made>,
-    /// The outdated inputs: properties whose values changed because another part published new outputs. Each
-    /// property is stored with its applied value, or without it if the value is secret or unknown.
+    /// The outdated inputs: properties whose values changed because another part published new outputs, while
+    /// the instance still has the old values. Each property is stored with its old value, or with none if the
+    /// old value is secret or unknown.
     #[serde(rename = "stale", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
-    /// The number of heals by policies since the element last recovered, or since a person changed its
-    /// assembly.
+    /// How many times policies have healed the element. The count begins again when the element recovers, and
+    /// when a person changes its assembly.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heals: u32,
-    /// The commands of the element that have not ended. Their records are documents of the assembly.
+    /// The commands of the element that have not ended. The store keeps the record of each command as a
+    /// document of the assembly.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub commands: BTreeSet<CommandId>,
 }
@@ -178,7 +184,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// The package of an element, and the processes that created it.
+/// The package of an element, and the processes that created and configured the element.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// The digest of the element's package.
@@ -192,34 +198,35 @@ pub struct Made {
 /// The instance document of an element.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceRecord {
-    /// The element it belongs to.
+    /// The element that the document belongs to.
     pub element: ElementName,
-    /// The natural id, once the driver has chosen one.
+    /// The natural id; none until the driver reports it.
     pub natural: Option<String>,
-    /// The sealed natural id, if the id contains a secret. Then [`natural`](Self::natural) is none.
+    /// The natural id as a secret, if the id contains a secret. Then [`natural`](Self::natural) is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_natural: Option<SecretRef>,
     /// The document; see [`crate::instance`]. A sensitive value is replaced by the marker of a secret.
     pub document: Value,
-    /// The number of changes of the document.
+    /// How many times the document has changed.
     pub revision: u64,
 }
 
 impl InstanceRecord {
-    /// Tells whether the driver of the instance has chosen a natural id.
+    /// Tells whether the driver of the instance has reported a natural id.
     pub fn has_natural(&self) -> bool {
         self.natural.is_some() || self.sealed_natural.is_some()
     }
 }
 
-/// A stored package, which can run without its folder.
+/// A package in the store. Its scripts can run even if the folder of the package no longer exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageRecord {
-    /// The digest of its content.
+    /// The digest of the package's content.
     pub digest: PackageDigest,
     /// The name of the package's descriptor.
     pub name: DescriptorName,
-    /// The package's manifest. Only the crate that wrote it reads its content.
+    /// The bindings of the package's descriptor and the pins of its application. Only the crate
+    /// `windlass-driver`, which writes this value, also reads it.
     pub manifest: Value,
     /// The files of the package, sorted by path.
     pub files: Vec<PackageFile>,
@@ -228,7 +235,7 @@ pub struct PackageRecord {
 /// A file of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageFile {
-    /// The path within the package, with `/` between its parts.
+    /// The path within the package. A `/` stands between the names of folders and files.
     pub path: String,
     /// Whether the file may be executed.
     pub executable: bool,

@@ -1,7 +1,8 @@
-//! The references of a topology's values, by position.
+//! The references `${…}` between the properties of a topology, stored as positions.
 //!
-//! Each name is looked up once, when the topology is created. Then the processor overlaps the memory accesses
-//! of consecutive look-ups. During resolving, each look-up would wait for the result of the previous one.
+//! Each name is looked up once, when the topology is created. All look-ups are made in a row, so the
+//! processor overlaps their memory accesses. A resolver that looked up names would have to wait for each
+//! look-up before it could begin the next one.
 
 use indexmap::IndexMap;
 
@@ -10,25 +11,27 @@ use crate::links::Links;
 use crate::name::{ElementName, PropertyName};
 use crate::template::Part;
 
-/// A property of an element, by their positions.
+/// The position of an element in the topology, and the position of a property in this element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) element: u32,
     pub(crate) property: u32,
 }
 
-/// For each property, the properties that its value reads.
+/// For each property of a topology: the properties that its value reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct References {
-    /// The number of properties before those of each element, followed by the number of all properties.
+    /// For each element: how many properties all earlier elements have together. The last entry is the count
+    /// of all properties.
     firsts: Vec<u32>,
-    /// For each property, by its number: the properties that it reads, in the order of its template. An entry
-    /// is `None` if the read property is not declared.
+    /// For each property, at the index [`number`](Self::number): the properties that its template reads, in
+    /// the order of the template. A property that the topology does not declare is `None`.
     read: Links<Option<Key>>,
 }
 
 impl References {
-    /// Collects the references of all properties. `position` returns the position of an element.
+    /// Finds the properties that each property reads. `position` returns the position of the element with a
+    /// name.
     pub(crate) fn of(elements: &[Element], position: impl Fn(&ElementName) -> Option<u32>) -> Self {
         let mut references = Self { firsts: Vec::with_capacity(elements.len() + 1), read: Links::default() };
         references.firsts.push(0);
@@ -50,12 +53,13 @@ impl References {
         references
     }
 
-    /// Returns the number of a property. Numbers follow the order of elements, and then of their properties.
+    /// Returns the index of a property in the list of all properties. In this list, the elements keep their
+    /// order, and so do the properties of each element.
     pub(crate) fn number(&self, key: Key) -> u32 {
         self.firsts[key.element as usize] + key.property
     }
 
-    /// Returns the number of properties.
+    /// Returns how many properties the topology has.
     pub(crate) fn count(&self) -> usize {
         self.read.nodes()
     }
@@ -66,14 +70,14 @@ impl References {
     }
 }
 
-/// Finds a property that the element at a position declares.
+/// Finds the property with a name in the element at the position `element`.
 pub(crate) fn declared(elements: &[Element], element: u32, property: &PropertyName) -> Option<Key> {
     let place = place_of(&elements[element as usize].properties, property)?;
     Some(Key { element, property: u32::try_from(place).ok()? })
 }
 
-/// Finds a property by its name. If there are few properties, a linear search is faster than hashing the
-/// name.
+/// Returns the position of the property with a name. If there are few properties, a linear search is faster
+/// than hashing the name.
 fn place_of(properties: &IndexMap<PropertyName, Property>, name: &PropertyName) -> Option<usize> {
     const FEW: usize = 16;
     if properties.len() > FEW {

@@ -1,7 +1,8 @@
 //! Renaming of an assembly in its records.
 //!
-//! Names of assemblies, elements and secrets serialize as newtype structs with the names of their Rust types.
-//! So a [`Renaming`] finds these names in any record, and no record type has to list them.
+//! The serializer of a record learns the Rust type of each name, because names serialize as newtype structs.
+//! So a [`Renaming`] finds the names of assemblies, elements and secrets in any record. No record type has to
+//! list its names.
 //!
 //! ```
 //! use windlass_model::record::Intent;
@@ -24,7 +25,8 @@ use self::serializer::Renamed;
 use crate::record::AssemblyRecord;
 
 impl Renaming {
-    /// Returns a record with the new name. Names in text for people stay unchanged.
+    /// Returns a record in which the assembly has the new name. Names inside messages for people stay
+    /// unchanged.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.
@@ -32,7 +34,7 @@ impl Renaming {
         serde_json::from_str(&self.json(record)?)
     }
 
-    /// Returns a record with the new name, as JSON.
+    /// Returns the JSON of a record in which the assembly has the new name.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.
@@ -40,8 +42,8 @@ impl Renaming {
         serde_json::to_string(&Renamed::new(record, self))
     }
 
-    /// Returns the record of an assembly, or of one of its versions, with the new name. `${instance.name}`
-    /// keeps its values, because instances were created with them.
+    /// Returns the record of an assembly, or of one of its versions, with the new name. The values of
+    /// `${instance.name}` stay unchanged, because the instances were created with these values.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.

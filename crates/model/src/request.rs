@@ -1,4 +1,4 @@
-//! Intents that are queued for another process of windlass.
+//! Intents that are queued for the daemon.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use crate::id::{ProcessId, RequestId};
 use crate::name::AssemblyName;
 use crate::record::Intent;
 
-/// A queued intent. The next holder of its assembly's lease executes it.
+/// A queued intent, which the daemon executes once it gets the lease of the assembly.
 ///
-/// The full request, with its packages and secrets, is stored sealed beside this record until a process
-/// begins.
+/// The full request contains packages and secrets. The store keeps it sealed beside this record until a
+/// process begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
-    /// The id of the request. Requests and processes share a counter.
+    /// The id of the request. The ids of requests and processes come from the same counter.
     pub id: RequestId,
     /// The assembly, which may not exist yet.
     pub assembly: AssemblyName,
@@ -34,15 +34,15 @@ pub struct RequestRecord {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RequestStatus {
-    /// No process has begun to execute it.
+    /// No process has begun to execute the request.
     Pending,
-    /// This process executes it, or has executed it.
+    /// This process executes the request, or has executed it.
     Begun(ProcessId),
-    /// It can't be executed.
+    /// The request can't be executed.
     Refused {
         /// The error message for the requester.
         why: String,
-        /// Whether the reason is an invalid input.
+        /// Whether the request was refused because of an invalid input.
         is_input: bool,
     },
     /// The requester has withdrawn the request.
@@ -61,7 +61,7 @@ impl fmt::Display for RequestStatus {
 }
 
 impl RequestRecord {
-    /// Tells whether no process has begun to execute it.
+    /// Tells whether the request still waits for its execution.
     pub fn is_open(&self) -> bool {
         self.status == RequestStatus::Pending
     }

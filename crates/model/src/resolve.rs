@@ -1,9 +1,10 @@
-//! Computation of the values of properties, or of the outputs that the values await.
+//! Computation of the values of properties. For a value that is not known yet, the result lists the outputs
+//! that it awaits.
 //!
 //! Values from descriptors and parameters are known at once. An output is known when its driver has published
-//! it. So a value is either [`Answer::Known`], or [`Answer::Waiting`] with a list of the missing outputs. A
-//! value computed from a sensitive value is sensitive. Chains of references are followed without recursion,
-//! so they can have any length.
+//! it. So the result is either [`Answer::Known`], or [`Answer::Waiting`] with a list of the missing outputs.
+//! A value computed from a sensitive value is sensitive. A chain of references `${…}` is followed without
+//! recursion, so it can have any length.
 
 mod answer;
 mod error;
@@ -31,20 +32,22 @@ pub struct Resolver<'a> {
     lookup: &'a dyn Lookup,
     known: Known,
     visits: Visits<Key>,
-    /// The number of outputs that joined values await; see [`MAX_AWAITED`].
+    /// The sum of awaited outputs that [`MAX_AWAITED`] limits.
     awaited: Cell<usize>,
 }
 
-/// The properties that a template reads, in its order; none for an undeclared property.
+/// An iterator over the properties that a template reads, in the order of the template. An undeclared
+/// property is `None`.
 type Read<'r> = std::slice::Iter<'r, Option<Key>>;
 
 impl<'a> Resolver<'a> {
-    /// Creates a resolver for a few properties.
+    /// Creates a resolver for a caller that reads few properties.
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, lookup, known: Known::few(), visits: Visits::default(), awaited: Cell::new(0) }
     }
 
-    /// Creates a resolver for most properties. It allocates a cache for all of them.
+    /// Creates a resolver for a caller that reads most properties of the topology. The resolver allocates a
+    /// cache for all of them.
     pub fn of_all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { known: Known::all(topology.references().count()), ..Self::new(topology, lookup) }
     }
@@ -99,7 +102,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves a template that is bound to this topology, such as a value of a relationship's pair.
+    /// Resolves a template whose references name elements of this topology, such as a value of a pair.
     ///
     /// # Errors
     ///
@@ -127,7 +130,7 @@ impl<'a> Resolver<'a> {
         self.topology.position(element).ok_or_else(|| ResolveError::UnknownElement(element.clone()))
     }
 
-    /// Returns the position of a property; none if the element does not declare it.
+    /// Returns the position of a property; none if the topology does not declare the property.
     fn key(&self, element: &ElementName, property: &PropertyName) -> Option<Key> {
         let element = u32::try_from(self.topology.position(element)?).ok()?;
         declared(self.topology.elements(), element, property)
@@ -175,8 +178,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns the template that gives the value of a property. A read-only property with a published output
-    /// has none, because the output takes precedence.
+    /// Returns the template from which the value of a property is computed. The result is `None` for a
+    /// read-only property with a published output, because the output takes precedence.
     fn template_of(&self, key: Key) -> Option<&'a Template> {
         let (element, name, property) = self.at(key);
         let template = property.value.as_ref()?;
@@ -185,8 +188,8 @@ impl<'a> Resolver<'a> {
         (!property.read_only || !published()).then_some(template)
     }
 
-    /// Returns the answer for a property without a template: its published output, or null. Returns `None` while
-    /// its driver may still publish it.
+    /// Returns the answer for a property without a template: the published output, null, or an error. The
+    /// result is `None` as long as the element's driver may still publish an output.
     fn published(
         &self,
         place: usize,
@@ -214,7 +217,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the answer for a property that the element does not declare. The element's driver may publish
-    /// it nevertheless.
+    /// such a property nevertheless.
     fn undeclared(&self, place: usize, name: &PropertyName) -> Result<Answer, ResolveError> {
         self.published(place, name, None).unwrap_or_else(|| Ok(self.awaited(place, name)))
     }
@@ -243,8 +246,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Collects the answers of a list or map. The result is either the list of all missing outputs and ids,
-    /// or the collection. The collection is sensitive if one of its values is.
+    /// Joins the answers for the values of a list or map. If outputs or ids are missing, the result lists all
+    /// of them. Otherwise, the result is the list or map that `collect` returns, and is sensitive if one of
+    /// its values is sensitive.
     fn gather(
         &self,
         answers: Vec<Answer>,
@@ -271,7 +275,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Adds `more` to the number of outputs that joined values await; see [`MAX_AWAITED`].
+    /// Adds `more` to the number of awaited outputs, and checks the limit [`MAX_AWAITED`].
     fn count_awaited(&self, more: usize) -> Result<(), ResolveError> {
         let awaited = self.awaited.get().saturating_add(more);
         self.awaited.set(awaited);
@@ -311,8 +315,8 @@ impl<'a> Resolver<'a> {
                 let value = self.lookup.secret(secret).map_or("***".into(), |s| s.expose().clone());
                 Ok(Answer::Known(Resolved { value: Value::from(value), sensitive: true }))
             }
-            // Ends of relationships are bound before a template is resolved. An end that is not bound has no
-            // value.
+            // A reference to an end of a relationship, such as `${source.port}`, is bound before a template
+            // is resolved. An unbound reference has the value null.
             Part::End { .. } => Ok(Answer::Known(Resolved::plain(Value::Null))),
         }
     }
@@ -336,8 +340,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The properties of a resolver as a graph. An implementation of [`ValueGraph`] by `Resolver` itself would
-/// make the private type `Key` public.
+/// The properties of a resolver as a graph. `Resolver` itself does not implement [`ValueGraph`], because the
+/// implementation would make the private type `Key` public.
 struct Properties<'r, 'a>(&'r mut Resolver<'a>);
 
 impl ValueGraph for Properties<'_, '_> {
@@ -367,7 +371,7 @@ impl ValueGraph for Properties<'_, '_> {
         let (_, _, property) = self.0.at(*key);
         let template = property.value.as_ref().expect("it has one, or it would read nothing");
         let read = self.0.topology.references().read_by(*key);
-        // A value that consists of one reference awaits the same output as the referenced property.
+        // A value that consists of a single `${…}` awaits the same output as the property that it reads.
         if let (Template::Text(parts), [Some(only)]) = (template, read)
             && parts.len() == 1
             && let Found::Awaits(awaited) = self.0.found(*only)

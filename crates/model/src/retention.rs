@@ -1,4 +1,4 @@
-//! The retention of an assembly's history.
+//! The rule that decides which old processes and versions of an assembly are removed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// The retention of an assembly's history. Pruning removes processes and versions that are beyond the newest
-/// `keep` *and* older than `older`.
+/// The retention of an assembly's history. Pruning removes a process or a version if both conditions hold:
+/// the newest `keep` do not include it, *and* it is older than `older`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// The number of newest processes, and of newest versions, that are kept at any age.
+    /// How many of the newest processes, and how many of the newest versions, are kept at any age.
     pub keep: usize,
     /// The age up to which all processes and versions are kept.
     pub older: Age,
 }
 
 impl Default for Retention {
-    /// Returns the default: the newest 50 processes and versions are kept, and all that are younger than 90
-    /// days.
+    /// Returns the default. Pruning keeps the newest 50 processes, the newest 50 versions, and all processes
+    /// and versions that are younger than 90 days.
     fn default() -> Self {
         Self { keep: 50, older: Age(Duration::from_secs(90 * DAY)) }
     }

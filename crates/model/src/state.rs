@@ -149,18 +149,18 @@ pub enum Transition {
     Configure,
     /// The transition Inactive → Active.
     Start,
-    /// Inactive → Active, together with Start: a check after Start.
+    /// A check after Start. Start and Integrity together lead from Inactive to Active.
     Integrity,
-    /// Active → Active with new values of volatile properties.
+    /// The transition Active → Active: gives the element new values of volatile properties, or a new package.
     Reconfigure,
     /// The transition Active → Inactive.
     Stop,
-    /// Inactive or Installed → Created.
+    /// The transition from Inactive or Installed to Created.
     Uninstall,
     /// The transition Created → Absent.
     Delete,
-    /// Absent → Active: takes over an existing instance. It replaces the transitions from Create to
-    /// Integrity.
+    /// The transition Absent → Active: takes over an existing instance. Adopt replaces the transitions from
+    /// Create to Integrity.
     Adopt,
 }
 
@@ -206,7 +206,8 @@ impl Transition {
         }
     }
 
-    /// Returns the state of an element after the transition has failed. `from` is the state before.
+    /// Returns the state of an element after the transition has failed. `from` is the state before the
+    /// transition.
     pub fn on_failure(self, from: State) -> State {
         match self {
             Self::Create | Self::Install | Self::Stop => State::Failed,

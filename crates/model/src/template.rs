@@ -1,8 +1,8 @@
-//! Property values with references, bound to the elements that they read.
+//! Values of properties, whose references `${…}` are bound to elements.
 //!
-//! In a descriptor, the reference `${balancer.publicIp}` is text. A template contains the full name of the
-//! element and the property instead, so the reference is not searched again. Templates are part of the stored
-//! topology and contain no secret: a sensitive literal is a [`SecretRef`].
+//! In a descriptor, the reference `${balancer.publicIp}` is text. In a template, it is the full name of the
+//! element `balancer` and the name of the property, so no later code has to search for the element. Templates
+//! are part of the stored topology and contain no secret: a sensitive literal is a [`SecretRef`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::name::{ElementName, PropertyName};
 pub enum Template {
     /// The template has no value.
     Null,
-    /// Text and references, joined.
+    /// Literal texts and references `${…}`, joined.
     Text(Vec<Part>),
     /// A list of values.
     List(Vec<Template>),
@@ -51,8 +51,8 @@ pub enum Part {
     End {
         /// The end that has the property.
         end: End,
-        /// The property. `name`, `id` and `index` name fields of the end's instance, unless the end declares
-        /// a property of that name.
+        /// The property. If the end declares no property with this name, `name`, `id` and `index` mean fields
+        /// of the end's instance.
         property: PropertyName,
     },
     /// A sensitive literal, stored sealed.
@@ -65,9 +65,9 @@ pub enum Part {
 pub enum InstanceField {
     /// The element's full name.
     Name,
-    /// The engine's id of the instance.
+    /// The instance id.
     Id,
-    /// The element's number in its group, from 1, or its key. Outside of groups, it is 1.
+    /// The element's number in its group, from 1, or the element's key. Outside of groups, the value is 1.
     Index,
 }
 
@@ -115,7 +115,7 @@ impl Template {
         Self::Text(vec![Part::Literal(text.into())])
     }
 
-    /// Replaces the secrets that are keys of `names`.
+    /// Renames secrets. `names` maps the old names of secrets to the new names.
     pub(crate) fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
         match self {
             Self::Null => {}
@@ -138,7 +138,7 @@ impl Template {
         Self::Text(vec![Part::Property { element, property }])
     }
 
-    /// Returns the text of a template of fixed text.
+    /// Returns the text of a template that is only a fixed text; none for other templates.
     pub fn as_literal(&self) -> Option<&str> {
         match self {
             Self::Text(parts) => match &parts[..] {
@@ -150,7 +150,8 @@ impl Template {
         }
     }
 
-    /// Calls `visit` for each part, in the order of the text. Maps are in the order of their keys.
+    /// Calls `visit` for each part, in the order of texts and lists. The entries of a map are visited in the
+    /// order of their keys.
     pub fn for_each_part<'a>(&'a self, visit: &mut dyn FnMut(&'a Part)) {
         match self {
             Self::Null => {}
@@ -160,7 +161,7 @@ impl Template {
         }
     }
 
-    /// Replaces each part that reads an end of a relationship by the result of `bind`.
+    /// Returns a copy in which the results of `bind` replace the parts that read an end of a relationship.
     pub fn bind_ends(&self, bind: &dyn Fn(End, &PropertyName) -> Part) -> Self {
         match self {
             Self::Null => Self::Null,
@@ -181,7 +182,8 @@ fn bind_part(part: &Part, bind: &dyn Fn(End, &PropertyName) -> Part) -> Part {
 }
 
 impl fmt::Display for Part {
-    /// Writes the part as `${…}` with full element names; secrets as `***`.
+    /// Writes a literal as it is, a secret as `***`, and any other part as `${…}` with full names of
+    /// elements.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Literal(text) => f.write_str(text),

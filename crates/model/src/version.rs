@@ -1,8 +1,8 @@
-//! Versions of one or more numbers, and ranges of them.
+//! Versions of one or more numbers, and ranges of versions.
 //!
-//! A descriptor's version consists of one or more numbers and keeps its spelling: `1.0` and `1.0.0` are equal
-//! but print differently. The crate `semver` compares versions and ranges of up to three parts. The type
-//! `Bounds` compares longer versions. A test shows that both agree on versions of up to three parts.
+//! A version keeps its spelling: `1.0` and `1.0.0` are equal, but print differently. The crate `semver`
+//! decides whether a version of up to three numbers is in a range of such versions. For longer versions, the
+//! type `Bounds` decides. A test shows that both decide alike for up to three numbers.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -48,7 +48,7 @@ impl Version {
         &self.parts[..end]
     }
 
-    /// Returns the same version with exactly three parts; `None` if the version has more.
+    /// Returns the same version with exactly three numbers; `None` if the version has more.
     fn semver(&self) -> Option<semver::Version> {
         let part = |at: usize| self.parts.get(at).copied().unwrap_or(0);
         (self.parts.len() <= 3).then(|| semver::Version::new(part(0), part(1), part(2)))
@@ -124,12 +124,13 @@ impl From<Version> for String {
 
 /// A range of versions, for example `^1.0`.
 ///
-/// The grammar is that of the crate `semver`, extended to versions of any number of parts. It has the
-/// comparators `^`, `~`, `=`, `>`, `>=`, `<`, `<=` and the wildcards `1.*` and `1.x`. Commas or blanks
-/// separate them, and a version must satisfy all of them. Comparators with fewer than three parts have the
+/// The grammar is that of the crate `semver`, extended to versions with any count of numbers. The comparators
+/// are `^`, `~`, `=`, `>`, `>=`, `<`, `<=`, and the wildcards `1.*` and `1.x`. Commas or blanks separate
+/// comparators, and a version must satisfy all of them. A comparator with fewer than three numbers has the
 /// same meaning as in `semver`: `>1.0` begins at 1.1, and `=1` includes all versions 1.x.
 ///
-/// A version without a comparator matches only equal versions. In `semver`, it would mean `^`.
+/// A range that is a plain version, such as `1.0`, contains only equal versions. In `semver`, `1.0` would
+/// mean `^1.0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRange {
     text: String,
@@ -140,12 +141,12 @@ pub struct VersionRange {
 enum Rule {
     /// A plain version, which matches only equal versions.
     Exact(Version),
-    /// Comparators. `semver` is `None` if one of them has more than three parts.
+    /// Comparators. `semver` is `None` if a comparator has more than three numbers.
     Comparators { semver: Option<semver::VersionReq>, bounds: Vec<Bounds> },
 }
 
-/// The interval of one comparator. It begins at `from`, which is excluded if `above`. It ends at `to`, which
-/// is included if `upto`; without `to`, it has no end.
+/// The interval of versions that satisfy one comparator. It begins at `from`, which is excluded if `above` is
+/// true. It ends at `to`, which is included if `upto` is true. Without `to`, the interval has no end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Bounds {
     from: Vec<u64>,
@@ -178,7 +179,7 @@ impl Bounds {
             let all = sign.is_empty().then(Self::default);
             return all.ok_or_else(|| format!("`{sign}` needs a number after it"));
         }
-        // A comparator with less than three parts matches any numbers in the missing parts.
+        // A comparator with fewer than three numbers allows any number in the missing places.
         let open = wild || parts.len() < 3;
         let last = parts.len() - 1;
         let below = |at: usize| raised(&parts, at).map(Some);
@@ -200,7 +201,7 @@ impl Bounds {
     }
 }
 
-/// Compares versions part by part. Missing parts are zero.
+/// Compares versions number by number. Missing numbers count as zero.
 fn compare(a: &[u64], b: &[u64]) -> Ordering {
     let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);
     (0..a.len().max(b.len()))
@@ -209,7 +210,7 @@ fn compare(a: &[u64], b: &[u64]) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// Parses the numbers of a comparator. The flag tells whether it ends with a wildcard.
+/// Parses the numbers of a comparator. The returned flag tells whether the comparator ends with a wildcard.
 fn parts(text: &str) -> Result<(Vec<u64>, bool), String> {
     if text.is_empty() {
         return Err("a number is missing".to_owned());
@@ -245,7 +246,7 @@ impl VersionRange {
         }
     }
 
-    /// Returns the version when the range is a plain version.
+    /// Returns the version if the range is a plain version; none for other ranges.
     pub fn exact(&self) -> Option<&Version> {
         match &self.rule {
             Rule::Exact(version) => Some(version),
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!(error, format!("`{range}` is not a range of versions: {expected}"));
     }
 
-    /// `Bounds` and the crate `semver` agree on all comparators of up to three parts with small numbers.
+    /// `Bounds` and the crate `semver` decide alike for all comparators of up to three small numbers.
     #[test]
     fn bounds_are_those_of_semver() {
         let numbers = || [0_u64, 1, 2];

@@ -22,7 +22,8 @@ pub enum Work {
         from: State,
         /// The state of the resource after the step.
         to: State,
-        /// The driver calls, in order; none when its resource declares no such transition.
+        /// The transitions for which the driver is called, in lifecycle order. The set is empty if the
+        /// resource declares none of them.
         calls: Transitions,
         /// The version of the assembly whose values and package the calls use.
         #[serde(default)]
@@ -35,7 +36,7 @@ pub enum Work {
         /// The name of the resource.
         element: ElementName,
     },
-    /// Calls a command of one resource. Its state stays as it is.
+    /// Calls a command of one resource. The state of the resource stays the same.
     Command {
         /// The name of the resource.
         element: ElementName,
@@ -70,20 +71,21 @@ impl fmt::Display for Batch {
     }
 }
 
-/// The creation or cessation of a relationship between one node of one end and every node of the other end.
+/// The creation or cessation of the pairs between one target and several sources of a relationship.
 ///
-/// A plan lists endpoints, not N × M pairs. The executor of the step expands the pairs.
+/// A plan contains the names of the ends, but no list of the N × M pairs. The engine computes the pairs when
+/// it executes the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
-    /// The direction: whether the relationship is created, ceased or undone.
+    /// Whether the pairs are created or ceased, or operations are undone.
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
     /// The name of the relationship.
     pub relationship: RelationshipName,
-    /// The one node for which the step creates or ceases the relationship: usually a target node.
+    /// The target of all pairs of the step: one node of a group, or another element that is not a group.
     pub target: ElementName,
-    /// The sources: either an endpoint, in which a group stands for all of its nodes, or single nodes.
+    /// The sources of the pairs. A name of a group stands for all nodes of the group.
     pub sources: Vec<ElementName>,
     /// The number of pairs.
     pub pairs: u64,
@@ -116,8 +118,8 @@ impl Work {
         }
     }
 
-    /// Returns the element that the work changes. For a relationship, this is its target; for a pause, the
-    /// group.
+    /// Returns the element that the work changes. For a relationship, the result is [`Relate::target`]. For a
+    /// pause, it is the group.
     pub fn element(&self) -> &ElementName {
         match self {
             Self::Transition { element, .. } | Self::Command { element, .. } | Self::Package { element } => {
@@ -138,7 +140,7 @@ impl Work {
         }
     }
 
-    /// Returns the names of the calls, without the element: `Start, Integrity`.
+    /// Returns the work without its element, such as `Start, Integrity`.
     pub fn verb(&self) -> String {
         match self {
             Self::Transition { calls, to, .. } if calls.is_empty() => format!("({to})"),
@@ -167,7 +169,8 @@ fn join<T: ToString>(items: impl Iterator<Item = T>) -> String {
 }
 
 impl fmt::Display for Work {
-    /// Writes the element's name without the assembly, and the names of the calls: `B__1 Configure`.
+    /// Writes the element's name without the assembly, followed by the [`verb`](Self::verb):
+    /// `B__1 Configure`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.element().local(), self.verb())
     }
@@ -195,7 +198,7 @@ impl fmt::Display for Direction {
     }
 }
 
-/// The reason of a wait.
+/// The reason why one step waits for another step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -234,9 +237,9 @@ pub enum Reason {
         /// The condition that holds after the phase, for example `all parts are Installed`.
         label: String,
     },
-    /// A batch begins when the nodes of the previous batch are Active.
+    /// A batch begins after the nodes of the previous batch are Active. The value is the previous batch.
     Batch(Batch),
-    /// An element is inside another element.
+    /// The waiting element is inside another element.
     Nesting {
         /// The name of the outer element.
         element: ElementName,

@@ -1,6 +1,6 @@
 //! Removal of the password from the address of a store, for messages.
 
-/// Removes the password of a store's address: the text between the user's `:` and the host's `@`, and
+/// Removes the password from a store's address. The password has the form `USER:PASSWORD@HOST` or
 /// `password=…`.
 ///
 /// ```

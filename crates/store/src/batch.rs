@@ -21,35 +21,35 @@ use crate::rename::Rename;
 pub enum Change {
     /// Puts an assembly and pins its packages, which must exist.
     PutAssembly(Box<AssemblyRecord>),
-    /// Drops an assembly with its elements, instances, pairs, secrets and pins. Packages that are no longer
-    /// pinned are dropped, and the open calls of the assembly are marked as closed. Its processes with their
-    /// versions, steps, calls and jobs stay, and so do its events.
+    /// Drops an assembly with its elements, instances, pairs, secrets, documents and pins. Packages that are
+    /// no longer pinned are dropped, and the open calls of the assembly are marked as closed. The processes
+    /// of the assembly stay, with their versions, steps, calls and jobs. Its events stay, too.
     DropAssembly(AssemblyName),
-    /// Stores the version of an assembly that an existing process makes. Pins the packages of the version,
-    /// which must exist.
+    /// Puts a version of an assembly, whose process must exist. Pins the packages of the version, which must
+    /// exist.
     PutVersion(Box<VersionRecord>),
     /// Puts an element of an existing assembly.
     PutElement(Box<ElementRecord>),
     /// Drops an element and its instance.
     DropElement(ElementName),
-    /// Renames an existing assembly to the name of the lease, in all of its records, and seals its secrets
-    /// again. No assembly may already have that name. The old name and the other changed assemblies need
-    /// leases added with [`beside`](Batch::beside).
+    /// Renames an existing assembly in all of its records, and seals its secrets again. The new name is the
+    /// name of the lease's assembly. The batch is refused if an assembly with this name exists. The leases of
+    /// the old name and of the other changed assemblies must be added with [`beside`](Batch::beside).
     Rename(Box<Rename>),
-    /// Gives the lease's assembly its natural id, as [`claim`](crate::Store::claim) does. The batch is refused if
-    /// another assembly of its owner has the id, or if the assembly has no owner.
+    /// Gives the lease's assembly its natural id, as [`claim`](crate::Store::claim) does. The batch is
+    /// refused if another assembly of the same owner has the id, or if the assembly has no owner.
     Claim(String),
     /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),
-    /// Puts a relationship between two nodes of an existing assembly.
+    /// Puts a pair of an existing assembly.
     PutPair(Box<PairRecord>),
-    /// Drops a relationship between two nodes.
+    /// Drops a pair.
     DropPair(Box<PairKey>),
     /// Puts a process.
     PutProcess(Box<ProcessRecord>),
     /// Drops an ended process of the lease's assembly, with its steps, calls, jobs and events, and the
-    /// request that it executed. The store's last event always stays. The change is refused while the
-    /// process's version exists or one of its calls is open.
+    /// request that it executed. The store's last event always stays. The change is refused as long as a
+    /// version of the process exists, or a call of the process is open.
     DropProcess(ProcessId),
     /// Drops a version of the lease's assembly, with its pins and the packages that are no longer pinned.
     DropVersion(ProcessId),
@@ -61,11 +61,11 @@ pub enum Change {
     PutCall(Box<CallRecord>),
     /// Puts a job of existing calls.
     PutJob(Box<JobRecord>),
-    /// Seals a value and puts it, for an existing assembly.
+    /// Seals a value, and puts it as a secret of an existing assembly.
     PutSecret {
         /// The name of the secret.
         secret: SecretRef,
-        /// The assembly that owns the secret; dropping the assembly drops the secret.
+        /// The assembly of the secret. The secret is dropped with the assembly.
         assembly: AssemblyName,
         /// The value to seal.
         value: Sensitive<Vec<u8>>,
@@ -84,15 +84,16 @@ pub enum Change {
     DropDocument(Box<DocumentKey>, Expected),
     /// Ends an open request of the lease's assembly: puts its final record, and drops its sealed content.
     EndRequest(Box<RequestRecord>),
-    /// Adds an event to the feed.
+    /// Adds an event, which gets the next number.
     Event(Box<EventDraft>),
 }
 
 /// Changes that are applied together or not at all, in their order.
 ///
-/// A change follows the record that it depends on: elements follow their assembly, calls follow their step.
-/// All changes belong to the assembly whose lease the batch is committed under, or to an assembly whose lease
-/// was added with [`beside`](Self::beside).
+/// A change stands after the change that puts the record to which it refers: elements after their assembly,
+/// and calls after their step. Each change belongs to the assembly of the lease under which the batch is
+/// committed, or to an assembly whose lease was added with [`beside`](Self::beside). A change of the
+/// project's documents belongs to no assembly.
 ///
 /// ```
 /// use windlass_model::record::{Event, EventDraft, Intent};
@@ -118,7 +119,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Creates an empty batch. The commit of an empty batch waits until all earlier batches are durable.
+    /// Creates an empty batch. The ticket of an empty batch resolves once all earlier batches are durable.
     pub fn new() -> Self {
         Self::default()
     }
@@ -128,10 +129,10 @@ impl Batch {
         self.changes.push(change);
     }
 
-    /// Adds those of `leases` whose assemblies the batch changes so far. Under an added lease, a batch may
-    /// change elements, instances and secrets, and [`Change::Rename`] may change all records. The store refuses
-    /// the batch if one of these leases is lost. If the batch fails, later batches under any of them are
-    /// refused too.
+    /// Adds those of `leases` whose assemblies the batch changes so far. Under an added lease, the batch may
+    /// put elements, instances and secrets, and [`Change::Rename`] may change all records. The store refuses
+    /// the batch if an added lease is lost. If the batch fails, later batches under each of the added leases
+    /// are refused, too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         let renames: Vec<&Rename> = self.changes.iter().filter_map(Change::rename).collect();
         let is_renamed =
@@ -206,12 +207,12 @@ impl Batch {
         self.with(Change::Rename(Box::new(rename)))
     }
 
-    /// Puts a relationship between two nodes: [`Change::PutPair`].
+    /// Puts a pair: [`Change::PutPair`].
     pub fn put_pair(self, record: PairRecord) -> Self {
         self.with(Change::PutPair(Box::new(record)))
     }
 
-    /// Drops a relationship between two nodes: [`Change::DropPair`].
+    /// Drops a pair: [`Change::DropPair`].
     pub fn drop_pair(self, key: PairKey) -> Self {
         self.with(Change::DropPair(Box::new(key)))
     }
@@ -301,8 +302,8 @@ impl Batch {
     }
 }
 
-/// Processes, versions and events that a batch drops. A store drops them together, because that costs one pass
-/// through the history instead of one per change.
+/// The processes, versions and events that a batch drops. A store drops all of them together, so it searches
+/// the history once, and not once for each change.
 #[derive(Debug, Default)]
 pub(crate) struct Forgotten {
     pub(crate) processes: Vec<ProcessId>,
@@ -347,8 +348,8 @@ impl IntoIterator for Batch {
 }
 
 impl Change {
-    /// Returns the assembly that the change itself names. Steps, calls and jobs name no assembly, only their
-    /// process.
+    /// Returns the assembly that the change itself names; none if it names no assembly. For example, a step
+    /// names only its process.
     fn assembly(&self) -> Option<AssemblyName> {
         match self {
             Self::PutAssembly(record) => Some(record.name.clone()),
@@ -408,7 +409,7 @@ impl Change {
         }
     }
 
-    /// Returns the refusal reason for a process or secret whose id another assembly uses.
+    /// Returns the refusal reason for a change with an id or name that belongs to another assembly.
     pub(crate) fn id_conflict(&self) -> String {
         if let Self::Rename(rename) = self {
             return format!("an assembly with the name `{}` exists", rename.renaming.to);

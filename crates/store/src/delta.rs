@@ -1,4 +1,5 @@
-//! Differences between two JSON documents, stored in a document of proportional size.
+//! The difference between two JSON documents, as a JSON document whose size is proportional to the
+//! difference.
 //!
 //! A version of an assembly takes hundreds of kilobytes, of which a scaling changes a few hundred bytes. JSON
 //! patch crates (RFC 6902) compare arrays by index: one node inserted into a list of elements makes the patch
@@ -11,7 +12,7 @@
 //! |---|---|
 //! | `["=", new]` | a replacement by another value |
 //! | `["{", {key: delta}, [key]]` | an object: changed or added members, then the removed keys |
-//! | `["[", [item]]` | an array of items: `[from, count]` for consecutive old items, `[from, delta]`, or `["+", new]` |
+//! | `["[", [item]]` | an array of items: `[from, count]` (unchanged items), `[from, delta]` (a changed one), or `["+", new]` |
 
 use std::collections::HashMap;
 
@@ -60,7 +61,7 @@ fn of_arrays(old: &[Value], new: &[Value]) -> Value {
             // An item without a name most likely kept its position.
             None => Some(run.map_or(place, |(first, count)| first + count)),
         };
-        // Each old item is used at most once, so that a moved item is found again.
+        // Each old item is used at most once, because `applied` moves it out of the old array.
         let from = from.filter(|from| used.get(*from) == Some(&false));
         if let Some(from) = from {
             used[from] = true;

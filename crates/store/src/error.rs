@@ -13,8 +13,8 @@ use crate::codes;
 use crate::holder::Holder;
 use crate::key::KeyError;
 
-/// The reason why a store rejected a request. No part of the request was applied, unless the message says
-/// that the outcome is unknown.
+/// The reason why an operation of a store failed. Nothing of the operation was applied, unless the message
+/// says that the outcome is unknown.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -28,7 +28,7 @@ pub enum StoreError {
         /// The time at which the holder took the lease.
         since: Timestamp,
     },
-    /// The lease was released, or another holder has taken over.
+    /// The lease was released, or another holder has taken it over.
     #[error("the lease on `{scope}` with epoch {epoch} is lost; take a new lease and reload the assembly")]
     LeaseLost {
         /// The assembly that the lost lease was for.
@@ -87,7 +87,7 @@ pub enum StoreError {
     /// The store does not exist, and the options forbid creating it.
     #[error("there is no store at `{}`; check the folder; the first `windlass up` creates the store", path.display())]
     Missing {
-        /// The path that was looked up.
+        /// The path at which the store was expected.
         path: PathBuf,
     },
     /// The text is not a valid database address.
@@ -98,7 +98,7 @@ pub enum StoreError {
         /// The reason, and how to fix the address.
         why: String,
     },
-    /// The path is not a windlass store, or the header of the file is damaged.
+    /// The path does not name a windlass store, or the header of the file is damaged.
     #[error("`{}` is not a windlass store; move the file away, or keep the state in a database by `--state ADDRESS`", path.display())]
     NotAStore {
         /// The path of the file.
@@ -116,7 +116,7 @@ pub enum StoreError {
         /// The newest version that this program knows.
         known: u32,
     },
-    /// Another program holds the database.
+    /// Another program has locked the database.
     #[error(
         "the store `{}` is locked by another program; close that program, such as a `sqlite3` shell or a backup, and try again", path.display()
     )]
@@ -167,7 +167,7 @@ pub enum StoreError {
         /// The error of the operating system.
         source: Arc<io::Error>,
     },
-    /// The database reports an error that the program should not provoke.
+    /// The database reports an error that should not occur.
     #[error("the store `{}` reports: {detail}; please report this as a bug", path.display())]
     Database {
         /// The file or the address of the store.
@@ -208,7 +208,7 @@ impl StoreError {
         }
     }
 
-    /// Tells whether the store rejected only this request and works otherwise.
+    /// Tells whether the store refused only this operation, and still works.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Internal errors of a store, before they carry the store's path.
+//! Internal errors of a store, which do not contain the path of the store yet.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) trait Refusal {
 /// An internal error.
 #[derive(Debug)]
 pub(crate) enum Fault<E> {
-    /// The database refused the request, or is unreachable.
+    /// The database returned an error, or can't be reached.
     Sql(E),
     /// Stored data can't be read.
     Damaged(String),

@@ -10,9 +10,9 @@ use crate::lease::Lease;
 
 /// The leases that have a failed batch.
 ///
-/// The engine commits without waiting for each ticket. If a batch were applied after an earlier one failed, a
-/// call's end could be stored without its start. For example, a full disk may reject a large batch and accept
-/// a small one. A new lease has a new epoch and starts clean.
+/// The engine commits without waiting for each ticket. If the store applied a batch after an earlier one
+/// failed, it could contain the end of a call without its start. For example, a full disk may reject a large
+/// batch and accept a small one. A new lease has a new epoch, so the failure does not affect it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fence(BTreeMap<AssemblyName, Epoch>);
 

@@ -1,32 +1,31 @@
-//! Holders of leases, and the check whether a holder's process is alive.
+//! Holders of leases, and the check whether a holder is alive.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A process that holds a lease, or requests one.
+/// A running program that holds a lease, or requests one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Holder {
     /// The host name, for display.
     pub host: String,
-    /// The scope in which the pid is unique: one boot of one machine and one pid namespace. Pids of different
-    /// realms can't be compared, for example the pids of two containers with one host name.
+    /// The scope in which the pid is unique: one boot of one machine, and one pid namespace. Pids of
+    /// different realms can't be compared, for example the pids of two containers with the same host name.
     pub realm: String,
-    /// The id of the process.
+    /// The pid of the program.
     pub pid: u32,
-    /// The start time of the process, in units of the realm, to detect a reused pid; 0 if the system does not
-    /// report it.
+    /// The start time of the program, in a unit of the operating system. With it, a reused pid is detected.
+    /// The field is 0 if the system does not report start times.
     pub started: u64,
-    /// The command that the process runs, for display: `windlass up h_bta`.
+    /// The command line of the program, for display: `windlass up h_bta`.
     pub command: String,
-    /// Whether the process executes requests that other processes submit for the assemblies whose leases it
-    /// holds. The daemon does so.
+    /// Whether the holder executes the requests for the assemblies whose leases it holds. The daemon does so.
     #[serde(default)]
     pub serves: bool,
 }
 
 impl Holder {
-    /// Describes the current process, which runs `command`.
+    /// Describes this program. `command` is its command line, for display.
     pub fn current(command: impl Into<String>) -> Self {
         let pid = std::process::id();
         Self {
@@ -39,8 +38,7 @@ impl Holder {
         }
     }
 
-    /// Sets whether the holder executes requests that other processes submit for the assemblies whose leases
-    /// it holds.
+    /// Sets whether the holder executes the requests for the assemblies whose leases it holds.
     #[must_use]
     pub fn serving(self, serves: bool) -> Self {
         Self { serves, ..self }
@@ -53,14 +51,14 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A source that knows which processes are dead.
+/// A source that knows which holders are dead.
 pub trait Processes: Send + Sync {
-    /// Tells whether the holder has provably ended. A holder of unknown state counts as alive: its lease
-    /// expires instead.
+    /// Tells whether the holder has provably ended. A holder that may be alive counts as alive, and its lease
+    /// must expire.
     fn is_dead(&self, holder: &Holder) -> bool;
 }
 
-/// The processes of this machine, as the kernel reports them.
+/// The processes of the operating system, as its kernel reports them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemProcesses;
 
@@ -84,8 +82,8 @@ mod system {
         rustix::system::uname().nodename().to_string_lossy().into_owned()
     }
 
-    /// Returns the boot id and the pid namespace. Empty if `/proc` is missing: then no holder is provably
-    /// dead.
+    /// Returns the boot id and the pid namespace. If `/proc` is missing, returns an empty text, and no holder
+    /// is provably dead.
     pub(super) fn realm() -> String {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -121,8 +119,8 @@ mod system {
     }
 }
 
-/// Checks for the process by `kill` without a signal. A reused pid is not detected; such a lease has to
-/// expire.
+/// Checks by `kill` without a signal whether a process has the pid. A reused pid is not detected, so the
+/// lease of such a holder has to expire.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use rustix::io::Errno;

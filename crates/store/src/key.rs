@@ -1,8 +1,8 @@
-//! The key that seals a store's secrets, and the file that holds it.
+//! The key that seals a store's secrets, and the file of the key.
 //!
-//! The file contains one line of 64 hexadecimal digits and is readable by its owner only. It is created only
-//! together with the store. If the key file of an existing store is missing, no new key is created: the
-//! records can still be read, but the secrets can't.
+//! The file contains one line of 64 hexadecimal digits, and only its owner may read it. windlass creates the
+//! file only together with the store. If the key file of an existing store is missing, no new key is created.
+//! The records of this store can still be read, but its secrets can't.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -21,13 +21,13 @@ use crate::codes;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum KeySource {
-    /// A file, created with the store if it is missing.
+    /// A file. If it is missing, it is created together with a new store.
     File(PathBuf),
-    /// A text, for example from an environment variable; never created.
+    /// A text, for example from an environment variable. No new key is created in this case.
     Text {
         /// The content of a key file.
         text: Sensitive<String>,
-        /// The origin of the text, as a noun for messages: `` `DEMO_KEY` ``.
+        /// The place from which the text comes, as a noun for messages: `` `DEMO_KEY` ``.
         origin: String,
     },
 }
@@ -42,7 +42,7 @@ pub enum KeyError {
         path.display()
     )]
     Missing {
-        /// The path that was looked up.
+        /// The path at which the file was expected.
         path: PathBuf,
     },
     /// Other users may read or write the key file.
@@ -56,7 +56,7 @@ pub enum KeyError {
     /// The content is not a key.
     #[error("{origin} holds no key: {reason}")]
     Malformed {
-        /// The origin of the key, as a noun.
+        /// The place from which the key comes, as a noun.
         origin: String,
         /// The defect, without the content.
         reason: SealingKeyError,
@@ -67,7 +67,7 @@ pub enum KeyError {
         path.display()
     )]
     Wrong {
-        /// The origin of the key, as a noun.
+        /// The place from which the key comes, as a noun.
         key: String,
         /// The file or the address of the store.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum KeyError {
     Needed {
         /// The property with the value, or the id of the secret, as a noun for messages.
         value: String,
-        /// The reason why there is no key.
+        /// The reason why the store has no key.
         problem: Box<KeyError>,
     },
     /// The key file can't be read or created.
@@ -104,7 +104,8 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// Tells whether the key that the user provides is missing or unusable, as opposed to another failure.
+    /// Tells whether the user has provided no key, or a key that can't be used. Other failures, such as a
+    /// damaged secret, give `false`.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::TooOpen { .. } | Self::Malformed { .. } | Self::Wrong { .. } => true,
@@ -128,11 +129,11 @@ impl KeyError {
 }
 
 impl KeySource {
-    /// Reads the key. Creates the key file first if it is missing and `create` is set.
+    /// Reads the key. If the key file is missing and `create` is true, creates the key file first.
     ///
     /// # Errors
     /// [`KeyError::TooOpen`] for a file that other users may read, [`KeyError::Missing`] for a missing file
-    /// that may not be created, [`KeyError::Malformed`] for content that is not a key.
+    /// if `create` is false, [`KeyError::Malformed`] for content that is not a key.
     pub fn obtain(&self, create: bool, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
         match self {
             Self::Text { text, origin } => parse(text.expose(), origin),
@@ -150,7 +151,7 @@ impl KeySource {
     }
 }
 
-/// Writes the origin of the key, as a noun for messages.
+/// Writes the place from which the key comes, as a noun for messages.
 impl std::fmt::Display for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -182,8 +183,9 @@ fn read(path: &Path) -> Result<Option<SealingKey>, KeyError> {
 /// Maximum size of a key file in bytes. Every key is shorter.
 const MOST: usize = 4096;
 
-/// Creates the key file. The content is written to a draft and linked to `path` afterwards, so that no reader
-/// sees a partial file. If two processes create it at the same time, the first one wins.
+/// Creates the key file. The content is written to another file, the draft, which is then linked to `path`.
+/// So no program reads an incomplete key file. If two programs create the key file at the same time, both use
+/// the key of the first one.
 fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
     let key = SealingKey::generate(|bytes| {
         entropy.fill(bytes);
@@ -203,12 +205,13 @@ fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
 /// File name suffix of key drafts.
 const DRAFT: &str = ".new";
 
-/// Writes a draft, and returns it locked. The lock marks the draft as in use while it is open.
+/// Writes a draft, and returns its open file with a lock. As long as the file is open, the lock shows that
+/// the draft is in use.
 fn write(path: &Path, line: &str) -> io::Result<File> {
     loop {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.lock()?;
-        // Another process swept the draft before the lock was taken: create it again.
+        // Another program removed the draft before the lock was taken, so the draft is created again.
         if file.metadata()?.nlink() == 0 {
             continue;
         }
@@ -218,7 +221,7 @@ fn write(path: &Path, line: &str) -> io::Result<File> {
     }
 }
 
-/// Removes drafts of this key that killed processes left behind. Files that can't be removed stay.
+/// Removes drafts of this key that killed programs left behind. Files that can't be removed stay.
 fn sweep(path: &Path) {
     let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { return };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -233,8 +236,9 @@ fn sweep(path: &Path) {
             continue;
         }
         let Ok(draft) = File::open(entry.path()) else { continue };
-        // The lock is held until the draft is removed. A writer that waits for the lock then creates its
-        // draft again. If another process swept the draft first, the path may name a new draft.
+        // The lock is held until the draft is removed. A program that waits for this lock then creates its
+        // draft again. If another program has removed the draft already, the open file has no link, and a new
+        // draft may exist at the path.
         let is_left = draft.try_lock().is_ok() && draft.metadata().is_ok_and(|found| found.nlink() > 0);
         if is_left {
             let _stays = std::fs::remove_file(entry.path());

@@ -1,9 +1,10 @@
-//! The right to write to one assembly, held by one process at a time.
+//! The right to write to one assembly. One program at a time holds this right.
 //!
-//! A holder renews its lease every [`LeaseTerms::renew_every`]. A second process that requests the lease
-//! meanwhile gets an error that names the holder. The lease passes to another process after
+//! A holder renews its lease every [`LeaseTerms::renew_every`]. Another program that requests the lease in
+//! the meantime gets an error that names the holder. Another program can take the lease after
 //! [`LeaseTerms::expire_after`] without renewal, or as soon as the holder is provably dead. The new lease has
-//! a higher [`Epoch`]. Batches carry the epoch, so a holder that was suspended is refused when it resumes.
+//! a higher [`Epoch`]. Each batch names the epoch of its lease. So if a suspended holder resumes after it
+//! lost the lease, its batches are refused.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub const EXPIRE_AFTER: Duration = Duration::from_secs(30);
 pub struct LeaseTerms {
     /// Interval at which the holder renews the lease.
     pub renew_every: Duration,
-    /// Time without renewal after which another process may take over.
+    /// Time without renewal after which another program may take the lease.
     pub expire_after: Duration,
 }
 
@@ -37,8 +38,8 @@ impl Default for LeaseTerms {
 
 /// The right to write to one assembly.
 ///
-/// A lease is a value, not a guard: dropping it changes nothing. It ends by
-/// [`release`](crate::Store::release), by expiry, or with its process.
+/// If the value is dropped in Rust, the lease does not end. It ends by [`release`](crate::Store::release), by
+/// expiry, or with its holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the assembly stays locked until the lease is released or expires"]
 pub struct Lease {
@@ -46,7 +47,7 @@ pub struct Lease {
     pub scope: AssemblyName,
     /// The epoch, which is higher than the epochs of all earlier leases on the assembly.
     pub epoch: Epoch,
-    /// The process that holds the lease.
+    /// The program that holds the lease.
     pub holder: Holder,
     /// The time at which the lease was taken.
     pub since: Timestamp,
@@ -59,7 +60,7 @@ impl Lease {
     }
 }
 
-/// The stored state of an assembly's lease: the last epoch, and the current hold if there is one.
+/// The stored state of an assembly's lease: the last epoch, and the holder of a lease that was not released.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) epoch: Epoch,
@@ -74,10 +75,10 @@ pub(crate) struct Hold {
     pub(crate) renewed: Moment,
 }
 
-/// The inputs of lease decisions beside the stored state.
+/// The data from which the store decides about a lease, beside the stored state.
 pub(crate) struct LeasePolicy<'a> {
-    /// The time on the store's own clock. If several machines share the store, this clock belongs to none of
-    /// them.
+    /// The time on the store's own clock. If several machines share the store, this is the clock of the
+    /// database server.
     pub(crate) now: Moment,
     pub(crate) terms: LeaseTerms,
     pub(crate) processes: &'a dyn Processes,
@@ -106,7 +107,7 @@ impl LeasePolicy<'_> {
         }
     }
 
-    /// Returns the holder of a lease that can't be taken over.
+    /// Returns the holder of the lease; none if the lease is free or could be taken over.
     pub(crate) fn holder(&self, standing: Option<Standing>) -> Option<Holder> {
         standing?.hold.filter(|hold| !self.is_over(hold)).map(|hold| hold.holder)
     }

@@ -1,11 +1,12 @@
-//! Durable state of windlass: records, leases, events, secrets and pinned packages.
+//! Durable state of windlass: records, leases, events, secrets, documents and pinned packages.
 //!
 //! An orchestrator can crash at any point. Everything that it reported as done must survive the crash
-//! completely. An orchestrator that lost its lease must not undo the work of its successor. The trait
+//! completely. An orchestrator that lost its lease must not change the records of the next holder. The trait
 //! [`Store`] states these guarantees. `SqliteStore` implements them in one file, and `PostgresStore` in a
 //! schema of a PostgreSQL database.
 //!
-//! A holder takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under it, and releases it:
+//! A holder takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under the lease, and releases
+//! the lease:
 //!
 //! ```
 //! # use std::error::Error;
@@ -58,16 +59,16 @@
 //! |---|---|
 //! | [`Holder`], [`Lease`], [`LeaseTerms`] | the right to write, its expiry, and the detection of dead holders |
 //! | [`Batch`], [`Change`], [`Ticket`] | changes to write, and the signal that they are durable |
-//! | [`Snapshot`], [`History`] | records read back, to resume work or to inspect past processes |
-//! | [`Watch`] | waiting for events of this and other processes |
+//! | [`Snapshot`], [`History`] | the records that a store reads, to resume work or to inspect past processes |
+//! | [`Watch`] | waiting for events of this and other programs |
 //! | [`key`] | the key that seals secrets, and its file |
 //! | [`codes`] | the codes of errors |
 //! | `sqlite` | the store in one file (feature `sqlite`) |
 //! | `postgres` | the store that several machines share (feature `postgres`) |
 //! | `testing` | an in-memory store, and the conformance suite for every store (feature `testing`) |
 //!
-//! The crate never reads the environment, the clock or a random source by itself: the caller passes clock,
-//! entropy and key. Every failure is a [`StoreError`], whose message says what to do about it.
+//! The crate never reads environment variables, the wall clock or a random source by itself: the caller
+//! passes clock, entropy and key. Every failure is a [`StoreError`], whose message says what to do about it.
 
 #![cfg_attr(
     not(any(feature = "postgres", feature = "sqlite")),

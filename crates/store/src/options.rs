@@ -12,11 +12,10 @@ use crate::holder::{Processes, SystemProcesses};
 use crate::key::KeySource;
 use crate::lease::LeaseTerms;
 
-/// Default interval at which a [`Watch`](crate::Watch) polls for events of other processes.
+/// Default interval at which a [`Watch`](crate::Watch) polls for events of other programs.
 pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
-/// Options for opening a store: injected dependencies and limits. `Own` holds the options of one kind of
-/// store.
+/// Options for opening a store. `Own` contains the options of one kind of store.
 #[derive(Clone)]
 pub struct Options<Own> {
     pub(crate) key: KeySource,
@@ -30,7 +29,7 @@ pub struct Options<Own> {
 }
 
 impl<Own: Default> Options<Own> {
-    /// Creates options for opening an existing store, with the defaults for everything else.
+    /// Creates options that open an existing store, with the defaults for everything else.
     pub fn new(key: KeySource, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self {
             key,
@@ -60,7 +59,7 @@ impl<Own> Options<Own> {
         self
     }
 
-    /// Sets the lease terms. All processes that share a store should use the same terms.
+    /// Sets the lease terms. All programs that share a store should use the same terms.
     #[must_use]
     pub fn terms(mut self, terms: LeaseTerms) -> Self {
         self.terms = terms;
@@ -74,7 +73,7 @@ impl<Own> Options<Own> {
         self
     }
 
-    /// Sets how often a watch polls for events of other processes.
+    /// Sets how often a watch polls for events of other programs.
     #[must_use]
     pub fn poll_every(mut self, every: Duration) -> Self {
         self.poll_every = every;

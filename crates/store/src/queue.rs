@@ -9,11 +9,11 @@ use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::lease::Lease;
 
-/// Number of waiting orders from which [`Store::room`](crate::Store::room) blocks callers.
+/// If so many orders wait, [`Store::room`](crate::Store::room) makes callers wait.
 const ROOM: usize = 1024;
 
-/// Capacity of the queue. It is larger than [`ROOM`], since many callers may pass [`Waiting::room`] at the
-/// same time.
+/// Capacity of the queue. It is larger than [`ROOM`], since many callers may have passed [`Waiting::room`]
+/// before they queue their orders.
 pub(crate) const QUEUE: usize = 16 * ROOM;
 
 /// The count of orders that wait for a writer.
@@ -21,8 +21,8 @@ pub(crate) const QUEUE: usize = 16 * ROOM;
 pub(crate) struct Waiting {
     orders: AtomicUsize,
     fewer: Notify,
-    /// The leases that had a batch refused because the queue was full. Later batches of these leases must not
-    /// be applied.
+    /// The leases under which a batch was refused because the queue was full. Later batches of these leases
+    /// must not be applied.
     refused: Mutex<Fence>,
 }
 
@@ -35,7 +35,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Uncounts an order that did not fit into the queue.
+    /// Removes an order from the count because it did not fit into the queue, and closes its leases.
     pub(crate) fn refused(&self, leases: &[Lease]) {
         self.taken(1);
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ impl Waiting {
         }
     }
 
-    /// Uncounts orders that the writer has taken.
+    /// Removes orders that the writer has taken from the count.
     pub(crate) fn taken(&self, orders: usize) {
         self.orders.fetch_sub(orders, Ordering::SeqCst);
         self.fewer.notify_waiters();

@@ -1,4 +1,4 @@
-//! Renaming of an assembly: the new texts of all its rows, for all stores.
+//! Renaming of an assembly: the parts that are the same in all stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use windlass_model::{AssemblyName, ProcessId};
 
 /// The renaming of an assembly, in all of its records.
 ///
-/// The batch also changes the records of other assemblies that name the renamed assembly. Their leases must
-/// be added to the batch ([`beside`](crate::Batch::beside)).
+/// The batch of the renaming also changes the records of other assemblies that name the renamed assembly. The
+/// leases of these assemblies must be added to the batch ([`beside`](crate::Batch::beside)).
 #[derive(Debug, Clone)]
 pub struct Rename {
     /// The old and the new name.
     pub renaming: Renaming,
     /// The assemblies, other than the renamed one, whose records name it.
     pub others: BTreeSet<AssemblyName>,
-    /// The plans of processes with the new name. A store can't read plans, so it leaves the plans of all
-    /// other processes unchanged.
+    /// The plans of processes, in which the caller has replaced the name. A store can't read plans, so it
+    /// leaves the plans of all other processes unchanged.
     pub plans: BTreeMap<ProcessId, PlanText>,
 }
 
 impl Rename {
-    /// Returns the assemblies whose records change, by their old names.
+    /// Returns the old names of the assemblies whose records change.
     pub(crate) fn scopes(&self) -> impl Iterator<Item = &AssemblyName> {
         std::iter::once(&self.renaming.from).chain(&self.others)
     }
 
-    /// Returns a process with the new name.
+    /// Returns the record of a process in which the assembly has the new name.
     pub(crate) fn process(&self, record: &ProcessRecord) -> Result<ProcessRecord, serde_json::Error> {
         let mut renamed = self.renaming.record(record)?;
         if let Some(plan) = self.plans.get(&record.id) {
@@ -40,7 +40,7 @@ impl Rename {
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use self::rows::{ROWS, Rows};
 
-/// The rows that contain names only in their records, and in columns derived from the records.
+/// The tables whose rows contain names only in their records, and in columns derived from the records.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod rows {
     use serde::Serialize;
@@ -57,9 +57,9 @@ mod rows {
     /// The rows of a table that belong to an assembly.
     pub(crate) struct Rows {
         pub(crate) table: &'static str,
-        /// The query that selects the rows. Its parameter 1 is the name of the assembly.
+        /// The SQL condition that selects the rows. Its parameter 1 is the name of the assembly.
         pub(crate) of_assembly: &'static str,
-        /// Returns the new text of a record.
+        /// Returns the JSON of a record in which the assembly has the new name.
         pub(crate) renamed: fn(&Rename, &str) -> Text,
     }
 
@@ -76,8 +76,8 @@ mod rows {
     const OF_CALL: &str = "id IN (SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
-    /// The rows that contain names only in their records. Rows of jobs, calls and steps are found by the row
-    /// of their process, which still has the old name.
+    /// The tables whose rows contain names only in their records, and in columns derived from the records.
+    /// The rows of jobs, calls and steps are found by the row of their process, which still has the old name.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

@@ -1,4 +1,4 @@
-//! Handling of requests and documents that all stores share.
+//! Functions for requests, documents and natural ids that are the same for every store.
 
 use windlass_model::document::DocumentKey;
 use windlass_model::record::{Event, EventDraft};

@@ -22,12 +22,13 @@ impl Seal {
         Ok(Self { key: Ok(key.obtain(true, &**entropy)?), entropy: entropy.clone() })
     }
 
-    /// Obtains the key of an existing store. Without the key, the store can be read except its secrets.
+    /// Obtains the key of an existing store. Without the key, everything in the store except the secrets can
+    /// be read.
     pub(crate) fn of_existing(key: &KeySource, entropy: &Arc<dyn Entropy>) -> Self {
         Self { key: key.obtain(false, &**entropy), entropy: entropy.clone() }
     }
 
-    /// Returns the reason why secrets can't be sealed or opened.
+    /// Returns an error if secrets can't be sealed or opened.
     pub(crate) fn problem(&self) -> Result<(), KeyError> {
         self.key.as_ref().map(drop).map_err(Clone::clone)
     }
@@ -49,7 +50,8 @@ impl Seal {
         opened.map_err(|source| KeyError::Unopened { secret: secret.clone(), source }.into())
     }
 
-    /// Opens a secret of an assembly. An error names the property with the value, if there is one.
+    /// Opens a secret of an assembly. If the store has no key, the error names the first property whose value
+    /// contains the secret, or else the secret.
     pub(crate) fn open_of(
         &self,
         assembly: &AssemblyRecord,
@@ -68,12 +70,12 @@ impl Seal {
         })
     }
 
-    /// Seals a known value. The next process that opens the store verifies its key with this value.
+    /// Seals a fixed value. Programs that open the store later check their key with the sealed value.
     pub(crate) fn check_value(&self) -> Result<Vec<u8>, StoreError> {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
-    /// Discards the key if `check` was not sealed with it. `wrong` creates the reason.
+    /// Discards the key if `check` was not sealed with it. `wrong` creates the error that says so.
     pub(crate) fn verify(&mut self, check: &[u8], wrong: impl FnOnce() -> KeyError) {
         if self.key.is_ok() && self.open(&check_name(), check).is_err() {
             self.key = Err(wrong());

@@ -1,4 +1,4 @@
-//! Records that a store reads back.
+//! The records that a store reads for its callers.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use windlass_secret::{SecretRef, Sensitive};
 pub struct Snapshot {
     /// The record of the assembly.
     pub assembly: AssemblyRecord,
-    /// The states of the assembly's elements.
+    /// The records of the assembly's elements.
     pub elements: BTreeMap<ElementName, ElementRecord>,
-    /// The instances of the assembly's elements, as reported by the drivers.
+    /// The instances of the assembly's elements, as the drivers have reported them.
     pub instances: BTreeMap<ElementName, InstanceRecord>,
-    /// The assembly's relationships, one entry per pair of nodes.
+    /// The pairs of the assembly's relationships.
     pub pairs: BTreeMap<PairKey, PairRecord>,
     /// The processes that have not ended, oldest first.
     pub processes: Vec<ProcessRecord>,
@@ -31,13 +31,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the jobs of each open call. A job that serves several calls appears under each.
+    /// Returns the jobs of each open call. A job that serves several calls appears under each of them.
     pub fn jobs_by_call(&self) -> BTreeMap<&CallId, Vec<&JobRecord>> {
         by_call(&self.jobs)
     }
 }
 
-/// The past processes of an assembly, and of earlier assemblies with the same name.
+/// The processes of an assembly, and of earlier assemblies with the same name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct History {
     /// The processes, oldest first.
@@ -58,7 +58,7 @@ pub struct ProcessHistory {
 }
 
 impl ProcessHistory {
-    /// Returns the jobs of each call. A job that serves several calls appears under each.
+    /// Returns the jobs of each call. A job that serves several calls appears under each of them.
     pub fn jobs_by_call(&self) -> BTreeMap<&CallId, Vec<&JobRecord>> {
         by_call(&self.jobs)
     }
@@ -79,6 +79,6 @@ fn by_call(jobs: &[JobRecord]) -> BTreeMap<&CallId, Vec<&JobRecord>> {
 pub struct Owned {
     /// The name of the owned assembly.
     pub assembly: AssemblyName,
-    /// The natural id of the assembly, once it is [claimed](crate::Store::claim).
+    /// The natural id of the assembly; none if no id was [claimed](crate::Store::claim).
     pub natural_id: Option<String>,
 }

@@ -24,12 +24,12 @@ use crate::watch::Watch;
 /// Reading needs no lease; writing needs the [`Lease`] of the written assembly. A store guarantees:
 ///
 /// * **Durable**: once a [`Ticket`] resolves with `Ok`, its batch survives `kill -9` and a power cut.
-/// * **Atomic**: a [`Batch`] is applied completely or not at all. A refused batch does not affect other
-///   batches.
+/// * **Atomic**: a [`Batch`] is applied completely or not at all. A refused batch does not affect the batches
+///   of other leases.
 /// * **In order**: batches are applied in the order of the calls of [`commit`](Store::commit). Once a batch
-///   of a lease fails, all later batches of that lease are refused. So after any failure a holder finds its
-///   batches up to some point, without gaps.
-/// * **Fenced**: a holder that lost its lease can't change anything any more, however late it resumes.
+///   of a lease fails, all later batches of that lease are refused. So after a failure, the store contains
+///   the batches of a lease up to some point, without gaps.
+/// * **Fenced**: a holder that lost its lease can't change the assembly any more, however late it writes.
 /// * **Numbered**: events are numbered 1, 2, 3 … over all assemblies and processes, in the order in which
 ///   they became durable.
 ///
@@ -39,8 +39,8 @@ pub trait Store: Send + Sync {
     /// Returns the store's id, which was created with the store.
     fn id(&self) -> &StoreId;
 
-    /// Checks that secrets can be sealed and opened. A store whose key is missing or wrong can be read, except
-    /// its secrets.
+    /// Checks that secrets can be sealed and opened. If the key of a store is missing or wrong, everything
+    /// except the secrets can still be read.
     ///
     /// # Errors
     /// [`StoreError::Key`] with the reason.
@@ -53,8 +53,9 @@ pub trait Store: Send + Sync {
 
     /// Takes the lease on an assembly, which need not exist yet.
     ///
-    /// The store grants the lease of another holder if that holder is provably dead or did not renew in time.
-    /// Every new lease on an assembly has a higher epoch than all earlier leases on it.
+    /// If another holder has the lease, the store grants it only if that holder is provably dead, or did not
+    /// renew the lease in time. Every new lease on an assembly has a higher epoch than all earlier leases on
+    /// it.
     ///
     /// # Errors
     /// [`StoreError::Held`] names the current holder, which may be the caller itself.
@@ -63,7 +64,7 @@ pub trait Store: Send + Sync {
     /// Renews a lease. The holder calls this every [`LeaseTerms::renew_every`].
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] when another holder has taken over.
+    /// [`StoreError::LeaseLost`] if the lease was released, or another holder has taken it over.
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Releases the lease, after all batches that were committed under it.
@@ -85,13 +86,13 @@ pub trait Store: Send + Sync {
     /// Tells whether a stop of the process was requested.
     async fn is_asked_to_stop(&self, process: ProcessId) -> Result<bool, StoreError>;
 
-    /// Submits an intent, to be executed by the next holder of the assembly's lease. The caller needs no
-    /// lease. The content of the request, `asked`, is sealed. It is dropped when the request ends, by
+    /// Submits a request, which a later holder of the assembly's lease executes. The caller needs no lease.
+    /// The store seals `asked`, the content of the request. The content is dropped when the request ends, by
     /// [`Change::EndRequest`](crate::Change::EndRequest) or by withdrawal.
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError>;
 
-    /// Withdraws a request unless it has ended, and returns its record afterwards. Returns `None` if there is
-    /// no such request. The caller needs no lease.
+    /// Withdraws a request if it is open, and returns the record of the request after this call. Returns
+    /// `None` if there is no such request. The caller needs no lease.
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
 
     /// Reads a request, including one that has ended.
@@ -100,7 +101,7 @@ pub trait Store: Send + Sync {
     /// Reads the open requests of all assemblies, oldest first.
     async fn requests(&self) -> Result<Vec<RequestRecord>, StoreError>;
 
-    /// Opens the content of a request. Returns `None` if the request has ended.
+    /// Opens the content of a request. Returns `None` if the request has ended or does not exist.
     ///
     /// # Errors
     /// [`StoreError::Key`] if the content can't be opened.
@@ -117,12 +118,13 @@ pub trait Store: Send + Sync {
     /// this lease was not applied.
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
-    /// Waits until the write queue has room for more batches. A caller that commits many batches awaits this
-    /// function or the tickets: beyond its capacity, a store refuses batches with [`StoreError::Behind`].
+    /// Waits until the write queue has room for more batches. A caller that commits many batches should await
+    /// this function or the tickets. If the queue is full, the store refuses batches with
+    /// [`StoreError::Behind`].
     async fn room(&self) {}
 
-    /// Commits the first batch of an assembly under a lease of its own, which is released at once. If the
-    /// assembly exists, changes nothing and returns `false`.
+    /// Takes the lease on an assembly, commits the first batch of the assembly, and releases the lease. If
+    /// the assembly exists already, changes nothing and returns `false`.
     ///
     /// # Errors
     /// The errors of [`lease`](Self::lease) and [`commit`](Self::commit).
@@ -191,17 +193,17 @@ pub trait Store: Send + Sync {
     /// Reads the names of all assemblies that have an owner, sorted.
     async fn owned_names(&self) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads the record of an assembly, without its elements and other parts.
+    /// Reads the record of an assembly, without the records of its elements, instances, pairs and secrets.
     async fn assembly(&self, scope: &AssemblyName) -> Result<Option<AssemblyRecord>, StoreError>;
 
-    /// Reads the sorted names of the assemblies that have events after `after`. Batches without events do not
-    /// count.
+    /// Reads the sorted names of the assemblies that have events after `after`. A change without an event is
+    /// not noticed.
     async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError>;
 
     /// Reads the sorted names of the assemblies that have recorded processes, including deleted assemblies.
     async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads the sorted names of the assemblies that reference the assembly `scope`.
+    /// Reads the sorted names of the assemblies that refer to the assembly `scope`.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
     /// Reads up to `limit` assemblies of an owner whose names come after `after`, sorted by name. `None`
@@ -213,13 +215,13 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Owned>, StoreError>;
 
-    /// Gives an assembly its natural id, which must be unique among the assemblies of its owner. Claiming the
-    /// same id again changes nothing. The id is dropped with the assembly. A claim needs no batch, so that a
-    /// refused claim does not block later batches of the lease.
+    /// Gives the lease's assembly its natural id, which must be unique among the assemblies of the same
+    /// owner. Claiming the same id again changes nothing. The id is dropped with the assembly. A claim needs
+    /// no batch, so that a refused claim does not block later batches of the lease.
     ///
     /// # Errors
-    /// [`StoreError::Claimed`] if another assembly of the owner has the id. [`StoreError::Refused`] if the
-    /// assembly does not exist or has no owner, [`StoreError::LeaseLost`] if the lease is lost.
+    /// [`StoreError::Claimed`] if another assembly of the same owner has the id. [`StoreError::Refused`] if
+    /// the assembly does not exist or has no owner. [`StoreError::LeaseLost`] if the lease is lost.
     async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError>;
 
     /// Reads which assembly of an owner has a natural id.
@@ -229,12 +231,13 @@ pub trait Store: Send + Sync {
         natural_id: &str,
     ) -> Result<Option<AssemblyName>, StoreError>;
 
-    /// Stores a document of the project, with packages that are not stored yet. The caller needs no lease.
-    /// Returns the new revision. Drops the packages of the previous revision that nothing pins any more.
+    /// Stores a document of the project. Also stores those of `packages` that the store does not contain yet.
+    /// Returns the new revision. Drops the packages of the previous revision that nothing pins any more. The
+    /// caller needs no lease. A document of an assembly is stored by [`commit`](Self::commit) instead.
     ///
     /// # Errors
-    /// [`StoreError::DocumentChanged`] if the document is not as expected. [`StoreError::NoPackage`] if one of
-    /// its packages is missing. Documents of assemblies are stored by [`commit`](Self::commit).
+    /// [`StoreError::DocumentChanged`] if the document is not as expected. [`StoreError::NoPackage`] if a
+    /// package of the document is missing.
     async fn put_document(
         &self,
         draft: DocumentDraft,
@@ -296,8 +299,8 @@ pub trait Store: Send + Sync {
     /// Reads the versions of an assembly, oldest first. Also works after the assembly was deleted.
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
 
-    /// Reads the versions of an assembly from the one that was current when a process began, oldest first. If
-    /// that version was dropped, reads from the first version that is still stored.
+    /// Reads the versions of an assembly, oldest first, from the newest stored version that is not newer than
+    /// the process. If no such version is stored, reads all versions.
     async fn versions_since(
         &self,
         scope: &AssemblyName,
@@ -328,7 +331,7 @@ pub trait Store: Send + Sync {
     /// Returns the number of the last event; [`Seq::START`] if there is none.
     async fn last_event(&self) -> Result<Seq, StoreError>;
 
-    /// Watches for events after a sequence number, from any process.
+    /// Watches for events of this and other programs after a sequence number.
     fn watch(&self, after: Seq) -> Watch;
 }
 

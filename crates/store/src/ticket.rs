@@ -10,16 +10,16 @@ use windlass_model::Seq;
 
 use crate::error::StoreError;
 
-/// A future that resolves once a batch is durable, with the number of the last event so far.
+/// A future that resolves once a batch is durable, to the number of the last event of the store.
 ///
-/// Dropping it changes nothing: the batch is applied all the same, and only its outcome stays unknown to the
-/// caller.
+/// If the caller drops the ticket, the batch is applied all the same, and only the caller does not learn the
+/// outcome.
 #[must_use = "a batch is durable only once its ticket has resolved with `Ok`"]
 pub struct Ticket(BoxFuture<'static, Result<Seq, StoreError>>);
 
 impl Ticket {
-    /// Creates a ticket from a future that only waits. The work itself must not depend on the future being
-    /// polled.
+    /// Creates a ticket from a future that only waits for the outcome. The batch must be applied even if the
+    /// future is not polled.
     pub fn new(outcome: impl Future<Output = Result<Seq, StoreError>> + Send + 'static) -> Self {
         Self(Box::pin(outcome))
     }

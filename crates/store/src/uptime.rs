@@ -1,8 +1,8 @@
-//! Monotonic time that all processes of one machine share.
+//! Monotonic time that all programs of one machine share.
 //!
-//! NTP, an operator or a resumed virtual machine can set the wall clock. A lease that is measured by the wall
-//! clock may then expire early, or never. The kernel's monotonic clock is never set. It stops while the
-//! machine sleeps, as the holder does.
+//! The wall clock may jump, because of NTP, a person, or the resume of a virtual machine. A lease that is
+//! measured by the wall clock may then expire early, or never. The kernel's monotonic clock never jumps. It
+//! stops while the machine sleeps, and the holder sleeps for the same time.
 
 use windlass_model::Timestamp;
 
@@ -40,7 +40,7 @@ mod system {
 
     use super::Tick;
 
-    /// The boot id and the time namespace of this process, which do not change.
+    /// The boot id and the time namespace of this program, which do not change.
     static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         // Kernels before 5.6 have no time namespaces.
@@ -55,7 +55,7 @@ mod system {
     }
 }
 
-/// Without a boot id, ticks of different boots could not be told apart.
+/// Reports no ticks. Without a boot id, ticks of different boots could not be told apart.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::Tick;
@@ -65,7 +65,7 @@ mod system {
     }
 }
 
-/// A point in time that all processes sharing a store agree on.
+/// A point in time, by a clock that all programs with the same store share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// The time on the store's wall clock.
@@ -75,7 +75,8 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Creates a moment of a clock that all processes share, without a monotonic tick.
+    /// Creates a moment without a monotonic tick, by a clock that all programs share, such as the clock of a
+    /// database server.
     #[cfg(any(feature = "postgres", feature = "testing", test))]
     pub(crate) fn by_clock(at: Timestamp) -> Self {
         Self { at, tick: None }
@@ -83,9 +84,9 @@ impl Moment {
 
     /// Returns the milliseconds since an earlier moment.
     ///
-    /// After a reboot only the wall clock can be compared. A clock that ran ahead and was corrected since
-    /// then would show no elapsed time for as long as it was ahead. So a step backwards counts as elapsed
-    /// time, like a step forwards.
+    /// After a reboot, only the wall clock can be compared. If this clock was ahead and has been corrected
+    /// since, the difference of the times is negative. The lease would then not expire for as long as the
+    /// clock was ahead. So the absolute difference counts.
     pub(crate) fn millis_since(&self, earlier: &Self) -> u64 {
         match (&self.tick, &earlier.tick) {
             (Some(now), Some(then)) if now.boot == then.boot => {

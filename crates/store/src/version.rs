@@ -1,4 +1,5 @@
-//! Storage of assembly versions: most as a delta to the previous version, with a full copy at intervals.
+//! Storage of the versions of assemblies. Most versions are stored as a delta to the previous version, and
+//! some as a full copy.
 
 use serde_json::Value;
 use windlass_model::ProcessId;
@@ -6,14 +7,14 @@ use windlass_model::record::{AssemblyRecord, VersionRecord};
 
 use crate::delta::{applied, delta};
 
-/// Maximum number of rows in a chain: a full copy and its deltas. Each delta costs one more row to read, and
-/// saves a copy of the topology.
+/// Maximum number of rows in a chain, which is a full copy and its deltas. A delta saves a copy of the
+/// topology, but costs one more row to read.
 const LONGEST: usize = 16;
 
 /// A stored version.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VersionRow {
-    /// The process that created the version.
+    /// The process that was to bring about the version.
     pub(crate) process: u64,
     /// The version that the delta is based on; `None` for a full copy.
     pub(crate) base: Option<u64>,
@@ -21,8 +22,8 @@ pub(crate) struct VersionRow {
     pub(crate) text: String,
 }
 
-/// Returns the row for a new version. `chain` holds the rows of the previous version: a full copy followed by
-/// deltas, each based on the row before.
+/// Returns the row for a new version. `chain` contains the rows from which the previous version is read: a
+/// full copy followed by deltas, each based on the row before.
 pub(crate) fn kept(
     process: ProcessId,
     record: &AssemblyRecord,
@@ -55,7 +56,8 @@ pub(crate) fn rows(records: &[VersionRecord]) -> Result<Vec<VersionRow>, String>
     Ok(rows)
 }
 
-/// Decodes ordered rows, the first a full copy, and returns the versions from process `from` on.
+/// Decodes rows, and returns the versions from process `from` on. The rows are sorted by process, and the
+/// first row is a full copy.
 pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRecord>, String> {
     let read = |(process, document)| {
         let assembly = serde_json::from_value(document)
@@ -65,8 +67,8 @@ pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRec
     documents(rows)?.into_iter().filter(|(process, _)| *process >= from).map(read).collect()
 }
 
-/// Returns full copies of those remaining versions whose delta base is dropped. `rows` are ordered and begin
-/// with a full copy; `goes` tells which versions are dropped.
+/// Returns full copies of those remaining versions whose delta is based on a dropped version. `rows` are
+/// sorted by process and begin with a full copy. `goes` tells which versions are dropped.
 pub(crate) fn freed(rows: Vec<VersionRow>, goes: impl Fn(u64) -> bool) -> Result<Vec<VersionRow>, String> {
     let bases: Vec<Option<u64>> = rows.iter().map(|row| row.base).collect();
     let loses = |(process, base): (u64, Option<u64>)| !goes(process) && base.is_some_and(&goes);

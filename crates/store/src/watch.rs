@@ -1,4 +1,4 @@
-//! Waiting for events, from this process and from others.
+//! Waiting for events of this program and of others.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::error::StoreError;
 
 /// A watch for events after a sequence number.
 ///
-/// Commits of this process wake it at once. Commits of other processes are found by polling the number of the
-/// last event (`poll_every` in the options of the store). One poll reads the end of one table, whose pages
-/// stay cached while nothing changes.
+/// Commits of this program wake the watch at once. The watch finds commits of other programs by polling the
+/// number of the last event (`poll_every` in the options of the store). One poll reads the end of one table,
+/// whose pages stay cached while nothing changes.
 pub struct Watch {
     seen: Seq,
     here: Receiver<Seq>,
     elsewhere: Option<Polling>,
 }
 
-/// Detection of commits by other processes.
+/// Detection of commits by other programs.
 pub(crate) struct Polling {
     /// Interval between two polls.
     pub(crate) every: Duration,
@@ -30,14 +30,15 @@ pub(crate) struct Polling {
 }
 
 impl Watch {
-    /// Creates a watch of `here`, the number of the last durable event of this process, and of `elsewhere`.
+    /// Creates a watch. `here` contains the number of the last event that this program knows to be durable.
+    /// `elsewhere` detects the events of other programs.
     pub(crate) fn new(after: Seq, here: Receiver<Seq>, elsewhere: Option<Polling>) -> Self {
         Self { seen: after, here, elsewhere }
     }
 
-    /// Waits until there are durable events after the last reported event, then returns the number of the
-    /// newest event. Returns at once if there are such events already. The future may be dropped while it
-    /// waits; no event is missed.
+    /// Waits until there are durable events after the last reported event, and returns the number of the
+    /// newest event. Returns at once if such events exist already. If the caller drops the future, no event
+    /// is missed.
     ///
     /// # Errors
     /// [`StoreError::Closed`] once the store is closed, and every error of reading.

@@ -19,27 +19,27 @@ use crate::state::{Transition, Transitions, WordError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElementKind {
-    /// A composition: the root, or one nested in it. Its state is the lowest state of its children.
+    /// An assembly: the root, or a nested assembly. Its state is the lowest state of its children.
     Assembly,
     /// The nodes of a cluster, or of a component with a quantity above one. Its state is the lowest state of
     /// its nodes.
     Group,
     /// A part that a driver manages.
     Resource,
-    /// An existing instance. It is always Active.
+    /// A reference to an existing thing. Its state is always Active.
     Reference,
 }
 
-/// The object that a reference refers to. Each variant is a source in which such objects are found.
+/// The thing that a reference refers to. Each variant is a source in which windlass finds such things.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Referent {
-    /// An entry of the project, by its name.
+    /// An entry of the list `existing` of the project, by its name.
     Listed(String),
     /// Another assembly of the store.
     Assembly(AssemblyName),
-    /// An object that a driver discovered, by its natural id.
+    /// A thing that a driver found by a search, by its natural id.
     Found(String),
 }
 
@@ -53,11 +53,11 @@ impl fmt::Display for Referent {
     }
 }
 
-/// The effect of a changed package on an instance whose version stays the same.
+/// The reaction of an instance to a change of its package, if the version of the resource stays the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnPackageChange {
-    /// The instance uses the new package from then on. No driver is called.
+    /// The instance uses the new package from the change on. No driver is called.
     Keep,
     /// The instance is reconfigured.
     Reconfigure,
@@ -89,47 +89,52 @@ pub struct Element {
     pub name: ElementName,
     /// The kind of the element.
     pub kind: ElementKind,
-    /// The element that contains it; none for the root.
+    /// The element that directly contains this element; none for the root.
     pub parent: Option<ElementName>,
-    /// The name of its entry in the composition or in the references of the parent; none for the root.
+    /// The name of the element's entry in the composition or the references of its assembly; none for the
+    /// root.
     pub component: Option<ComponentName>,
     /// The element's number within its group, from 1; none outside of groups, and for nodes with keys.
     pub index: Option<u32>,
     /// The element's key within its group; none outside of groups, and for numbered nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<NodeKey>,
-    /// The name of its descriptor.
+    /// The name of the element's descriptor.
     pub descriptor: DescriptorName,
     /// The properties of the element, in the order of declaration.
     pub properties: IndexMap<PropertyName, Property>,
-    /// The transitions that its resource declares, in lifecycle order.
+    /// The transitions that the resource declares, in lifecycle order.
     pub transitions: Transitions,
     /// The operations that can be called on the element, each with the resource that executes the operation.
     pub operations: IndexMap<OperationName, Operation>,
-    /// The metrics that it publishes. For an assembly, these are the metrics that it promotes.
+    /// The metrics that the element publishes. An assembly publishes metrics that it promotes from its
+    /// components.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub metrics: IndexMap<MetricName, Metric>,
     /// The size limits of a cluster; none for other elements.
     pub cluster: Option<Cluster>,
-    /// The object that a reference refers to; none for other elements, or if it was not recorded.
+    /// The thing that a reference refers to; none for other elements, and for a reference whose thing was not
+    /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referent: Option<Referent>,
-    /// Whether the removal and the replacement of the element, and of all elements in it, are forbidden.
+    /// Whether the element is protected: no intent may remove or replace the element, or any element inside
+    /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
-    /// The declared effect of a changed package; see [`Element::package_change`].
+    /// The declared reaction to a change of the package; see [`Element::package_change`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_package_change: Option<OnPackageChange>,
-    /// The declared rules for changes of its nodes; none for elements other than groups.
+    /// The declared rules for changes of a group's nodes; none for other elements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<Update>,
-    /// The place of its declaration.
+    /// The place of the element's declaration.
     pub origin: Option<Origin>,
 }
 
 impl Element {
-    /// Returns the effect of a package that changed while its version stayed the same. Without a declared
-    /// effect, the element is reconfigured if it declares Reconfigure, and kept otherwise.
+    /// Returns the reaction to a package that changed while the version of the resource stayed the same. If
+    /// the resource declares no reaction, the result is `Reconfigure` for a resource that declares this
+    /// transition, and `Keep` for others.
     pub fn package_change(&self) -> OnPackageChange {
         self.on_package_change.unwrap_or(if self.declares(Transition::Reconfigure) {
             OnPackageChange::Reconfigure
@@ -149,13 +154,13 @@ impl Element {
     }
 }
 
-/// The target of an element's operation. For a resource, it is the resource itself. An assembly promotes
-/// operations of its parts.
+/// The resource that executes an operation of an element. A resource executes its operations itself. An
+/// assembly passes its operations on to its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// The resource that executes the operation.
     pub element: ElementName,
-    /// The operation's name on that resource.
+    /// The operation's name on the resource that executes it.
     pub operation: OperationName,
 }
 

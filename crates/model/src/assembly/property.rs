@@ -10,7 +10,7 @@ use crate::template::Template;
 /// The place of a declaration: file, line and column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Origin {
-    /// The file, as the user named it. All declarations of one file share the name.
+    /// The file, as the user named it. All origins in the same file share this text.
     #[serde(with = "shared_text")]
     pub file: Arc<str>,
     /// The line, from 1.
@@ -53,9 +53,9 @@ pub struct Property {
     pub volatile: bool,
     /// Whether the value is stored sealed and shown as `***`.
     pub sensitive: bool,
-    /// Whether only the element itself can read it.
+    /// Whether no other element can read the property.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
-    /// The place of its declaration.
+    /// The place of the property's declaration.
     pub origin: Option<Origin>,
 }

@@ -23,24 +23,25 @@ pub struct Relationship {
     pub targets: Vec<Endpoint>,
     /// The minimum state of the source.
     pub source_state: State,
-    /// Whether the relationship is created before or after the source reaches its state.
+    /// Whether the relationship is created before or after the source reaches `source_state`.
     pub source_modifier: Modifier,
     /// The minimum state of the target.
     pub target_state: State,
-    /// Whether the relationship is created before or after the target reaches its state.
+    /// Whether the relationship is created before or after the target reaches `target_state`.
     pub target_modifier: Modifier,
-    /// The values that the operations receive.
+    /// The values that the operations of the relationship receive.
     pub properties: IndexMap<PropertyName, Property>,
     /// The operations that create the relationship, in call order.
     pub create: Vec<OperationCall>,
     /// The operations that cease the relationship, in call order.
     pub cease: Vec<OperationCall>,
-    /// The place of its declaration.
+    /// The place of the relationship's declaration.
     pub origin: Option<Origin>,
 }
 
 impl Relationship {
-    /// Tells whether the relationship has no operations. It then only orders the transitions of its ends.
+    /// Tells whether the relationship has no operations. Such a relationship only orders the transitions of
+    /// its ends.
     pub fn is_order_only(&self) -> bool {
         self.create.is_empty() && self.cease.is_empty()
     }
@@ -82,12 +83,13 @@ impl Relationship {
     ///
     /// The rule is applied to each end of the relationship:
     ///
-    /// * If `create` and `cease` call the end equally often, the nth call of `cease` undoes the nth of
-    ///   `create`.
-    /// * Otherwise, all calls of `cease` on the end together undo all calls of `create` on the end. They are
-    ///   returned for the first of these calls of `create`, because it is undone last.
-    /// * If `create` does not call the end, the calls of `cease` are returned for the first operation of
-    ///   `create`.
+    /// * If `create` and `cease` call the end equally often, the nth call of `cease` on the end undoes the
+    ///   nth call of `create` on the end.
+    /// * If both call the end, but not equally often, all calls of `cease` on the end together undo all calls
+    ///   of `create` on the end. The method returns them for the first of these calls of `create`, because
+    ///   the engine undoes this call last.
+    /// * If `create` does not call the end, but `cease` does, the calls of `cease` on the end undo the first
+    ///   operation of `create`.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()
@@ -106,12 +108,12 @@ impl Relationship {
     }
 }
 
-/// One end of a relationship, as the descriptor declares it.
+/// An element at an end of a relationship, as the descriptor names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// The name of the element at this end.
     pub element: ElementName,
-    /// The name of the capability or requirement; none for a bare reference.
+    /// The name of the element's capability or requirement; none if the descriptor names only the element.
     pub capability: Option<String>,
 }
 

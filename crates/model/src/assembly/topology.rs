@@ -1,4 +1,5 @@
-//! The topology of an assembly: its elements, relationships and policies, with an index of their names.
+//! The topology of an assembly: its elements, relationships and policies. Indexes find elements and
+//! relationships by their names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasher;
@@ -16,7 +17,8 @@ use crate::policy::Policy;
 use crate::references::References;
 use crate::template::{Part, Template};
 
-/// A desired assembly: all elements and relationships, with every `${…}` bound to an element.
+/// All elements, relationships and policies of an assembly, with every `${…}` bound to an element or an end
+/// of a relationship.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "TopologyData", into = "TopologyData")]
 pub struct Topology {
@@ -25,7 +27,7 @@ pub struct Topology {
     /// For each element, the positions of the elements directly inside it.
     children: Links<u32>,
     references: References,
-    /// The positions of the relationships, by the assembly that declares them.
+    /// The positions of the relationships, by the assembly that declares them, and then by name.
     relationships: HashMap<ElementName, HashMap<RelationshipName, usize>>,
 }
 
@@ -37,8 +39,8 @@ struct TopologyData {
     relationships: Vec<Relationship>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     policies: Vec<Policy>,
-    /// The name that the assembly had when this version was created, if the assembly was renamed since. It is
-    /// stored as text, so that later renames don't change it.
+    /// The name that the assembly had when the topology was composed, if the assembly was renamed since. It
+    /// is stored as text, so that later renames don't change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made_as: Option<String>,
 }
@@ -54,15 +56,15 @@ struct Places {
 }
 
 impl std::fmt::Debug for Places {
-    /// Writes only the number of positions. The order in the table depends on random hashes, and the
-    /// positions follow from the elements.
+    /// Writes only the number of positions, because the order of the table depends on random hashes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Places").field("len", &self.table.len()).finish_non_exhaustive()
     }
 }
 
 impl Places {
-    /// Collects the positions of elements. If two have the same name, the later one is found.
+    /// Collects the positions of elements. If two elements have the same name, [`get`](Self::get) finds the
+    /// later one.
     fn of(elements: &[Element]) -> Self {
         let mut places =
             Self { table: HashTable::with_capacity(elements.len()), hasher: DefaultHashBuilder::default() };
@@ -92,7 +94,7 @@ impl PartialEq for Topology {
 
 impl Eq for Topology {}
 
-/// The version of the format of a topology.
+/// The version of the format in which a topology is stored.
 const VERSION: u32 = 1;
 
 impl TryFrom<TopologyData> for Topology {
@@ -145,16 +147,16 @@ impl Topology {
         })
     }
 
-    /// Copies the recorded previous name of the assembly from another version of it; see
-    /// [`instance_name`](Self::instance_name).
+    /// Takes over from `other` the name for [`instance_name`](Self::instance_name). This topology was derived
+    /// from `other`.
     #[must_use]
     pub fn made_as(mut self, other: &Self) -> Self {
         self.data.made_as.clone_from(&other.data.made_as);
         self
     }
 
-    /// Records the previous name of the assembly. After several renames, the first name stays recorded. The
-    /// record is removed when the assembly gets its first name again.
+    /// Records `name`, the name of the assembly before a rename. After several renames, the first recorded
+    /// name stays. It is removed when the assembly gets this name again.
     pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
         let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
         if *made_as == self.data.name.as_str() {
@@ -163,7 +165,7 @@ impl Topology {
     }
 
     /// Returns the value of `${instance.name}` of an element: its full name, with the name that the assembly
-    /// had when this version was created. So a rename alone changes no values of instances.
+    /// had when the topology was composed. So a rename alone changes no values of instances.
     pub fn instance_name(&self, element: &ElementName) -> ElementName {
         let made_as = self.data.made_as.as_ref().and_then(|name| name.parse().ok());
         match made_as.filter(|_| element.assembly() == self.data.name) {
@@ -184,7 +186,7 @@ impl Topology {
         &self.data.name
     }
 
-    /// Replaces the secrets that are keys of `names`, in all values.
+    /// Renames secrets in all values. `names` maps the old names of secrets to the new names.
     pub fn rename_secrets(&mut self, names: &BTreeMap<SecretRef, SecretRef>) {
         if names.is_empty() {
             return;
@@ -199,7 +201,8 @@ impl Topology {
         }
     }
 
-    /// Returns the first property of an element whose value contains a secret.
+    /// Finds the first property whose value contains the secret, and returns the names of its element and the
+    /// property.
     pub fn property_of_secret(&self, secret: &SecretRef) -> Option<(&ElementName, &PropertyName)> {
         let has = |value: &Template| {
             let mut found = false;
@@ -230,7 +233,8 @@ impl Topology {
         }
     }
 
-    /// Returns the nearest element at or above `name` that protects it from removal and replacement.
+    /// Returns the element that protects `name` from removal and replacement: the element itself, or the
+    /// nearest protected element around it.
     pub fn protector(&self, name: &ElementName) -> Option<&Element> {
         let parent = |element: &&Element| self.get(element.parent.as_ref()?);
         std::iter::successors(self.get(name), parent).find(|element| element.protected)
@@ -271,7 +275,7 @@ impl Topology {
         self.places.get(&self.data.elements, name).map(|at| at as usize)
     }
 
-    /// Returns the references of the property values.
+    /// Returns the properties that the value of each property reads.
     pub(crate) fn references(&self) -> &References {
         &self.references
     }
@@ -287,7 +291,7 @@ impl Topology {
         places.iter().map(|at| *at as usize)
     }
 
-    /// Returns the other assemblies to which references of this assembly refer.
+    /// Returns the other assemblies to which this assembly refers by references.
     pub fn referenced(&self) -> BTreeSet<AssemblyName> {
         let referents = self.elements().iter().filter_map(|element| element.referent.as_ref());
         let assembly = |referent: &Referent| match referent {
@@ -306,7 +310,8 @@ impl Topology {
         }
     }
 
-    /// Returns the resources at or below `name`. The state of `name` follows from their states.
+    /// Returns the resources inside the element `name`, or the element itself if it is a resource. The state
+    /// of the element follows from their states.
     pub fn leaves<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         let Some(place) = self.places.get(&self.data.elements, name) else { return Vec::new() };
         let element = &self.data.elements[place as usize];

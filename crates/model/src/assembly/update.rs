@@ -1,4 +1,4 @@
-//! The rules for changes of a group: how many of its nodes may be down at once.
+//! The rules for changes of a group, such as the number of nodes that may be down at once.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -14,13 +14,13 @@ use crate::state::WordError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Update {
-    /// The number of nodes that may be down at once; none for the default.
+    /// The number of nodes that may be down at once; none if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes during a change; none for 0.
+    /// The number of additional nodes during a change; none means 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
-    /// The time between the end of a batch and the beginning of the next one.
+    /// The time between the end of a batch and the beginning of the next one; none means no pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
     /// The reaction to a failure of nodes in a batch.
@@ -96,7 +96,7 @@ impl From<Pause> for String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
-    /// The change stops. The other nodes keep their old values and version.
+    /// The change stops. The nodes of later batches keep their old values and version.
     #[default]
     Stop,
     /// The assembly is rolled back to its version before the change.
@@ -152,10 +152,10 @@ pub struct MaxUnavailableError(
 );
 
 impl MaxUnavailable {
-    /// One node at a time: the default for groups that others depend on.
+    /// One node at a time: the default for a group that other components depend on.
     pub const ONE: Self = Self::Nodes(NonZeroU32::MIN);
 
-    /// Returns the number of nodes for a group of `nodes` nodes, at least 1.
+    /// Returns how many nodes of a group of `nodes` nodes may be down at once. The result is at least 1.
     ///
     /// A percentage is rounded down.
     pub fn of(self, nodes: usize) -> usize {
@@ -209,7 +209,7 @@ impl From<MaxUnavailable> for String {
 
 /// The number of additional nodes that a group has while its nodes change (*surge*).
 ///
-/// Its text is a number from 0, or a percentage of the group's nodes from `0%` to `100%`.
+/// Its text is a number from 0 to 10000, or a percentage of the group's nodes from `0%` to `100%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MaxSurge {
@@ -230,7 +230,7 @@ pub struct MaxSurgeError(
 );
 
 impl MaxSurge {
-    /// The highest number of additional nodes.
+    /// The highest valid number of additional nodes.
     const MOST: u32 = 10_000;
 
     /// Returns the number of additional nodes for a group of `nodes` nodes.

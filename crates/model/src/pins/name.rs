@@ -8,10 +8,11 @@ use thiserror::Error;
 
 use crate::newtype::checked_text;
 
-/// The maximum number of bytes of a name in a message. An invalid name can be as long as its document.
+/// The maximum number of bytes that a message shows of a name. An invalid name can be as long as the document
+/// that contains it.
 const SHOWN: usize = 200;
 
-/// An invalid name or id.
+/// The error for an invalid name, or for an invalid id of a pin.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NameError {

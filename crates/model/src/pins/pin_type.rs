@@ -28,13 +28,14 @@ pub enum ValueType {
     Unit,
     /// The type `list<T>`.
     List(Box<ValueType>),
-    /// `map<K, V>`; the keys of `map<V>` are texts.
+    /// The type `map<K, V>`. The short form `map<V>` means `map<string, V>`.
     Map(Box<ValueType>, Box<ValueType>),
     /// The type `record<T name, …>`.
     Record(Record),
 }
 
-/// The types of named fields. Records with the same fields in another order are equal.
+/// The names and types of the fields of a record. Two records with the same fields in a different order are
+/// equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Record(pub IndexMap<Name, ValueType>);
 
@@ -71,7 +72,7 @@ impl PinType {
     pub const KINDS: [&str; 5] =
         ["configuration", "publish-signal", "consume-signal", "receive-command", "send-command"];
 
-    /// Returns the word of the kind.
+    /// Returns the word for the kind of the pin, such as `publish-signal`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Configuration(_) => "configuration",
@@ -82,7 +83,7 @@ impl PinType {
         }
     }
 
-    /// Returns the type of the value of a configuration pin.
+    /// Returns the type of a configuration pin's value; none for pins of other kinds.
     pub fn as_configuration(&self) -> Option<&ValueType> {
         match self {
             Self::Configuration(value) => Some(value),
@@ -90,7 +91,7 @@ impl PinType {
         }
     }
 
-    /// Returns the signature of a command, in either direction.
+    /// Returns the signature of a command that the component executes or calls; none for pins of other kinds.
     pub fn as_command(&self) -> Option<&Signature> {
         match self {
             Self::ReceiveCommand(signature) | Self::SendCommand(signature) => Some(signature),
@@ -98,9 +99,10 @@ impl PinType {
         }
     }
 
-    /// Tells whether a binding can connect this pin with another pin, from the kinds and the types of the
-    /// two. The result is `None` if the kinds are not complementary, such as publish and consume. Otherwise,
-    /// it tells whether the types are equal.
+    /// Tells whether a manifest can connect this pin with another pin. The kinds of the two pins fit if one
+    /// pin publishes a signal and the other consumes it. They also fit if one pin sends a command and the
+    /// other receives it. If the kinds fit, the result tells whether the types are equal. Otherwise, the
+    /// result is `None`.
     pub fn joins(&self, other: &Self) -> Option<bool> {
         match (self, other) {
             (Self::PublishSignal(one), Self::ConsumeSignal(other))
@@ -116,12 +118,13 @@ impl ValueType {
     /// The words of the types without parameters.
     pub const WORDS: [&str; 7] = ["string", "int", "double", "bool", "object", "bytes", "unit"];
 
-    /// Returns `map<string, string>`: the type of each mapping from natural ids to instances.
+    /// Returns `map<string, string>`, the type of the built-in pins of factories that map natural ids to
+    /// instances.
     pub fn map_of_strings() -> Self {
         Self::Map(Box::new(Self::String), Box::new(Self::String))
     }
 
-    /// Returns a type without parameters by its word.
+    /// Returns the type without parameters that has this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "string" => Self::String,

@@ -6,12 +6,13 @@ use serde_json::{Map, Number, Value};
 
 use super::pin_type::ValueType;
 
-/// A value that does not fit its type.
+/// The error for a value that can't be converted to a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     /// The type that the value should have.
     pub expected: ValueType,
-    /// A description such as `a list` or `text`. It does not contain the value, which may be a secret.
+    /// A description of the value, such as `a list` or `text`. The description does not repeat the value,
+    /// which may be a secret.
     pub found: &'static str,
 }
 
@@ -22,11 +23,11 @@ impl fmt::Display for Misfit {
 }
 
 impl ValueType {
-    /// Converts a value to this type. Text is parsed where a number or a flag is expected. Null means no
-    /// value, and is valid for every type.
+    /// Converts a value to this type. Text is parsed where a number or a flag is expected. A number or a flag
+    /// becomes text where text is expected. Null means no value, and is valid for every type.
     ///
     /// # Errors
-    /// A [`Misfit`] that describes the first part of the value with a wrong type.
+    /// A [`Misfit`] that describes the value, or the first value inside it, that can't be converted.
     pub fn fit(&self, value: &Value) -> Result<Value, Misfit> {
         let misfit = || Misfit { expected: self.clone(), found: describe(value) };
         let text = value.as_str();

@@ -28,7 +28,7 @@ pub enum Effect {
 /// One call of a driver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// The id of the call. Repeated attempts keep it.
+    /// The id of the call, which is the same for all attempts.
     pub id: CallId,
     /// The id of the process that makes the call.
     pub process: ProcessId,
@@ -53,27 +53,28 @@ pub struct CallRecord {
     pub then: Advance,
     /// The state of the call.
     pub state: CallState,
-    /// The time of its start.
+    /// The time at which the call started.
     pub started: Timestamp,
-    /// The time of its end.
+    /// The time at which the call ended; none before the end.
     pub ended: Option<Timestamp>,
 }
 
 /// The consequence of a successful call for its element or pair.
 ///
-/// The consequence is recorded before the call, so that a process after a crash can apply it.
+/// The consequence is recorded before the call. So a process that resumes after a crash can apply it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advance {
     /// The element reaches this state.
     State(State),
-    /// This number of the transition's calls is complete, and more calls follow.
+    /// This many calls on the way to the next state are complete, and more calls follow.
     Progress(u32),
-    /// This number of the pair's operations is complete, and more operations follow.
+    /// This many operations of the pair are complete, and more operations follow.
     PairProgress(u32),
     /// The pair is created (true) or ceased (false).
     Pair(bool),
-    /// One more operation is complete of those that undo the last called operation of the pair.
+    /// The pair's last called operation is being undone by several operations, and one more of these is
+    /// complete.
     PairUndone,
     /// Neither the element nor the pair changes.
     Nothing,
@@ -85,9 +86,9 @@ pub enum Advance {
 pub enum CallState {
     /// The call has started, and its end is not recorded.
     Open,
-    /// The driver has answered, and the instance has not settled yet.
+    /// The driver has answered, and the instance is still changing.
     Converging {
-        /// The time at which the call fails if the instance has not settled.
+        /// The time at which the call fails if the instance is still changing.
         deadline: Timestamp,
     },
     /// The call succeeded.
@@ -102,7 +103,7 @@ pub enum CallState {
     AssumedNotDone,
 }
 
-/// A person's answer about an undecided call.
+/// A person's statement about an undecided call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assumption {
@@ -115,28 +116,29 @@ pub enum Assumption {
 }
 
 impl CallState {
-    /// Tells whether the outcome of the call is not final yet. An undecided call is open too.
+    /// Tells whether the outcome of the call is not final yet. The outcome of an undecided call is not final
+    /// either.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open | Self::Converging { .. } | Self::Undecided)
     }
 }
 
-/// A job: one execution on a runtime.
+/// A job: one run of a program, such as a script, on a runtime.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The id of the job on the runtime.
     pub id: String,
-    /// The calls that it serves.
+    /// The calls that the job serves.
     pub calls: Vec<CallId>,
     /// The name of the job within its call.
     pub name: String,
-    /// The command for display, without values.
+    /// The command line of the job for display, without the values of properties.
     pub command: String,
     /// The runtime that executes the job.
     pub runtime: String,
     /// The location in which the job runs.
     pub location: String,
-    /// The time of its submission.
+    /// The time at which the job was submitted to the runtime.
     pub submitted: Timestamp,
     /// The end of the job; none if it is not recorded yet.
     pub end: Option<JobEnd>,
@@ -151,11 +153,12 @@ pub struct JobEnd {
     pub how: String,
     /// The exit code; none if the job ended in another way.
     pub exit: Option<i32>,
-    /// The last part of its stderr; empty until the calls of the job have ended.
+    /// The end of the job's stderr. It is empty until the calls of the job have ended.
     pub stderr: String,
-    /// The last part of its stdout; none if the job has succeeded and stdout is its answer.
+    /// The end of the job's stdout. It is none until the calls of the job have ended, and also if the job
+    /// succeeded and its stdout is data for windlass.
     pub stdout: Option<String>,
-    /// The whole outcome, sealed; none after the calls of the job have ended.
+    /// The whole outcome, which the store keeps sealed. It is none after the calls of the job have ended.
     pub outcome: Option<SecretRef>,
 }
 
@@ -166,7 +169,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// The cause, as a lower-case sentence fragment.
     pub message: String,
-    /// Details, such as the end of a script's stderr, masked.
+    /// Details, such as the end of a script's stderr, with secrets masked.
     pub detail: Option<String>,
 }
 
@@ -196,7 +199,7 @@ impl fmt::Display for Failure {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The request was refused before anything began.
+    /// The call was refused before it could have any effect.
     Refused,
     /// The object that the action creates exists already.
     AlreadyExists,
@@ -212,7 +215,7 @@ pub enum FailureKind {
     Timeout,
     /// The outcome is unknown.
     Lost,
-    /// The answer violates the protocol.
+    /// The answer of a script or a driver violates the protocol.
     Protocol,
     /// The action was executed and failed.
     Failed,

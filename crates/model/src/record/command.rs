@@ -1,4 +1,4 @@
-//! Commands that an operator called by hand, and their results.
+//! Commands that a person called, and their results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,13 +9,14 @@ use crate::id::{CommandId, ProcessId};
 use crate::instance::LogEntry;
 use crate::name::{CommandName, ElementName};
 
-/// The key of a result that is not the last one.
+/// The key that marks an intermediate result.
 const INTERMEDIATE: &str = "$intermediate";
 
-/// A command that an operator called by hand.
+/// A call of a command by a person.
 ///
-/// The results of the command may arrive after its process has ended. The record is a document of the
-/// assembly. The command's arguments are stored sealed with the record until the command has ended.
+/// The results of the command may arrive after the process of the call has ended. The record is a document of
+/// the assembly. Until the command has ended, the document also contains the arguments of the command,
+/// sealed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// The id of the command, by which scripts report results.
@@ -24,17 +25,18 @@ pub struct CommandRecord {
     pub element: ElementName,
     /// The name of the command.
     pub command: CommandName,
-    /// The process that called it.
+    /// The process that called the command.
     pub process: ProcessId,
     /// The time of the call.
     pub started: Timestamp,
-    /// The time until which a health check may report results; none if the results end with the call.
+    /// The time until which a health check may report results; none if only the call itself can report
+    /// results.
     pub deadline: Option<Timestamp>,
     /// The state of the command.
     pub state: CommandState,
-    /// The results, intermediate ones first. Secrets in them are masked.
+    /// The results, with the intermediate ones first. Secrets in the results are masked.
     pub results: Vec<Value>,
-    /// The time of its end.
+    /// The time at which the command ended; none before the end.
     pub ended: Option<Timestamp>,
 }
 
@@ -68,8 +70,8 @@ impl CommandRecord {
         entry
     }
 
-    /// Adds results, in which secrets are masked. The first result that is not intermediate ends the command.
-    /// Returns the entries for the activity log.
+    /// Adds results, in which the caller has masked the secrets. The first result that is not intermediate
+    /// ends the command. Returns the entries for the activity log.
     pub fn take_results(
         &mut self,
         results: impl IntoIterator<Item = Value>,
@@ -112,7 +114,7 @@ impl CommandRecord {
         entry
     }
 
-    /// Tells whether a result is not the last one of its command.
+    /// Tells whether a result is intermediate, so that more results of its command may follow.
     pub fn is_intermediate(result: &Value) -> bool {
         result[INTERMEDIATE] == true
     }
@@ -132,7 +134,7 @@ pub enum CommandState {
     Running,
     /// The call of the command has succeeded, and the final result is awaited.
     Open,
-    /// The final result has arrived, or the call has ended and has no results.
+    /// The final result has arrived, or the call has succeeded and no more results can arrive.
     Completed,
     /// The call of the command has failed.
     Failed(String),

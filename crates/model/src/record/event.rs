@@ -11,7 +11,7 @@ use crate::id::{ProcessId, RequestId, Seq, StepId, TransferId};
 use crate::name::{AssemblyName, ElementName};
 use crate::state::State;
 
-/// A stored event. Numbers follow the order in which events became durable.
+/// A stored event. The numbers of events follow the order in which the events became durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
     /// The number of the event.
@@ -26,9 +26,9 @@ pub struct EventRecord {
 pub struct EventDraft {
     /// The time of the event.
     pub at: Timestamp,
-    /// The assembly that it concerns.
+    /// The assembly that the event concerns.
     pub assembly: AssemblyName,
-    /// The process that it belongs to; none for events outside of processes.
+    /// The process that the event belongs to; none for an event that no process caused.
     pub process: Option<ProcessId>,
     /// The content of the event.
     pub body: Event,
@@ -39,7 +39,7 @@ pub struct EventDraft {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
-    /// An intent was queued for another process.
+    /// An intent was queued for the daemon.
     Asked {
         /// The id of the request.
         request: RequestId,
@@ -85,14 +85,14 @@ pub enum Event {
     ProcessStarted {
         /// The intent that the process executes.
         intent: Intent,
-        /// The number of steps in its plan.
+        /// The number of steps in the plan of the process.
         steps: u32,
     },
     /// A process ended.
     ProcessEnded {
         /// The final status of the process.
         status: ProcessStatus,
-        /// The reason why it did not complete.
+        /// The reason why the process did not complete.
         reason: Option<String>,
     },
     /// A step began.
@@ -137,8 +137,9 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the severity of the event. A log entry states its own severity. Among other events, a failure
-    /// is an error, and refused, skipped or cancelled work is a warning. All others are information.
+    /// Returns the severity of the event. A log entry states its own severity. A failure, and a change to the
+    /// state Failed or Broken, is an error. A refused request, and skipped or cancelled work, is a warning.
+    /// All other events are information.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Logged { severity, .. } => *severity,
@@ -169,7 +170,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Parses a word in any case. Returns [`Severity::Info`] for an unknown word.
+    /// Parses a word in any letter case. Returns [`Severity::Info`] for an unknown word.
     pub fn from_word(word: &str) -> Self {
         match word.to_ascii_uppercase().as_str() {
             "TRACE" => Self::Trace,

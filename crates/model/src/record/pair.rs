@@ -45,7 +45,7 @@ pub struct PairRecord {
     pub begun: Vec<Begun>,
     /// Whether the last called operation failed or was interrupted, and may have had effects. In an
     /// incomplete creation, this operation is the last one of `begun`. For a created pair, it is the next
-    /// ceasing operation.
+    /// operation of the cessation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
     /// The operations that cease the pair, from the version of the assembly for which the pair was created.
@@ -54,8 +54,8 @@ pub struct PairRecord {
     pub cease: Option<Vec<OperationCall>>,
     /// The time of the last change of this record.
     pub since: Timestamp,
-    /// The values with which the creating operations were called; none if unknown. The ceasing operations use
-    /// the same values.
+    /// The values with which the creating operations were called; none if the values were not recorded. The
+    /// ceasing operations use the same values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<BTreeMap<PropertyName, Given>>,
 }
@@ -83,13 +83,13 @@ impl PairRecord {
     }
 }
 
-/// A called operation of an incomplete creation.
+/// A called operation of the incomplete creation of a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
     /// The operation that was called.
     pub operation: OperationCall,
-    /// The operations that are still to be called to undo `operation`, in call order. They come from the
-    /// version of the assembly for which `operation` was called.
+    /// The operations that are still to be called to undo `operation`, in call order. The version of the
+    /// assembly for which `operation` was called declares them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<OperationCall>,
 }

@@ -14,11 +14,11 @@ use crate::id::{CallId, ProcessId, RequestId, StepId};
 use crate::name::{AssemblyName, CommandName, ElementName};
 use crate::state::State;
 
-/// A user's request to change an assembly.
+/// A request of a person or a policy to change an assembly.
 ///
 /// The command line creates an intent, requests and saved plans store it, the engine executes it, and views
 /// show it. Large or secret inputs, such as the desired topology, are passed beside the intent. The enum is
-/// exhaustive, so that a new intent compiles only when the engine handles it.
+/// exhaustive, so code with a new intent compiles only if the engine handles the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intent {
@@ -31,19 +31,19 @@ pub enum Intent {
     Retry,
     /// Moves all parts to a state, up or down.
     SetState(State),
-    /// Adds nodes to a cluster, by its increment.
+    /// Adds nodes to a cluster, as many as the increment of the cluster.
     ScaleOut(ElementName),
-    /// Removes nodes from a cluster, by its increment.
+    /// Removes nodes from a cluster, as many as the increment of the cluster.
     ScaleIn(ElementName),
-    /// Gives a cluster a number of nodes, within its bounds.
+    /// Gives a cluster a number of nodes, within the minimum and the maximum of the cluster.
     ScaleTo {
         /// The name of the cluster.
         cluster: ElementName,
         /// The number of nodes.
         nodes: u32,
     },
-    /// Restarts a resource, whatever its health is. For a group or an assembly, repairs the parts that are
-    /// not up.
+    /// Restarts a resource, whatever its health is. In a group or an assembly, repairs the parts that are not
+    /// up.
     Heal(ElementName),
     /// Creates the assembly from existing instances.
     Adopt,
@@ -63,8 +63,8 @@ pub enum Intent {
 /// The classification of intents. Each match is exhaustive, so that a new intent is classified here and
 /// nowhere else.
 impl Intent {
-    /// Tells whether the intent can change the desired assembly or the state of all its parts. The other
-    /// intents act on single parts and leave the desired assembly unchanged.
+    /// Tells whether the intent can change the desired topology, or the states of all parts. The other
+    /// intents restart, repair or call parts, and leave the desired topology unchanged.
     pub fn concerns_assembly(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::Rollback(_) => true,
@@ -73,8 +73,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent can remove or re-create parts because the desired assembly differs from the
-    /// recorded one. Other assemblies may reference such a part.
+    /// Tells whether the intent can remove or re-create parts because the desired topology differs from the
+    /// recorded one. Other assemblies may refer to such a part.
     pub fn replaces_assembly(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Adopt | Self::Rollback(_) => true,
@@ -83,7 +83,7 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent is complete only when all parts and relationships are up, with the current
+    /// Tells whether the intent is complete only when all parts and relationships are up and have the current
     /// values of their inputs.
     pub fn updates_all(&self) -> bool {
         match self {
@@ -94,7 +94,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether a failed batch of the intent leads to a roll-back, if the group declares it.
+    /// Tells whether a failed batch of nodes can lead to a rollback of the assembly. The rules of the group
+    /// must also demand the rollback ([`OnFailure::Rollback`](crate::assembly::OnFailure::Rollback)).
     pub fn rolls_back(&self) -> bool {
         match self {
             Self::Up => true,
@@ -104,8 +105,8 @@ impl Intent {
         }
     }
 
-    /// Returns the part that the intent restarts, whatever its health is. If the part is a group or an
-    /// assembly, only the parts in it that are not up are restarted.
+    /// Returns the part that the intent restarts, whatever the health of the part is. If the part is a group
+    /// or an assembly, the intent restarts only those parts inside it that are not up.
     pub fn restarts(&self) -> Option<&ElementName> {
         match self {
             Self::Heal(part) => Some(part),
@@ -115,8 +116,9 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same intent, given again after an interruption, resumes the interrupted process from
-    /// the process's record. Other intents are planned again from the records of the parts.
+    /// Tells whether the same intent, requested again after it did not complete, keeps the goal of the first
+    /// request. For example, a second `ScaleOut` then adds no further nodes. For other intents, the goal is
+    /// computed again.
     pub fn resumes_itself(&self) -> bool {
         match self {
             Self::ScaleOut(_) | Self::ScaleIn(_) | Self::Rollback(None) => true,
@@ -125,8 +127,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same command, given again after a failure, repeats the whole intent. For other
-    /// intents, the command resumes the intent.
+    /// Tells whether the same command line, given again after a failure, repeats the whole intent. For other
+    /// intents, it continues the intent.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Call { .. } => true,
@@ -136,7 +138,7 @@ impl Intent {
         }
     }
 
-    /// Returns the process that the intent names.
+    /// Returns the process that the intent names; none if it names no process.
     pub fn process_mut(&mut self) -> Option<&mut ProcessId> {
         match self {
             Self::Rollback(process) => process.as_mut(),
@@ -204,17 +206,18 @@ pub struct ProcessRecord {
     pub application: Option<ApplicationIntent>,
     /// The status of the process.
     pub status: ProcessStatus,
-    /// The plan, as data of the crate that created it.
+    /// The plan of the process, which only the crate that created it can read.
     pub plan: PlanText,
-    /// The interrupted process that this one resumes.
+    /// The interrupted process that this process resumes.
     pub continues: Option<ProcessId>,
-    /// The machine and the folder from which the process runs. Its jobs can be found only from there.
+    /// The host and the folder in which windlass executes the process. The jobs of the process can be found
+    /// only from this host and folder.
     #[serde(default)]
     pub from: Option<String>,
     /// The request that the process executes; none if the intent was not queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
-    /// Whether the daemon executes the process. Then the daemon also resumes it after an interruption.
+    /// Whether the daemon executes the process. The daemon resumes only such processes after an interruption.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
     /// The parts to which the process is limited. An empty set means all parts.
@@ -229,11 +232,11 @@ pub struct ProcessRecord {
     /// The number of additional nodes of each group; none if each group's own rule applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
-    /// The time of its creation.
+    /// The time at which the process was created.
     pub created: Timestamp,
-    /// The time of its end.
+    /// The time at which the process ended; none before the end.
     pub ended: Option<Timestamp>,
-    /// The reason why the process did not complete.
+    /// The reason why the process did not complete; none if it completed or still runs.
     pub reason: Option<String>,
 }
 
@@ -258,7 +261,7 @@ pub enum ApplicationIntent {
     Reconfigure,
 }
 
-/// A plan as JSON text. Only the crate that created it reads its content. Copies share the text.
+/// A plan as JSON text, which only the crate that created the plan reads. Copies share the text.
 #[derive(Debug, Clone)]
 pub struct PlanText(Arc<RawValue>);
 
@@ -300,13 +303,13 @@ impl<'de> Deserialize<'de> for PlanText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessStatus {
-    /// It runs, or it ran when the program that executed it was killed.
+    /// The process runs. Or it ran when the program that executed it was killed.
     InProgress,
-    /// It reached its goal.
+    /// The process reached its goal.
     Completed,
-    /// It was stopped on request.
+    /// The process was stopped on request.
     Cancelled,
-    /// It ended without reaching its goal.
+    /// The process ended and did not reach its goal.
     Failed,
 }
 
@@ -328,7 +331,7 @@ impl fmt::Display for ProcessStatus {
     }
 }
 
-/// A step of a process: a working node of its plan.
+/// A step of a process: a node of the process's plan that has work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// The id of the process that the step belongs to.
@@ -339,12 +342,12 @@ pub struct StepRecord {
     pub title: String,
     /// The state of the step.
     pub state: StepState,
-    /// The time of its start.
+    /// The time at which the step started; none before the start.
     pub started: Option<Timestamp>,
     /// The time at which a later process resumed the step; none if it was not resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Timestamp>,
-    /// The time of its end.
+    /// The time at which the step ended; none before the end.
     pub ended: Option<Timestamp>,
 }
 
@@ -361,11 +364,11 @@ impl StepRecord {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StepState {
-    /// A call of the step runs.
+    /// The work of the step is in progress.
     Running,
-    /// The calls of the step have ended, and the instance has not settled yet.
+    /// The calls of the step have ended, and the instance is still changing.
     Converging {
-        /// The time at which the step fails if the instance has not settled.
+        /// The time at which the step fails if the instance is still changing.
         deadline: Timestamp,
     },
     /// A job of the step was lost, and the engine is determining the outcome.

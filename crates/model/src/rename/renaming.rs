@@ -25,7 +25,7 @@ impl Renaming {
         if name.assembly() == self.from { name.within(&self.to) } else { name.clone() }
     }
 
-    /// Returns the owner of a document after the change.
+    /// Returns the scope of a document after the change.
     pub fn scope(&self, scope: &DocumentScope) -> DocumentScope {
         match scope {
             DocumentScope::Project => DocumentScope::Project,
@@ -33,8 +33,8 @@ impl Renaming {
         }
     }
 
-    /// Returns the name of a secret after the change. The secrets of an assembly begin with its name and a
-    /// colon.
+    /// Returns the name of a secret after the change. The name of an assembly's secret begins with the name
+    /// of the assembly and a colon.
     pub fn secret(&self, secret: &SecretRef) -> SecretRef {
         let renamed = self.secret_id(secret.id()).and_then(|id| id.parse().ok());
         renamed.unwrap_or_else(|| secret.clone())

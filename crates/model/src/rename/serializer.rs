@@ -9,7 +9,8 @@ use serde::ser::{
 
 use super::renaming::Renaming;
 
-/// The key of the marker of a secret; see [`SecretRef`](windlass_secret::SecretRef).
+/// The key of the JSON marker that stands for a secret, `{"$secret": ID}`; see
+/// [`SecretRef`](windlass_secret::SecretRef).
 const MARKER: &str = "$secret";
 
 /// A value that is serialized with the new names.
@@ -47,8 +48,8 @@ struct Renamer<'r, S> {
     place: Place<'r>,
 }
 
-/// Returns the text of a name after the change. `of` is the name of the value's type. Returns `None` for
-/// values that are no names, and for secrets of other assemblies.
+/// Returns the text of a name after the change. `of` is the name of the value's type. The result is `None` if
+/// the value is not a name, or is the name of a secret of another assembly.
 fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -> Option<String> {
     let is_name = matches!(of, "AssemblyName" | "ElementName" | "SecretRef");
     let text = is_name.then(|| serde_json::to_value(value).ok())??;
@@ -199,7 +200,7 @@ struct Compound<'r, C> {
     renaming: &'r Renaming,
     /// Whether the container is a map with one entry, like the marker of a secret.
     alone: bool,
-    /// Whether the last key of the map is [`MARKER`].
+    /// Whether the key that was serialized last is [`MARKER`].
     is_marker: Cell<bool>,
 }
 

@@ -9,7 +9,7 @@ use crate::name::{ElementName, PropertyName};
 /// A value, and whether it is sensitive.
 #[derive(Clone, PartialEq)]
 pub struct Resolved {
-    /// The value. If a sensitive value could not be opened, it contains the text `***`.
+    /// The value. If the look-up returned no text for a secret, the value contains `***` instead of the text.
     pub value: Value,
     /// Whether the value is sensitive, or was computed from a sensitive value.
     pub sensitive: bool,
@@ -27,7 +27,7 @@ impl Resolved {
         Self { value: value.into(), sensitive: false }
     }
 
-    /// Returns the value for display: `***` if it is sensitive.
+    /// Returns the value for display: `***` if it is sensitive and not null.
     pub fn shown(&self) -> Value {
         if self.sensitive && !self.value.is_null() { Value::from("***") } else { self.value.clone() }
     }
@@ -46,11 +46,11 @@ pub enum Missing {
         /// The element's position in the topology.
         place: usize,
     },
-    /// The engine's id of an element that does not exist yet.
+    /// The instance id of this element, to which no id is assigned yet.
     InstanceId(ElementName),
 }
 
-/// A known value, or the outputs that an unknown value awaits.
+/// A known value, or the outputs and ids that an unknown value awaits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The value is known.
@@ -63,8 +63,8 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited(Sorted);
 
-/// The content of an [`Awaited`]. Most values await one output. Values that await the same outputs share one
-/// list.
+/// The content of an [`Awaited`]. Most unknown values await one output, which needs no allocation. Copies of
+/// a longer list share its memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sorted {
     One(Missing),
@@ -115,7 +115,8 @@ impl Awaited {
     }
 }
 
-/// Returns a value as part of a text: empty for null, JSON for numbers, booleans, lists and maps.
+/// Returns the form of a value inside a text. Text stays as it is, and null becomes an empty text. Numbers,
+/// flags, lists and maps become JSON.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -19,7 +19,7 @@ pub enum ResolveError {
         /// The name of the property.
         property: PropertyName,
     },
-    /// The topology has no such element.
+    /// The topology has no element with this name.
     #[error("there is no element `{0}`")]
     UnknownElement(ElementName),
     /// A text is longer than its limit, which is [`MAX_VALUE`] for the values of a topology.
@@ -28,16 +28,17 @@ pub enum ResolveError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// Values await more outputs than [`MAX_AWAITED`]. Without this limit, lists of awaited outputs could
-    /// fill the memory, because they grow along a chain of values.
+    /// The values await more than [`MAX_AWAITED`] outputs. A value awaits all outputs that are awaited by the
+    /// values that it reads. Without this limit, the lists of awaited outputs could fill the memory.
     #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
     TooManyAwaited,
 }
 
-/// The maximum number of awaited outputs, summed over all values that are joined from several parts.
+/// The maximum number of awaited outputs that one resolver collects. Each list, each map, and each text that
+/// is joined from several parts counts the outputs that it awaits.
 pub const MAX_AWAITED: usize = 1 << 21;
 
-/// The maximum size of a text in bytes, including all values that it reads.
+/// The maximum size of a text in bytes, after the values of its references `${…}` have been inserted.
 pub const MAX_VALUE: usize = 4 << 20;
 
 /// Formats a number of bytes that is a multiple of 1024.

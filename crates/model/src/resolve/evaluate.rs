@@ -1,28 +1,31 @@
-//! Evaluation of values that read each other, and of text that is joined from them.
+//! Evaluation of values that read each other, and of texts that are joined from values.
 //!
 //! The [`Resolver`](super::Resolver) evaluates the properties of a topology. Other crates evaluate values
-//! before a topology exists. Both use the traversal and the limits of this module.
+//! before a topology exists. The resolver and these crates use the traversal and the limits of this module.
 
 use super::answer::{Resolved, text_of};
 use super::error::{MAX_VALUE, ResolveError};
 
-/// Values that read each other. The implementation stores which values are open and which are answered.
+/// A graph of values that read each other. An implementation stores the state of each value. A value is *new*
+/// at first, *open* while the values that it reads are evaluated, and *answered* at the end.
 pub trait ValueGraph {
     /// The key that identifies a value.
     type Key: Clone;
     /// An error that ends the evaluation.
     type Error;
 
-    /// Begins the evaluation of a value. For a new value there are two cases. Either its answer is stored at
-    /// once. Or the value is marked as open, and `read` is called for each value that it reads, in the order
-    /// of evaluation.
+    /// Begins the evaluation of a value. The implementation may answer a new value at once. Otherwise it
+    /// marks the new value as open, and calls `read` for each value that the new value reads, in the order of
+    /// evaluation. For a value that is answered or open already, it only returns the state.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
-    /// Computes an open value. The values that it reads have answers, except values that read it in a cycle.
+    /// Computes the answer of an open value. All values that it reads have answers, except values that are
+    /// still open because of a cycle.
     fn leave(&mut self, key: &Self::Key);
 
-    /// Handles a cycle. Each of the `open` values reads the next one, and the last one reads `again`, which is
-    /// open too. The evaluation continues without this read.
+    /// Handles a cycle. Each of the `open` values reads the next one. The last one reads `again`, which is
+    /// one of the `open` values. If the method returns `Ok`, the evaluation continues as if the last value
+    /// did not read `again`.
     ///
     /// # Errors
     ///
@@ -39,11 +42,11 @@ pub trait ValueGraph {
 /// The state of a value when a traversal reaches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entered {
-    /// It has an answer.
+    /// The value has an answer.
     Answered,
-    /// It was new, and is open now.
+    /// The value was new, and is open now.
     Opened,
-    /// It was open already, so it reads itself.
+    /// The value was open already, so it reads itself directly or through other values.
     Cycle,
 }
 
@@ -51,17 +54,17 @@ pub enum Entered {
 #[derive(Debug)]
 pub struct Visits<K>(Vec<Visit<K>>);
 
-/// A pending visit of a value.
+/// The next action of the evaluation on a value.
 #[derive(Debug)]
 enum Visit<K> {
-    /// Visits the values that this value reads.
+    /// Begins the evaluation of this value.
     Enter(K),
     /// Computes this value from the values that it reads.
     Leave(K),
 }
 
 impl<K> Visit<K> {
-    /// Returns the value, if it is open.
+    /// Returns the key of the value if the value is open.
     fn open(&self) -> Option<&K> {
         match self {
             Self::Leave(key) => Some(key),
@@ -114,7 +117,7 @@ pub fn evaluate<G: ValueGraph>(
 }
 
 /// Text that is joined from values. The text is sensitive if one of the values is. Its size is limited,
-/// because a chain of values that each read the previous value twice would grow exponentially.
+/// because a text could double with each value of a chain, if each value contained the previous one twice.
 #[derive(Debug)]
 pub struct Joined {
     text: String,

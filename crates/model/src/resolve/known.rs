@@ -6,20 +6,22 @@ use super::answer::Answer;
 use super::error::ResolveError;
 use crate::references::Key;
 
-/// The state of a property. It is small, because a large assembly has one for each property.
+/// The state of a property in the cache. The type is small, because the cache of a large assembly contains
+/// one state for each property.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
-    /// The property was not visited.
+    /// The evaluation of the property has not begun.
     Nothing,
     /// The property is being evaluated.
     Open,
-    /// The value awaits exactly this output, as most waiting values do.
+    /// The value awaits one output, the property with this key. Most unknown values have this state.
     Awaits(Key),
     /// The answer is at this position in the list of answers.
     Answer(u32),
 }
 
-/// The cached states and answers of properties, by their numbers.
+/// The cached states and answers of the properties. A property is identified by its number
+/// (`References::number`).
 pub(super) struct Known {
     found: ByNumber,
     answers: Vec<Result<Answer, ResolveError>>,

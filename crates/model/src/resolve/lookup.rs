@@ -6,7 +6,7 @@ use super::answer::Resolved;
 use crate::id::InstanceId;
 use crate::name::{ElementName, PropertyName};
 
-/// The known outputs, ids and secrets of the instances.
+/// The known outputs, instance ids and secrets of the elements.
 pub trait Lookup {
     /// Returns the output that the driver of an element has published for a property.
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output;
@@ -18,10 +18,10 @@ pub trait Lookup {
         self.output(element, property)
     }
 
-    /// Returns the engine's id of the element's instance; none if no id is assigned yet.
+    /// Returns the instance id of the element; none if no id is assigned yet.
     fn instance_id(&self, element: &ElementName) -> Option<InstanceId>;
 
-    /// Returns the value of a secret; none if it may not be opened here.
+    /// Returns the text of a secret; none if the text is not available. The resolver then uses `***`.
     fn secret(&self, secret: &SecretRef) -> Option<Sensitive<String>>;
 }
 
@@ -30,13 +30,14 @@ pub trait Lookup {
 pub enum Output {
     /// The published value. It is sensitive if it is stored sealed.
     Published(Resolved),
-    /// There is no value yet.
+    /// The driver has published no value, but may still do so.
     NotYet,
-    /// There is no value, and the driver publishes none in the element's state or later.
+    /// The driver has published no value, and publishes none in the element's present state or a later one.
     Nothing,
 }
 
-/// A [`Lookup`] without any output, id or secret. With it, only static values can be resolved.
+/// A [`Lookup`] that knows no output, id or secret. With it, a resolver can compute only values that read no
+/// outputs or ids.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NothingYet;
 

@@ -1,8 +1,8 @@
 //! Translation of each change into PostgreSQL statements.
 //!
-//! All statements of a batch are sent before the first answer arrives, so a batch costs one round trip
-//! instead of one per change. Conditions that only the answers show, such as a row of another assembly, are
-//! checked afterwards.
+//! Most statements of a batch are sent before the first answer arrives, so they cost one round trip instead
+//! of one each. Conditions that only the answers show, such as a row of another assembly, are checked
+//! afterwards.
 
 use futures::future::join_all;
 use tokio_postgres::Client;
@@ -35,7 +35,8 @@ struct Statement {
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
-    /// The refusal reason for the change if the statement affects no row.
+    /// Returns the refusal reason for the change if the statement affects no row; none if the statement may
+    /// affect no row.
     no_row: Option<fn(&Change) -> String>,
     sent: Sent,
 }
@@ -43,14 +44,14 @@ struct Statement {
 /// How a statement is sent to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// The statement is pipelined together with its neighbours.
+    /// The statement is sent together with others, before their answers arrive.
     Together,
-    /// The statement is sent on its own, because its values depend on rows that are read first.
+    /// The change is applied on its own, because its values depend on rows that are read first.
     ByReading,
 }
 
-/// Applies a batch, and returns the number of the last event so far. Must run within a savepoint, which the
-/// caller rolls back on `Err`.
+/// Applies a batch, and returns the number of the last event in the store. Must run within a savepoint, which
+/// the caller rolls back on `Err`.
 pub(super) async fn batch(
     db: &Client,
     cache: &mut Statements,
@@ -92,7 +93,8 @@ pub(super) async fn batch(
     Ok(last)
 }
 
-/// Sends the statements of a batch in runs. A run ends before a statement whose values must be read first.
+/// Sends the statements of a batch. A run of statements ends before a change that is applied on its own. The
+/// statements of a run are sent together.
 async fn send(
     db: &Client,
     cache: &mut Statements,
@@ -127,7 +129,8 @@ async fn send(
     Ok(())
 }
 
-/// Applies a change whose values depend on rows that are read first. Returns the reason if it is refused.
+/// Applies a change whose values depend on rows that are read first. If the change is refused, returns the
+/// reason.
 async fn by_reading(
     db: &Client,
     seal: &Seal,
@@ -157,7 +160,7 @@ async fn by_reading(
     })
 }
 
-/// The reason why statements were not executed.
+/// The reason why a run of statements failed.
 enum RunFailed {
     Refused(String),
     Fault(Fault),
@@ -323,10 +326,12 @@ impl StatementList<'_> {
         Ok(())
     }
 
-    /// Deletes the row; foreign keys delete its elements, instances, pairs, secrets, references and pins.
+    /// Deletes the row of an assembly. Foreign keys then delete the elements, instances, pairs, secrets,
+    /// documents, references and pins of the assembly.
     fn drop_assembly(&mut self, name: &AssemblyName) {
         self.run(SETTLE_CALLS, values![name.to_string()]);
-        // Reads the packages before their pins are deleted, and drops the unpinned packages afterwards.
+        // The packages are read before their pins are deleted, and the packages without a pin are dropped
+        // afterwards.
         self.run(NOTE_PACKAGES, values![name.to_string()]);
         self.run("DELETE FROM assembly WHERE name = $1", values![name.to_string()]);
         self.run(DROP_NOTED, values![]);
@@ -441,14 +446,15 @@ const PUT_ASSEMBLY: &str = "INSERT INTO assembly (name, owner, record) VALUES ($
 
 const PIN: &str = "INSERT INTO pin (assembly, package) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
-/// The call records stay, but a later assembly with the same name must not settle them.
+/// Marks the open calls of a dropped assembly as no longer open. Their records stay, but a later assembly
+/// with the same name must not find them as its own open calls.
 const SETTLE_CALLS: &str = "UPDATE call SET open = FALSE
     WHERE open AND process IN (SELECT id FROM process WHERE assembly = $1)";
 
 const REFERENCE: &str = "INSERT INTO reference (assembly, target) VALUES ($1, $2)";
 
-/// Saves the package digests in a setting of the transaction. The statements of a batch are sent together, so
-/// no statement can use the answer of another.
+/// Saves the digests of an assembly's packages in a setting of the transaction. The statements of a batch are
+/// sent together, so no statement can use the answer of another.
 const NOTE_PACKAGES: &str =
     "SELECT set_config('windlass.packages', coalesce((SELECT string_agg(package, ' ') FROM (
         SELECT package FROM pin WHERE assembly = $1

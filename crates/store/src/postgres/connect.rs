@@ -81,8 +81,9 @@ impl Address {
 
     /// Returns the time limit for establishing a connection, over all hosts of the address.
     ///
-    /// The driver's own limit covers only the TCP connection. Without this limit, a host that accepts the
-    /// connection and then stays silent, such as a suspended host, would be awaited forever.
+    /// The limit of the crate `tokio-postgres` covers only the TCP connection. Without the limit of this
+    /// method, a host that accepts the connection and then stays silent would be awaited forever. An example
+    /// is a suspended host.
     pub(super) fn patience(&self) -> Duration {
         let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
@@ -109,7 +110,7 @@ impl Address {
         let connected = tokio::time::timeout(self.patience(), self.config.connect(self.tls.clone())).await;
         let (client, connection) = connected.map_err(|_| self.silent())??;
         tokio::spawn(async move {
-            // A connection error is reported to the user of the client.
+            // The client reports a connection error to its callers, so this task ignores the error.
             let _ = connection.await;
         });
         Ok(client)
@@ -128,7 +129,7 @@ pub(super) async fn open(address: &Address, options: &Options) -> Result<Opened,
 
 /// Creates or migrates the tables, and returns the store's id after checking the key.
 async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> Outcome<(StoreId, Seal)> {
-    // Serializes processes that open the store at the same time.
+    // Programs that open the store at the same time wait for each other at this lock.
     db.execute("SELECT pg_advisory_xact_lock(hashtext('windlass'), hashtext($1))", &[&address.schema])
         .await?;
     let found = version(db, address).await?;
@@ -187,7 +188,7 @@ const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 /// Common misspellings of the scheme.
 const MISSPELT: [&str; 6] = ["postgre", "pg", "psql", "pgsql", "postgress", "Postgres"];
 
-/// Tells whether a text is meant as an address of a PostgreSQL database. Its scheme may be misspelt.
+/// Tells whether a text is meant as an address of a PostgreSQL database, even if the scheme is misspelt.
 pub fn is_address(url: &str) -> bool {
     match url.split_once("://") {
         Some((scheme, _)) => SCHEMES.contains(&scheme) || MISSPELT.contains(&scheme),
@@ -226,7 +227,7 @@ fn is_identifier(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Each message is a text of this crate, and not of the PostgreSQL driver.
+    /// Each message is a text of this crate, and not of the crate `tokio-postgres`.
     #[test]
     fn an_unreadable_address_is_an_error() {
         let said = |url: &str| no_address(url).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Documents as rows. A transaction that changes a document has locked the feed before.
+//! Documents as rows. A transaction that changes a document has locked the feed ([`lock_feed`]) before it
+//! calls this module.
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row};
@@ -50,7 +51,8 @@ pub(super) async fn remove(db: &impl GenericClient, key: &DocumentKey, expected:
     Err(Fault::Store(StoreError::DocumentChanged { key: Box::new(key.clone()) }))
 }
 
-/// Puts a document, and returns its revision. Returns `None`, and changes nothing, if it is not as expected.
+/// Puts a document, and returns its revision. If the stored document is not as expected, changes nothing and
+/// returns `None`.
 pub(super) async fn put(
     db: &impl GenericClient,
     seal: &Seal,
@@ -78,7 +80,8 @@ pub(super) async fn put(
     Ok(Some(Revision(revision.cast_unsigned())))
 }
 
-/// Drops a document if it exists. Returns `false`, and changes nothing, if it is not as expected.
+/// Drops a document if it exists. If the stored document is not as expected, changes nothing and returns
+/// `false`.
 pub(super) async fn drop(db: &impl GenericClient, key: &DocumentKey, expected: Expected) -> Outcome<bool> {
     if !is_as_expected(db, key, expected).await? {
         return Ok(false);
@@ -153,7 +156,7 @@ async fn is_as_expected(db: &impl GenericClient, key: &DocumentKey, expected: Ex
     })
 }
 
-/// Removes the pins of a document, and returns its packages.
+/// Removes the pins of a document, and returns the digests of the packages that it pinned.
 async fn unpin(db: &impl GenericClient, key: [&(dyn ToSql + Sync); 3]) -> Outcome<Vec<String>> {
     let sql = "DELETE FROM document_pin WHERE scope = $1 AND kind = $2 AND name = $3 RETURNING package";
     Ok(db.query(sql, &key).await?.iter().map(|row| row.get(0)).collect())

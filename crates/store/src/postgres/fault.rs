@@ -65,8 +65,8 @@ fn is_read_only(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INSUFFICIENT_PRIVILEGE].contains(code)
 }
 
-/// Tells whether the error concerns the user rather than the program. These are errors of the connection or
-/// the login, a missing database, a shutdown, and too many connections.
+/// Tells whether the user must resolve the error, and not the program: an error of the connection or the
+/// login, a missing database, a shutdown, or too many connections.
 fn is_connection(code: &SqlState) -> bool {
     ["08", "28", "3D", "57P", "53"].iter().any(|class| code.code().starts_with(class))
 }
@@ -98,7 +98,7 @@ fn message_of(error: &tokio_postgres::Error) -> String {
 /// The possible reactions to a failed transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// No remedy: the server rejected the request.
+    /// No remedy: the server rejected the statement.
     None,
     /// Retry: the transaction conflicted with a concurrent transaction.
     Again,
@@ -110,7 +110,7 @@ pub(super) enum Remedy {
 pub(super) fn remedy(fault: &Fault) -> Remedy {
     match fault {
         Fault::Sql(error) => of_code(error),
-        // A missing answer is reported as our own I/O error.
+        // This crate reports a missing answer as an I/O error.
         Fault::Store(StoreError::Io { .. }) => Remedy::Reconnect,
         Fault::Store(_) | Fault::Damaged(_) => Remedy::None,
     }
@@ -125,7 +125,7 @@ fn of_code(error: &tokio_postgres::Error) -> Remedy {
     if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code) {
         return Remedy::Again;
     }
-    // Lost connections, server shutdowns and starts, and servers without a free connection slot.
+    // Lost connections, server shutdowns and starts, and servers without a free connection.
     let lost = ["08", "57P", "53300"].iter().any(|class| code.code().starts_with(class));
     if lost { Remedy::Reconnect } else { Remedy::None }
 }

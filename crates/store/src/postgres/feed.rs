@@ -1,12 +1,13 @@
-//! The numbers of events, and the lock that orders all changes except changes of leases.
+//! The single row of the table `feed`. It contains the number of the last event, and its lock orders changes.
 
 use tokio_postgres::GenericClient;
 use windlass_model::Seq;
 
 use super::fault::Outcome;
 
-/// Locks the feed until the end of the transaction. A transaction that changes more than leases locks the
-/// feed before all other rows. So only one machine at a time changes shared rows.
+/// Locks the feed until the end of the transaction. A transaction that changes an assembly, a request or a
+/// document locks the rows of its leases, then the feed, and then all other rows. So only one such
+/// transaction runs at a time, on all machines together.
 pub(super) async fn lock_feed(db: &impl GenericClient) -> Outcome<()> {
     db.query_one("SELECT last FROM feed FOR NO KEY UPDATE", &[]).await?;
     Ok(())

@@ -14,7 +14,7 @@ use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
 use crate::store::reserved;
 use crate::uptime::Moment;
 
-/// The inputs of lease decisions beside the stored state and the time, which the server provides.
+/// The data from which the store decides about a lease, beside the stored state and the server's time.
 #[derive(Clone)]
 pub(super) struct Rules {
     pub(super) terms: LeaseTerms,
@@ -28,7 +28,8 @@ impl Rules {
     }
 }
 
-/// Reads the server's time. Clocks of machines differ, and all processes that share a store share its server.
+/// Reads the server's time. The clocks of machines differ, but all programs that share a store use the same
+/// server.
 async fn now(db: &impl GenericClient) -> Outcome<Moment> {
     let millis: i64 = db.query_one(&format!("SELECT {NOW}"), &[]).await?.get(0);
     Ok(Moment::by_clock(Timestamp::from_millis(millis)))
@@ -45,8 +46,8 @@ pub(super) async fn grant(
     scope: &AssemblyName,
     holder: &Holder,
 ) -> Outcome<Lease> {
-    // Only an existing row can be locked, so the row is created first. Two processes that request a new lease
-    // are then serialized.
+    // Only an existing row can be locked, so the row is created first. If two programs request a new lease,
+    // one of them then waits for the other.
     let sql = "INSERT INTO lease (scope, epoch, since, renewed) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING";
     db.execute(sql, &[&scope.as_str()]).await?;
     let standing = standing(db, scope, " FOR UPDATE").await?;

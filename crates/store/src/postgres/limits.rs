@@ -7,21 +7,21 @@ use tokio_postgres::Config;
 /// Maximum duration of a statement on the server.
 pub(super) const STATEMENT: Duration = Duration::from_secs(20);
 
-/// Maximum time that a statement waits for a row that another machine has locked.
+/// Maximum time that a statement waits for a row that another transaction has locked.
 pub(super) const LOCK: Duration = Duration::from_secs(10);
 
-/// Maximum time to wait for one answer. It is longer than the server's own limits, because the server's
-/// errors are more specific.
+/// Maximum time to wait for one answer. It is longer than the server's own limits, so that the more specific
+/// errors of the server arrive first.
 pub(super) const ANSWER: Duration = Duration::from_secs(45);
 
-/// Maximum idle time of a connection between the statements of a transaction, during which it holds row
-/// locks. A client that exceeds it is suspended or gone.
+/// Maximum idle time of a connection inside a transaction, in which it holds row locks. A client that is idle
+/// for longer is suspended or gone.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Maximum silence of the network before a connection counts as broken.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// The driver's default idle time before a keepalive probe.
+/// The default idle time before a keepalive probe in the crate `tokio-postgres`.
 const UNSET_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Sets network limits that the address does not set.

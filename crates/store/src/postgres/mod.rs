@@ -1,13 +1,13 @@
 //! The store that several machines share: a schema of a PostgreSQL database.
 //!
-//! It gives the same guarantees as the store in one file, by other means. One connection applies batches
-//! (`writer`). A few connections change single rows such as leases, and a few connections read (`pool`).
-//! Leases are measured by the server's time.
+//! The store gives the same guarantees as the store in one file, by other means. One connection applies
+//! batches (`writer`). A few connections change single rows such as leases, and a few connections read
+//! (`pool`). Leases are measured by the server's time.
 //!
 //! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written.
-//! The batch also locks the single row of the feed, so that events of all writers are numbered in commit
-//! order. The store does not change the server's setting `synchronous_commit`. With `on`, the default, a
-//! ticket resolves only when its batch is on a disk.
+//! The batch also locks the single row of the table `feed`, which contains the number of the last event. So
+//! the events of all writers are numbered in commit order. The store does not change the server's setting
+//! `synchronous_commit`. With `on`, the default, a ticket resolves only when its batch is on a disk.
 //!
 //! No PostgreSQL type is visible outside this module.
 
@@ -74,8 +74,8 @@ use crate::watch::{Polling, Watch};
 
 /// The store in a schema of a PostgreSQL database.
 ///
-/// Its futures need a tokio runtime with time and I/O. Committed batches are written even after the store is
-/// dropped, as long as the runtime lives.
+/// The futures of the store need a tokio runtime with a timer and with I/O. Committed batches are written
+/// even after the store is dropped, as long as the runtime lives.
 pub struct PostgresStore {
     id: StoreId,
     name: String,

@@ -11,15 +11,16 @@ use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
-/// Gives an assembly with an owner a natural id, in a transaction of its own. The lock of the feed serializes
-/// claims.
+/// Gives the lease's assembly a natural id, in a transaction of its own. The assembly must have an owner. Two
+/// claims at the same time wait for each other at the lock of the feed.
 pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease).await?;
     lock_feed(db).await?;
     put(db, &lease.scope, natural_id).await
 }
 
-/// Gives an assembly with an owner a natural id. The caller has checked its lease, and locked the feed.
+/// Gives an assembly a natural id. The assembly must have an owner. The caller has checked the lease, and
+/// locked the feed.
 pub(super) async fn put(db: &impl GenericClient, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
     let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = $1 AND owner IS NOT NULL";
@@ -34,7 +35,7 @@ pub(super) async fn put(db: &impl GenericClient, scope: &AssemblyName, natural_i
     Ok(())
 }
 
-/// Reads the assembly of an owner that has a natural id.
+/// Reads which assembly of an owner has a natural id.
 pub(super) async fn claimant(
     db: &impl GenericClient,
     owner: &AssemblyName,

@@ -16,7 +16,7 @@ use super::limits::ANSWER;
 use super::xact::{self, Fate, Xact};
 use crate::error::StoreError;
 
-/// Pause before an operation that failed for lack of a connection is retried.
+/// Pause before a failed operation is retried.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
 /// Maximum number of attempts of a transaction that conflicts with concurrent transactions.
@@ -27,7 +27,8 @@ pub(super) const ATTEMPTS: usize = 5;
 pub(super) struct Connections {
     pool: Pool,
     address: Arc<Address>,
-    /// Maximum time that a change waits for an unreachable server: the time after which a lease expires.
+    /// Maximum time that a change waits for an unreachable server. It equals the time after which a lease
+    /// expires.
     patience: Duration,
 }
 
@@ -52,7 +53,7 @@ impl Connections {
         Ok(Self { pool: pool.map_err(detail)?, address: Arc::new(address.clone()), patience })
     }
 
-    /// Reads at one point in time.
+    /// Runs queries that show the records at one point in time.
     pub(super) async fn read<T: Send>(
         &self,
         work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send,
@@ -60,8 +61,8 @@ impl Connections {
         self.transaction(work, Kind::Read).await.map_err(|failed| self.at(failed.fault))
     }
 
-    /// Runs a change in its own transaction. The change is applied exactly once, even if the connection
-    /// breaks in between.
+    /// Runs a change in its own transaction. A successful change is applied exactly once, even if the
+    /// connection breaks before the answer to the commit arrives.
     pub(super) async fn change<T: Send>(
         &self,
         work: impl for<'a> Fn(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send + Sync,

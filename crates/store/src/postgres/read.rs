@@ -1,4 +1,4 @@
-//! Queries, each at one point in time.
+//! Read queries. The result of each query shows the records at one point in time.
 
 use std::collections::BTreeMap;
 
@@ -129,7 +129,7 @@ pub(super) async fn open_processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessR
     records(db, "SELECT record FROM process WHERE open ORDER BY id", &[]).await
 }
 
-/// Reads an assembly; without a seal, its secrets are left out.
+/// Reads all records of an assembly that the engine needs. Without `seal`, the secrets are left out.
 pub(super) async fn load(
     db: &Transaction<'_>,
     seal: Option<&Seal>,

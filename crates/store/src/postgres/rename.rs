@@ -1,7 +1,7 @@
 //! Renaming of an assembly, in all of its rows.
 //!
-//! The row with the new name is inserted first. Then the rows that refer to it are changed, and the row with
-//! the old name is deleted last.
+//! The row of the assembly with the new name is inserted first. Then the rows that refer to the assembly are
+//! changed. The row with the old name is deleted last.
 
 use tokio_postgres::GenericClient;
 use windlass_model::document::{DocumentKey, DocumentScope};
@@ -61,7 +61,8 @@ async fn assembly(db: &impl GenericClient, name: &AssemblyName) -> Outcome<Optio
     row.map(|row| from_json(row.get(0))).transpose()
 }
 
-/// Inserts the row with the new name, with the owner, the natural id, the pins and the references.
+/// Inserts the row of the assembly with the new name, the owner and the natural id. Then moves the pins and
+/// the references to this row.
 async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &AssemblyName) -> Outcome<()> {
     let (from, to) = (from.as_str(), record.name.as_str());
     let row = db.query_one("SELECT natural_id FROM assembly WHERE name = $1", &[&from]).await?;
@@ -77,7 +78,7 @@ async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &Assembly
     Ok(())
 }
 
-/// Replaces the record of another assembly.
+/// Replaces the record of another assembly that names the renamed assembly.
 async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
     let scope = scope.as_str();
     let owner = record.owner.as_ref().map(AssemblyName::as_str);
@@ -91,8 +92,8 @@ async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRec
     Ok(())
 }
 
-/// Replaces the versions. Each version is stored as the difference from another one, so all are written
-/// again.
+/// Replaces the versions of an assembly. Most versions are stored as deltas to others, so all versions are
+/// written again.
 async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0)).await?;
     for record in &mut records {
@@ -107,7 +108,7 @@ async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &Asse
     Ok(())
 }
 
-/// Replaces the records of a table with one statement.
+/// Replaces the records of an assembly in one table, with one statement.
 async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
     let select = format!("SELECT ctid::text, record FROM {table} WHERE {of_assembly}");
@@ -130,7 +131,7 @@ async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &As
     Ok(())
 }
 
-/// The statements that give rows the new names from their records as keys.
+/// The statements that copy the new names from the records of rows into their key columns.
 const FOLLOW: [&str; 8] = [
     "UPDATE element SET assembly = $2, name = record::json->>'name' WHERE assembly = $1",
     "UPDATE instance SET assembly = $2, element = record::json->>'element' WHERE assembly = $1",

@@ -1,4 +1,4 @@
-//! Requests that another process executes, as rows.
+//! Requests for the daemon, as rows.
 
 use tokio_postgres::{GenericClient, Row};
 use windlass_model::record::EventDraft;
@@ -29,8 +29,8 @@ pub(super) async fn submit(
     event(db, &request::asked_event(record)).await
 }
 
-/// Withdraws a request unless it has ended. Returns its record afterwards, and the number of the event if it
-/// was withdrawn.
+/// Withdraws a request if it is open. Returns the record of the request after this call, and the number of
+/// the event if the request was withdrawn.
 pub(super) async fn withdraw(
     db: &impl GenericClient,
     id: RequestId,
@@ -77,7 +77,7 @@ fn record(row: &Row) -> Outcome<RequestRecord> {
     from_json(row.get(0))
 }
 
-/// Adds an event to the feed, and returns its number.
+/// Adds an event, and returns its number.
 async fn event(db: &impl GenericClient, draft: &EventDraft) -> Outcome<Seq> {
     let seq = take_numbers(db, 1).await?;
     let number = seq.0.cast_signed();

@@ -5,12 +5,12 @@
 //! |---|---|---|
 //! | `disable` | no | |
 //! | `prefer`, the default | if the server supports it | any |
-//! | `require` | yes | any; with `sslrootcert` as `verify-ca` |
+//! | `require` | yes | any; if `sslrootcert` is set, the same as for `verify-ca` |
 //! | `verify-ca` | yes | signed by a known authority |
 //! | `verify-full` | yes | signed by a known authority, and issued for the host's name |
 //!
-//! The known authorities are in the file `sslrootcert`. Without this setting, they are the authorities of
-//! the system.
+//! The known authorities are in the file `sslrootcert`. Without this setting, the authorities of the system
+//! are known.
 
 use std::future::Future;
 use std::io;
@@ -37,8 +37,8 @@ enum Trust {
     Name,
 }
 
-/// The TLS settings that were removed from an address. PostgreSQL's clients know more modes than the driver,
-/// which parses the rest of the address.
+/// The TLS settings that were removed from an address. PostgreSQL's clients know more modes than the crate
+/// `tokio-postgres`, which parses the rest of the address.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     mode: Option<String>,
@@ -72,7 +72,7 @@ impl Wanted {
         true
     }
 
-    /// Returns the mode in the driver's type, and the TLS connector.
+    /// Returns the mode in the type of `tokio-postgres`, and the TLS connector.
     ///
     /// # Errors
     /// A sentence for the user, if the mode is unknown or certificates can't be loaded.
@@ -192,13 +192,13 @@ impl ServerCertVerifier for Lenient {
     }
 }
 
-/// A factory of TLS connectors.
+/// The TLS settings, from which a connector for each host is created.
 #[derive(Clone)]
 pub(super) struct Tls {
     config: Arc<ClientConfig>,
 }
 
-/// A connector for one host. On a Unix socket there is no host name and no TLS.
+/// A connector for one host. A Unix socket has no host name and uses no TLS.
 pub(super) struct ToHost {
     config: Arc<ClientConfig>,
     name: Option<ServerName<'static>>,

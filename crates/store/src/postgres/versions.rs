@@ -52,7 +52,7 @@ pub(super) async fn drop(
     Ok(true)
 }
 
-/// Stores full copies of the versions that are based on versions to be dropped.
+/// Stores full copies of the versions whose delta is based on one of the versions `doomed`.
 async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
     let all = read(db, SINCE, scope, 0).await?;
     for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {
@@ -61,7 +61,8 @@ async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u
     Ok(())
 }
 
-/// Reads the versions of an assembly, starting at the version that was current when process `from` began.
+/// Reads the versions of an assembly, from the newest stored version that is not newer than process `from`.
+/// If no such version is stored, reads all versions.
 pub(super) async fn since(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -94,8 +95,8 @@ async fn read(db: &impl GenericClient, sql: &str, scope: &AssemblyName, at: u64)
     Ok(db.query(sql, &[&scope.as_str(), &place(at)]).await?.iter().map(row).collect())
 }
 
-/// Converts an id for the server. An id beyond the server's range is greater than every id that was given
-/// out.
+/// Converts an id to the server's type. An id beyond the range of this type becomes the greatest number,
+/// because it is greater than every reserved id.
 fn place(process: u64) -> i64 {
     i64::try_from(process).unwrap_or(i64::MAX)
 }

@@ -2,14 +2,15 @@
 //!
 //! Orders come through a bounded channel. All orders that wait when the task is ready form one transaction,
 //! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused order
-//! does not affect the others. If the whole transaction fails, its orders are retried one by one. Then only
+//! does not affect the others. If the whole transaction fails, its orders are retried one by one, and only
 //! the faulty orders fail.
 //!
-//! All transactions lock rows in the same order: leases by name, then the feed, then everything else. So no
-//! two transactions deadlock.
+//! All transactions lock rows in the same order: leases by name, then the row of the table `feed`, then
+//! everything else. So no two transactions deadlock.
 //!
-//! If the connection breaks, the task tries to connect again, for as long as a lease lasts. Then it applies
-//! the orders of the transaction again, unless the server reports that the transaction was committed.
+//! If the connection breaks, the task tries to connect again, for as long as a lease lasts. After it has
+//! connected, it asks the server whether the transaction was committed. If the transaction was not committed,
+//! the task applies its orders again.
 
 use std::future::Future;
 use std::path::Path;
@@ -118,7 +119,8 @@ impl WriterTask {
             }
         }
         let last = group.iter().filter_map(|pending| pending.result.as_ref().ok()).max();
-        // Published before the tickets resolve, so that a reader who knows a ticket's number finds the event.
+        // The number is published before the tickets resolve. So a caller that has the number from a ticket
+        // finds the event.
         if let (Ok(()), Some(last)) = (outcome, last) {
             announce(&self.last, *last);
         }
@@ -128,7 +130,8 @@ impl WriterTask {
         }
     }
 
-    /// Applies a group. Retries if the connection breaks, or if it conflicts with concurrent transactions.
+    /// Applies a group of orders. Retries if the connection breaks, or if the group conflicts with concurrent
+    /// transactions.
     async fn lasting(&mut self, group: &mut [Pending]) -> Result<(), Failed> {
         let fence = self.fence.clone();
         let (mut attempts, mut deadline) = (0, None);
@@ -157,8 +160,8 @@ impl WriterTask {
         }
     }
 
-    /// Applies a group in one transaction. If the last commit was not answered, first checks whether it was
-    /// applied.
+    /// Applies a group in one transaction. If the last commit was not answered, first asks the server whether
+    /// the transaction was committed.
     async fn once(&mut self, group: &mut [Pending], fence: &Fence) -> Outcome<()> {
         let client = self.connected().await?;
         if let Some(xact) = self.unanswered {
@@ -261,11 +264,12 @@ impl WriterTask {
 /// The reason why a group was not applied.
 struct Failed {
     error: StoreError,
-    /// Whether the server is unreachable, so that retrying the orders one by one would fail as well.
+    /// Whether the orders must not be retried one by one, because the server can't be reached or may have
+    /// committed the group.
     is_lost: bool,
 }
 
-/// Waits for an answer, but not longer than a healthy server needs.
+/// Waits for an answer, at most for the time [`ANSWER`].
 async fn within<T>(address: &Address, answer: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     match tokio::time::timeout(ANSWER, answer).await {
         Ok(outcome) => outcome,

@@ -1,12 +1,12 @@
-//! The outcome of a transaction whose commit was not answered, queried from the server.
+//! Queries about the outcome of a transaction whose commit was not answered.
 
 use tokio_postgres::GenericClient;
 use tokio_postgres::error::SqlState;
 
 use super::fault::Outcome;
 
-/// A transaction, identified by its number and the start time of its server. The number alone is not enough:
-/// a server that crashed reuses the numbers of transactions that had not reached its log.
+/// A transaction, identified by its number and the start time of its server. The number alone is not enough.
+/// A server that restarts after a crash reuses the numbers of transactions that had not reached its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Xact {
     id: i64,
@@ -19,7 +19,7 @@ pub(super) struct Xact {
 pub(super) enum Fate {
     Committed,
     Aborted,
-    /// The server has not yet noticed that the client is gone.
+    /// The transaction is still open, because the server has not noticed that the client is gone.
     Open,
     /// The server was restarted, and a transaction with this number is committed: either this transaction or
     /// a later one.
@@ -40,7 +40,7 @@ pub(super) async fn fate(db: &impl GenericClient, xact: Xact) -> Outcome<Fate> {
     let (status, server) = match db.query_one(&format!("SELECT txid_status($1), {SERVER}"), &[&xact.id]).await
     {
         Ok(row) => (row.get::<_, Option<String>>(0), row.get::<_, i64>(1)),
-        // A server that took over without the last transactions has not reached this number yet.
+        // A standby server that took over without the last transactions has not reached this number yet.
         Err(error) if error.code() == Some(&SqlState::INVALID_PARAMETER_VALUE) => return Ok(Fate::Aborted),
         Err(error) => return Err(error.into()),
     };
@@ -65,8 +65,8 @@ mod tests {
         client
     }
 
-    /// After a crash, the server gives the number of a cut transaction to another transaction, which is
-    /// committed.
+    /// After a crash, the server gives the number of an interrupted transaction to another transaction, which
+    /// is committed.
     #[tokio::test]
     async fn a_transaction_that_a_crash_has_cut_is_never_committed() {
         let Some(server) = Server::own() else { return };

@@ -19,8 +19,8 @@ use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::seal::Seal;
 
-/// Applies a batch, and returns the number of the last event so far. Must run within a savepoint, which the
-/// caller rolls back on `Err`.
+/// Applies a batch, and returns the number of the last event in the store. Must run within a savepoint, which
+/// the caller rolls back on `Err`.
 pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) -> Outcome<Seq> {
     for lease in batch.leases(lease) {
         check_lease(db, lease)?;
@@ -60,7 +60,7 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
 enum Applied {
     /// The change was applied.
     Yes,
-    /// The record belongs to another assembly and was left as it is.
+    /// The id or the name belongs to another assembly, and nothing was changed.
     Taken,
     /// The record that the change refers to is missing or belongs to another assembly.
     Orphan,
@@ -127,7 +127,7 @@ impl Applier<'_> {
         Ok(Applied::Yes)
     }
 
-    /// Runs an upsert that does not touch a row of another assembly.
+    /// Runs an upsert that leaves a row of another assembly as it is.
     fn run_if_own(&self, sql: &str, params: impl Params) -> Outcome<Applied> {
         let rows = self.db.prepare_cached(sql)?.execute(params)?;
         Ok(if rows == 0 { Applied::Taken } else { Applied::Yes })
@@ -151,7 +151,8 @@ impl Applier<'_> {
         Ok(Applied::Yes)
     }
 
-    /// Deletes the row; foreign keys delete its elements, instances, pairs, secrets, references and pins.
+    /// Deletes the row of an assembly. Foreign keys then delete the elements, instances, pairs, secrets,
+    /// documents, references and pins of the assembly.
     fn drop_assembly(&self, name: &AssemblyName) -> Outcome<Applied> {
         let packages: Vec<String> =
             rows(&mut *self.db.prepare_cached(PINNED)?, [name.as_str()], |row| Ok(row.get(0)?))?;
@@ -161,8 +162,8 @@ impl Applier<'_> {
         Ok(Applied::Yes)
     }
 
-    /// Drops versions, and the packages that are no longer pinned. Tells whether all versions belong to the
-    /// assembly.
+    /// Drops versions, and the packages that are no longer pinned. Returns `false`, and drops nothing, if a
+    /// version belongs to another assembly.
     fn drop_versions(&self, doomed: &BTreeSet<u64>) -> Outcome<bool> {
         if !versions::drop(self.db, self.scope, doomed)? {
             return Ok(false);
@@ -208,8 +209,8 @@ impl Applier<'_> {
         self.run_if_own(PUT_PROCESS, (id, record.assembly.as_str(), open, to_json(record)?))
     }
 
-    /// Tells whether the row that `sql` finds by `key` exists and belongs to this assembly. Called before a
-    /// dependent row is inserted.
+    /// Tells whether the row that `sql` finds by `key` exists and belongs to the assembly of the lease.
+    /// Called before a dependent row is inserted.
     fn owns(&self, sql: &str, key: impl ToSql) -> Outcome<bool> {
         let mut select = self.db.prepare_cached(sql)?;
         let owner: Option<String> = select.query_row([key], |row| row.get(0)).optional()?;
@@ -281,7 +282,8 @@ const PINNED: &str = "SELECT package FROM pin WHERE assembly = ?1
     UNION SELECT package FROM version_pin WHERE assembly = ?1
     UNION SELECT package FROM document_pin WHERE scope = ?1";
 
-/// The call records stay, but a later assembly with the same name must not settle them.
+/// Marks the open calls of a dropped assembly as no longer open. Their records stay, but a later assembly
+/// with the same name must not find them as its own open calls.
 const SETTLE_CALLS: &str = "UPDATE call SET open = 0
     WHERE open = 1 AND process IN (SELECT id FROM process WHERE assembly = ?1)";
 

@@ -35,8 +35,8 @@ fn of_sqlite(error: &rusqlite::Error, path: &Path) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { path: here },
         Some(ErrorCode::DiskFull) => StoreError::Full { path: here },
-        // SQLite keeps the index of the write-ahead log in a file of its own, and the disk has no space for
-        // it.
+        // SQLite keeps the index of the write-ahead log in a separate file. This error means that the disk
+        // has no space for that file.
         Some(ErrorCode::SystemIoFailure) if extended_code(error) == Some(SQLITE_IOERR_SHMSIZE) => {
             StoreError::Full { path: here }
         }

@@ -1,8 +1,8 @@
 //! The store in one SQLite file.
 //!
-//! The file is in WAL mode with `synchronous = FULL`: each acknowledged batch was flushed to disk. One thread
-//! writes (`writer`). Readers have their own connections and never wait for the writer. Other processes may
-//! read and write the same file. No SQLite type is visible outside this module.
+//! The file is in WAL mode with `synchronous = FULL`, so a batch is acknowledged only after it is flushed to
+//! disk. One thread writes (`writer`). Readers have their own connections and never wait for the writer.
+//! Other programs may read and write the same file. No SQLite type is visible outside this module.
 
 mod apply;
 mod documents;
@@ -60,8 +60,8 @@ use crate::watch::{Polling, Watch};
 
 /// The store in one SQLite file.
 ///
-/// Its futures need a tokio runtime with time. Dropping the store waits until all committed batches are
-/// stored.
+/// The futures of the store need a tokio runtime with a timer. Dropping the store waits until all committed
+/// batches are stored.
 pub struct SqliteStore {
     id: StoreId,
     path: Arc<PathBuf>,
@@ -77,8 +77,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store at `path`, and migrates a store of an older version. Waits for the disk, and at most
-    /// the busy timeout for other processes.
+    /// Opens the store at `path`, and migrates a store of an older version. The call waits for the disk. If
+    /// another program has locked the file, the call waits for it up to the busy timeout.
     ///
     /// # Errors
     /// [`StoreError::Missing`] if there is no store and the options forbid creating one.

@@ -70,7 +70,7 @@ pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreEr
     db.map_err(|error| Fault::from(error).at(path))
 }
 
-/// Creates an empty file that only its owner may read, and its folder, unless they exist.
+/// Creates an empty file that only the current user may read, and its folder, unless they exist.
 fn make_file(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folders = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -120,7 +120,7 @@ fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Sets WAL mode. If two processes do so on a new file at the same time, SQLite refuses one of them at once
+/// Sets WAL mode. If two programs set it for a new file at the same time, SQLite refuses one of them at once
 /// and ignores the busy timeout. So this function retries by itself.
 fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
     const PAUSE: Duration = Duration::from_millis(5);
@@ -152,7 +152,7 @@ fn bring_up_to_date(
         Found::Empty | Found::Foreign | Found::Version(_) => TransactionBehavior::Immediate,
     };
     let transaction = db.transaction_with_behavior(behavior)?;
-    // Inspected again: another process may have migrated the file in the meantime.
+    // The file is inspected again, because another program may have migrated it in the meantime.
     let found = schema::inspect(&transaction)?;
     check(path, found, true)?;
     match found {
@@ -168,7 +168,7 @@ fn bring_up_to_date(
     Ok(id)
 }
 
-/// Writes the one row with the store's id and its key check.
+/// Writes the only row of the table `store`, with the id and the key check of the store.
 fn found_store(db: &Connection, seal: &Seal, options: &Options) -> Outcome<()> {
     let id = StoreId::random(&*options.entropy);
     db.execute(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::uptime::{SystemUptime, Uptime};
 
-/// Default time that a write waits for writes of other processes.
+/// Default time that a write waits for writes of other programs.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Options for opening a store in a file.
@@ -28,7 +28,7 @@ impl Default for InFile {
 }
 
 impl Options {
-    /// Sets how long a write waits for writes of other processes before it fails with
+    /// Sets how long a write waits for writes of other programs before it fails with
     /// [`Locked`](crate::StoreError::Locked).
     #[must_use]
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
@@ -36,7 +36,7 @@ impl Options {
         self
     }
 
-    /// Sets the maximum size of the file, in pages of 4 KiB. A write beyond it fails with
+    /// Sets the maximum size of the file, in pages of 4 KiB. A write that would exceed this size fails with
     /// [`Full`](crate::StoreError::Full).
     #[must_use]
     pub fn max_pages(mut self, pages: u32) -> Self {
@@ -44,7 +44,7 @@ impl Options {
         self
     }
 
-    /// Sets the source of monotonic time by which leases are measured among processes of the same boot.
+    /// Sets the source of monotonic time. Leases are measured by this time among programs of the same boot.
     #[must_use]
     pub fn uptime(mut self, uptime: Arc<dyn Uptime>) -> Self {
         self.own.uptime = uptime;

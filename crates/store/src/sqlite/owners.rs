@@ -11,13 +11,13 @@ use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
-/// Gives an assembly with an owner a natural id.
+/// Gives the lease's assembly a natural id. The assembly must have an owner.
 pub(super) fn claim(db: &Connection, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease)?;
     put(db, &lease.scope, natural_id)
 }
 
-/// Gives an assembly with an owner a natural id. The caller has checked its lease.
+/// Gives an assembly a natural id. The assembly must have an owner, and the caller has checked its lease.
 pub(super) fn put(db: &Connection, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
     let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = ?1 AND owner IS NOT NULL";
@@ -30,7 +30,7 @@ pub(super) fn put(db: &Connection, scope: &AssemblyName, natural_id: &str) -> Ou
     Ok(())
 }
 
-/// Reads the assembly of an owner that has a natural id.
+/// Reads which assembly of an owner has a natural id.
 pub(super) fn claimant(
     db: &Connection,
     owner: &AssemblyName,

@@ -19,7 +19,7 @@ pub(super) fn put(db: &Connection, record: &PackageRecord) -> Outcome<()> {
     Ok(())
 }
 
-/// Drops the given packages, except those that are pinned.
+/// Drops those of the given packages that nothing pins.
 pub(super) fn drop_unpinned(db: &Connection, digests: &[String]) -> Outcome<()> {
     let mut delete = db.prepare_cached(DROP)?;
     for digest in digests {

@@ -1,4 +1,4 @@
-//! Removal of past processes and events, as rows.
+//! Deletion of the rows of past processes and events.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Queries, each at one point in time.
+//! Read queries. The result of each query shows the records at one point in time.
 
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ pub(super) fn open_processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM process WHERE open = 1 ORDER BY id")?, [])
 }
 
-/// Reads an assembly; without a seal, its secrets are left out.
+/// Reads all records of an assembly that the engine needs. Without `seal`, the secrets are left out.
 pub(super) fn load(db: &Connection, seal: Option<&Seal>, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
     let name = scope.as_str();
     let Some(assembly) =
@@ -142,7 +142,8 @@ pub(super) fn load(db: &Connection, seal: Option<&Seal>, scope: &AssemblyName) -
     }))
 }
 
-// The plus keeps SQLite from the index by assembly, which holds the whole history: only few processes are open.
+// The plus prevents SQLite from using the index by assembly. This index contains the whole history of an
+// assembly, but only few processes are open.
 const OPEN_PROCESSES: &str = "SELECT record FROM process WHERE +assembly = ?1 AND open = 1 ORDER BY id";
 
 const OPEN_CALLS: &str = "SELECT call.record FROM call JOIN process ON process.id = call.process

@@ -10,7 +10,7 @@ use super::fault::{Fault, Outcome};
 use super::open::connect;
 use crate::error::StoreError;
 
-/// Idle connections. Their number is the maximum number of concurrent reads so far.
+/// The idle connections for reading. A read takes one of them, or opens a new connection if none is idle.
 pub(super) struct Readers {
     path: Arc<PathBuf>,
     busy: Duration,
@@ -22,7 +22,7 @@ impl Readers {
         Self { path, busy, free: Mutex::default() }
     }
 
-    /// Reads at one point in time, on a thread that may block on the disk.
+    /// Runs queries on a thread that may block on the disk. The queries see the records at one point in time.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Outcome<T> + Send + 'static,

@@ -1,7 +1,7 @@
 //! Renaming of an assembly, in all of its rows.
 //!
-//! Foreign keys are immediate, so the row with the new name is inserted first. Then the rows that refer to it
-//! are changed, and the row with the old name is deleted last.
+//! Foreign keys are immediate, so the row of the assembly with the new name is inserted first. Then the rows
+//! that refer to the assembly are changed. The row with the old name is deleted last.
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::document::DocumentKey;
@@ -52,7 +52,8 @@ pub(super) fn rename(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<R
     Ok(Ok(()))
 }
 
-/// Inserts the row with the new name, with the owner, the natural id, the pins and the references.
+/// Inserts the row of the assembly with the new name, the owner and the natural id. Then moves the pins and
+/// the references to this row.
 fn begin(db: &Connection, record: &AssemblyRecord, from: &AssemblyName) -> Outcome<()> {
     let (from, to) = (from.as_str(), record.name.as_str());
     let natural: Option<String> =
@@ -69,7 +70,7 @@ fn begin(db: &Connection, record: &AssemblyRecord, from: &AssemblyName) -> Outco
     Ok(())
 }
 
-/// Replaces the record of another assembly.
+/// Replaces the record of another assembly that names the renamed assembly.
 fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
     let owner = record.owner.as_ref().map(AssemblyName::as_str);
     let values = (scope.as_str(), owner, to_json(record)?);
@@ -82,8 +83,8 @@ fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcom
     Ok(())
 }
 
-/// Replaces the versions. Each version is stored as the difference from another one, so all are written
-/// again.
+/// Replaces the versions of an assembly. Most versions are stored as deltas to others, so all versions are
+/// written again.
 fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0))?;
     for record in &mut records {
@@ -100,7 +101,7 @@ fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> O
     Ok(())
 }
 
-/// Replaces the records of a table.
+/// Replaces the records of an assembly in one table.
 fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
     let select = format!("SELECT rowid, record FROM {table} WHERE {of_assembly}");
@@ -116,7 +117,7 @@ fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) ->
     Ok(())
 }
 
-/// The statements that give rows the new names from their records as keys.
+/// The statements that copy the new names from the records of rows into their key columns.
 const FOLLOW: [&str; 8] = [
     "UPDATE element SET assembly = ?2, name = json_extract(record, '$.name') WHERE assembly = ?1",
     "UPDATE instance SET assembly = ?2, element = json_extract(record, '$.element') WHERE assembly = ?1",

@@ -1,4 +1,4 @@
-//! Requests that another process executes, as rows.
+//! Requests for the daemon, as rows.
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::record::EventDraft;
@@ -25,7 +25,7 @@ pub(super) fn submit(
     event(db, &request::asked_event(record))
 }
 
-/// Stores the final record of a request unless the request has ended. Tells whether it was still open.
+/// Stores the final record of a request if the request is open. Tells whether it was open.
 pub(super) fn end(db: &Connection, record: &RequestRecord) -> Outcome<bool> {
     let sql = "UPDATE request SET open = 0, record = ?3, sealed = NULL
         WHERE id = ?1 AND assembly = ?2 AND open = 1";
@@ -33,7 +33,7 @@ pub(super) fn end(db: &Connection, record: &RequestRecord) -> Outcome<bool> {
     Ok(db.prepare_cached(sql)?.execute((id, record.assembly.as_str(), to_json(record)?))? == 1)
 }
 
-/// Withdraws a request unless it has ended, and returns its record afterwards.
+/// Withdraws a request if it is open, and returns the record of the request after this call.
 pub(super) fn withdraw(db: &Connection, id: RequestId, now: Timestamp) -> Outcome<Option<RequestRecord>> {
     let Some(found) = find(db, id)? else { return Ok(None) };
     if !found.is_open() {
@@ -63,7 +63,7 @@ pub(super) fn asked(db: &Connection, seal: &Seal, id: RequestId) -> Outcome<Opti
     Ok(sealed.map(|sealed| seal.open(&asked_name(id), &sealed)).transpose()?)
 }
 
-/// Adds an event to the feed.
+/// Adds an event.
 pub(super) fn event(db: &Connection, draft: &EventDraft) -> Outcome<()> {
     let sql = "INSERT INTO event (assembly, record) VALUES (?1, ?2)";
     db.prepare_cached(sql)?.execute((draft.assembly.as_str(), to_json(draft)?))?;

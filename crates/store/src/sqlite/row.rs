@@ -1,4 +1,4 @@
-//! Records as JSON in rows, and SQLite's integers.
+//! Conversion of records to and from the JSON in rows.
 
 use rusqlite::{Params, Row, Statement};
 use serde::Serialize;

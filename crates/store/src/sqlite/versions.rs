@@ -51,7 +51,7 @@ pub(super) fn drop(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>
     Ok(true)
 }
 
-/// Stores full copies of the versions that are based on versions to be dropped.
+/// Stores full copies of the versions whose delta is based on one of the versions `doomed`.
 fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
     let all = read(db, SINCE, scope, 0)?;
     for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {
@@ -60,7 +60,8 @@ fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcom
     Ok(())
 }
 
-/// Reads the versions of an assembly, starting at the version that was current when process `from` began.
+/// Reads the versions of an assembly, from the newest stored version that is not newer than process `from`.
+/// If no such version is stored, reads all versions.
 pub(super) fn since(db: &Connection, scope: &AssemblyName, from: ProcessId) -> Outcome<Vec<VersionRecord>> {
     let sql = "SELECT coalesce(max(process), 0) FROM version WHERE assembly = ?1 AND process <= ?2";
     let first: i64 = db.prepare_cached(sql)?.query_row((scope.as_str(), place(from.0)), |row| row.get(0))?;
@@ -91,7 +92,8 @@ fn read(db: &Connection, sql: &str, scope: &AssemblyName, at: u64) -> Outcome<Ve
     })
 }
 
-/// Converts an id for SQLite. An id beyond SQLite's range is greater than every id that was given out.
+/// Converts an id to SQLite's type. An id beyond the range of this type becomes the greatest number, because
+/// it is greater than every reserved id.
 fn place(process: u64) -> i64 {
     i64::try_from(process).unwrap_or(i64::MAX)
 }

@@ -2,8 +2,8 @@
 //!
 //! Orders come through a bounded channel. All orders that wait when the thread is ready form one transaction,
 //! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused order
-//! does not affect the others. If the whole transaction fails, for example because the disk is full, its
-//! orders are retried one by one. Then only the orders that are too large fail.
+//! does not affect the others. If the whole transaction fails, its orders are retried one by one. For
+//! example, if the disk is almost full, only the orders that are too large fail.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl<W> Order<W> {
     }
 }
 
-/// The sending side of the writer thread.
+/// The handle by which callers send orders to the writer thread.
 pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Task>>>,
     waiting: Arc<Waiting>,
@@ -145,8 +145,8 @@ struct Pending<W, T> {
 /// The answer to an order.
 struct Answer<W, T> {
     result: Result<T, StoreError>,
-    /// The caller's thread has allocated the work, and frees it: two threads that free and allocate the same
-    /// memory wait for each other.
+    /// The work of the order. The thread of the caller has allocated it, and frees it. Two threads that free
+    /// and allocate the same memory would wait for each other.
     _work: W,
 }
 
@@ -188,7 +188,7 @@ pub(super) struct WriterThread {
     pub(super) db: Connection,
     /// The file, for messages.
     pub(super) path: Arc<PathBuf>,
-    /// Maximum time to wait for other writers.
+    /// Maximum time to wait for writers of other programs.
     pub(super) busy: Duration,
     /// Publishes the number of the last durable event.
     pub(super) last: watch::Sender<Seq>,
@@ -200,7 +200,7 @@ pub(super) struct WriterThread {
 
 impl WriterThread {
     fn serve(mut self, tasks: &Receiver<Box<dyn Task>>) {
-        // The previous process may have been killed before it truncated the log.
+        // The program that opened the store before may have been killed before it truncated the log.
         let mut to_wipe = true;
         loop {
             let first = if to_wipe {
@@ -271,8 +271,8 @@ impl WriterThread {
     }
 
     /// Truncates the log if an order requires it at once, so that no file contains dropped secrets any more.
-    /// If another process reads the log, the log is truncated later. That is safe because the secrets in it
-    /// are sealed.
+    /// If another program is reading the log, the log is truncated later. This delay is safe because the
+    /// secrets in the log are sealed.
     fn wipe_after(&self, group: &[Box<dyn Task>]) {
         if group.iter().any(|task| task.wipes() == Wipes::Now) {
             self.wipe();

@@ -1,4 +1,4 @@
-//! An in-memory store, without files and threads. It takes time only from injected clocks.
+//! An in-memory store, without files and threads. It reads the time only from clocks that the caller passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,10 +30,12 @@ use crate::ticket::Ticket;
 use crate::uptime::Moment;
 use crate::watch::Watch;
 
-/// A store in memory. A clone is another handle on the same records, like a second process on the same file.
+/// A store in memory. A clone is another handle on the same records, like a second program that opens the
+/// same file.
 ///
-/// No future waits unless the test sets a latency. So a simulation on tokio's paused clock runs as fast as it
-/// can. The store gives all guarantees of [`Store`] except one: its records are lost with its last handle.
+/// No future waits, unless the test sets a latency. So a simulation on tokio's paused clock runs without real
+/// waiting. The store gives all guarantees of [`Store`] except one: the records are lost with the last
+/// handle.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
@@ -48,19 +50,19 @@ pub struct MemoryStore {
     cut: Option<Cut>,
 }
 
-/// A simulated death of a process in the middle of a commit: see [`MemoryStore::cut`].
+/// A simulated death of a program in the middle of a commit: see [`MemoryStore::cut`].
 #[derive(Clone)]
 pub struct Cut(Arc<CutState>);
 
 struct CutState {
-    /// Number of batches until the death, including the last.
+    /// Number of batches until the death, including the batch at which the program dies.
     left: AtomicU64,
     keeps_last: bool,
     dead: Notify,
 }
 
 impl Cut {
-    /// Resolves when the process is dead. The caller must discard everything that the process does
+    /// Resolves when the program is dead. The caller must discard everything that the program does
     /// afterwards.
     pub async fn dead(&self) {
         while !self.is_dead() {
@@ -71,13 +73,13 @@ impl Cut {
         }
     }
 
-    /// Kills the process now.
+    /// Kills the program now.
     pub fn kill(&self) {
         self.0.left.store(0, Ordering::SeqCst);
         self.0.dead.notify_waiters();
     }
 
-    /// Tells whether the process is dead.
+    /// Tells whether the program is dead.
     pub fn is_dead(&self) -> bool {
         self.0.left.load(Ordering::SeqCst) == 0
     }
@@ -103,7 +105,7 @@ struct State {
     failure: Option<StoreError>,
     /// Delay between applying a batch and reporting it as durable.
     latency: Duration,
-    /// The error for lease renewals and for queries of stop requests.
+    /// The error that renewals of leases and queries of stop requests return; none if there is no outage.
     outage: Option<StoreError>,
     /// The assemblies whose events can't be written any more.
     sabotaged: BTreeSet<AssemblyName>,
@@ -138,7 +140,7 @@ impl MemoryStore {
         self
     }
 
-    /// Returns a handle on a machine whose clock differs from the store's.
+    /// Sets the clock of the machine that uses this handle. It may differ from the store's own clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -172,9 +174,9 @@ impl MemoryStore {
         state.sabotaged.clear();
     }
 
-    /// Returns a handle for a process that dies at its batch number `batch`, counted from 1. With
-    /// `keeps_last` it dies just after that batch is written, otherwise just before. Tickets of that batch
-    /// and of later ones never resolve, and the process neither renews nor releases leases any more.
+    /// Returns a handle for a program that dies at its batch number `batch`, counted from 1. If `keeps_last`
+    /// is true, the program dies just after this batch is written, and otherwise just before. The tickets of
+    /// this batch and of later ones never resolve. The program neither renews nor releases leases any more.
     #[must_use]
     pub fn cut(&self, batch: u64, keeps_last: bool) -> (Self, Cut) {
         let left = AtomicU64::new(batch.max(1));
@@ -186,7 +188,7 @@ impl MemoryStore {
         self.state.lock().expect("no one panics while holding the state")
     }
 
-    /// Waits forever if the process of this handle is dead.
+    /// Waits forever if the program of this handle is dead.
     async fn alive(&self) {
         if self.cut.as_ref().is_some_and(Cut::is_dead) {
             std::future::pending::<()>().await;

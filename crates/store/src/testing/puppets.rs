@@ -1,4 +1,4 @@
-//! Test doubles for the dependencies of a store: time, randomness, and process liveness.
+//! Test doubles for the dependencies of a store: time, random bytes, and the check whether a holder is dead.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use windlass_model::{Clock, Timestamp};
 use crate::holder::{Holder, Processes};
 use crate::uptime::{Tick, Uptime};
 
-/// A clock that moves only when told to.
+/// A clock that moves only when a test moves it.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
@@ -103,7 +103,7 @@ impl Entropy for CountingEntropy {
     }
 }
 
-/// A process table in which every process is alive until it is buried.
+/// A source of dead holders. Every holder is alive until a test buries it.
 #[derive(Debug, Default)]
 pub struct Graveyard(Mutex<HashSet<Holder>>);
 

@@ -21,7 +21,7 @@ use crate::rename::Rename;
 use crate::request::{self, no_owner};
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 
-/// A record with its index in the order of first recording.
+/// A record, and its position in the order in which records were first stored.
 #[derive(Debug)]
 struct Placed<R> {
     place: usize,
@@ -35,7 +35,7 @@ struct Call {
     record: CallRecord,
 }
 
-/// A secret, and the assembly that owns it.
+/// A secret, and the assembly that it belongs to.
 #[derive(Debug)]
 struct Secret {
     assembly: AssemblyName,
@@ -49,7 +49,7 @@ struct Document {
     secrets: Option<Sensitive<Vec<u8>>>,
 }
 
-/// A request, and its content while it is open.
+/// A request, and its content as long as the request is open.
 #[derive(Debug)]
 struct Request {
     record: RequestRecord,
@@ -76,7 +76,8 @@ pub(super) struct Records {
     requests: Table<RequestId, Request>,
     events: Table<Seq, EventDraft>,
     recorded: usize,
-    /// The number of the last change of a document, and its value after the last applied batch.
+    /// The number of the last change of a document. `kept_changes` is this number after the last applied
+    /// batch.
     changes: u64,
     kept_changes: u64,
 }
@@ -225,7 +226,7 @@ impl Records {
         self.drop_unpinned(&before.into_iter().collect());
     }
 
-    /// Drops the given packages, except those that are pinned.
+    /// Drops those of the given packages that nothing pins.
     fn drop_unpinned(&mut self, packages: &HashSet<PackageDigest>) {
         let pinned = self.pinned();
         self.packages.drop_where(|digest, _| packages.contains(digest) && !pinned.contains(digest));
@@ -477,7 +478,7 @@ impl Records {
     }
 }
 
-/// Changes that need no lease.
+/// Changes outside of batches, and queries of documents and natural ids.
 impl Records {
     pub(super) fn put_document(
         &mut self,
@@ -510,7 +511,7 @@ impl Records {
         Ok(())
     }
 
-    /// Gives an assembly with an owner a natural id.
+    /// Gives an assembly a natural id. The assembly must have an owner.
     pub(super) fn claim(&mut self, name: &AssemblyName, natural_id: &str) -> Result<(), StoreError> {
         let owner = self.assemblies.get(name).and_then(|record| record.owner.clone());
         let owner = owner.ok_or_else(|| no_owner(name))?;

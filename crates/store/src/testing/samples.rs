@@ -81,7 +81,7 @@ pub fn version(name: &AssemblyName, process: u64, packages: &[&PackageRecord]) -
     }
 }
 
-/// Returns an element that has completed `progress` calls.
+/// Returns an element with `progress` completed calls.
 pub fn element(name: &ElementName, progress: u32) -> ElementRecord {
     let id = "abcdefghijkmnpqrstuvwxyz".parse::<InstanceId>().expect(VALID);
     ElementRecord { state: State::Installed, progress, ..ElementRecord::new(name.clone(), id, TIME) }
@@ -98,7 +98,7 @@ pub fn instance(element: &ElementName, revision: u64) -> InstanceRecord {
     }
 }
 
-/// Returns a relationship between two components.
+/// Returns a pair of two components.
 pub fn pair(assembly: &AssemblyName, source: &str, target: &str) -> PairRecord {
     let key = PairKey {
         assembly: ElementName::from(assembly),
@@ -249,7 +249,7 @@ pub fn document_key(scope: &DocumentScope, name: &str) -> DocumentKey {
     DocumentKey { scope: scope.clone(), kind: "note".parse().expect(VALID), name: name.parse().expect(VALID) }
 }
 
-/// Returns a document with a text that is put whatever revision is stored.
+/// Returns a document with a text. The store accepts it, whatever revision the stored document has.
 pub fn document(scope: &DocumentScope, name: &str, text: &str) -> DocumentDraft {
     DocumentDraft {
         key: document_key(scope, name),

@@ -47,8 +47,8 @@ impl Server {
         Self::start(&format!("-{}", NEXT.fetch_add(1, Ordering::SeqCst)), None)
     }
 
-    /// Starts a separate server that also listens on 127.0.0.1, there for encrypted connections only. Returns
-    /// `None` if PostgreSQL is not installed.
+    /// Starts a separate server that also listens on 127.0.0.1. On this address, the server accepts only
+    /// encrypted connections. Returns `None` if PostgreSQL is not installed.
     ///
     /// # Panics
     /// If the server does not start, or if PostgreSQL is not installed although `WINDLASS_REQUIRE_POSTGRES`
@@ -95,7 +95,8 @@ impl Server {
         Some(server)
     }
 
-    /// Stops the server at once, like a machine failure. Connections are cut, and the data stay.
+    /// Stops the server at once, like a failure of its machine. The connections break, and the data stays on
+    /// the disk.
     ///
     /// # Panics
     /// If the server does not run.
@@ -141,15 +142,15 @@ impl Server {
         std::mem::forget(child);
     }
 
-    /// Returns the address of its database `postgres`.
+    /// Returns the address of the server's database `postgres`.
     pub fn url(&self) -> String {
         format!("host={} port={} user=windlass dbname=postgres", self.folder.display(), self.port)
     }
 }
 
 impl Certificate<'_> {
-    /// Installs the certificate, and restricts network connections to encrypted ones. Socket connections stay
-    /// allowed.
+    /// Installs the certificate, and restricts connections by the network to encrypted ones. Connections by
+    /// the socket need no encryption.
     fn install(self, data: &Path) {
         use std::os::unix::fs::PermissionsExt as _;
         let access = "local all all trust\nhostssl all guarded 127.0.0.1/32 scram-sha-256\nhostssl all all 127.0.0.1/32 trust\n";

@@ -60,7 +60,7 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
-    /// Replaces the rows that match `wanted`, which keep their keys.
+    /// Replaces the values of the rows that match `wanted`. The keys of the rows stay the same.
     pub(super) fn update(&mut self, wanted: impl Fn(&K, &V) -> bool, new: impl Fn(&V) -> V) {
         let rows = self.rows.iter().filter(|(key, value)| wanted(key, value));
         let rows: Vec<(K, V)> = rows.map(|(key, value)| (key.clone(), new(value))).collect();
@@ -69,7 +69,7 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
-    /// Replaces the rows that match `wanted`. Their new keys are derived from the new rows.
+    /// Replaces the rows that match `wanted`. The new keys are derived from the new values.
     pub(super) fn replace(
         &mut self,
         wanted: impl Fn(&K, &V) -> bool,
@@ -84,7 +84,7 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
-    /// Commits all changes of the table.
+    /// Makes all changes since the last `keep` final.
     pub(super) fn keep(&mut self) {
         self.undo.clear();
     }

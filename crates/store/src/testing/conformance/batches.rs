@@ -17,7 +17,7 @@ async fn messages(store: &dyn Store) -> Vec<String> {
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
 
-/// A batch whose ticket has resolved is visible to the next process that opens the store.
+/// A batch whose ticket has resolved is visible to the next program that opens the store.
 pub async fn are_durable_when_acknowledged(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -59,7 +59,7 @@ pub async fn are_applied_whole_or_not_at_all(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, [""; 0]);
 }
 
-/// After a failed batch its lease can't commit anything more; a new lease can.
+/// After a failed batch, the store refuses all batches of the same lease. It accepts batches of a new lease.
 pub async fn a_failed_batch_stops_its_lease(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -156,8 +156,8 @@ pub async fn are_refused_beyond_their_scope(harness: &impl Harness) {
     assert!(store.load(&name("victim")).await.unwrap().is_some());
 }
 
-/// A lease allows no change under a process of another assembly, even though such a change does not name its
-/// assembly.
+/// A batch cannot change steps, calls and jobs of another assembly's process, although such a change does not
+/// name its assembly.
 pub async fn are_refused_under_another_process(harness: &impl Harness) {
     let store = harness.open().await;
     let victim = leased(&*store, "victim").await;
@@ -181,8 +181,8 @@ pub async fn are_refused_under_another_process(harness: &impl Harness) {
     assert_eq!(store.history(&victim.scope).await.unwrap(), before);
 }
 
-/// With a second lease added, elements, instances and secrets of the second assembly are changed in the same
-/// transaction. No other records of the second assembly can be changed. A lost lease refuses the whole batch.
+/// If the lease of a second assembly is added, a batch can also change elements, instances and secrets of
+/// this assembly, but no other records. If one of the leases is lost, the whole batch is refused.
 pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let (first, second) = (with_assembly(&*store, "first").await, with_assembly(&*store, "second").await);
@@ -200,11 +200,11 @@ pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     let dropped = Batch::new().drop_assembly(second.scope.clone()).beside([&second]);
     let error = store.commit(&first, dropped).await.unwrap_err();
     assert!(error.to_string().contains("`second`"), "{error}");
-    // A failure closes both leases.
+    // After a failure, batches under each of the two leases are refused.
     let after = store.commit(&second, Batch::new().event(event(&second.scope, "after"))).await;
     assert!(matches!(after, Err(StoreError::AfterFailure { .. })), "{after:?}");
 
-    // A lost lease refuses the whole batch.
+    // If the added lease is lost, the whole batch is refused.
     let stale = with_assembly(&*store, "third").await;
     store.release(stale.clone()).await.unwrap();
     let _newer = leased(&*store, "third").await;
@@ -228,7 +228,7 @@ pub async fn are_applied_without_their_ticket(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, ["unasked", "asked"]);
 }
 
-/// An empty batch resolves when all earlier batches are durable.
+/// The ticket of an empty batch resolves when all earlier batches are durable.
 pub async fn an_empty_one_is_a_barrier(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;

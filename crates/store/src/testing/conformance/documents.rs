@@ -19,8 +19,8 @@ async fn put(store: &dyn Store, draft: DocumentDraft) -> Revision {
     store.put_document(draft, Vec::new()).await.expect("the document is as expected")
 }
 
-/// Of two writers that read the same revision, one changes the document. A dropped document that is created again
-/// has another revision.
+/// If two writers read the same revision, only one of them can change the document. A dropped document that
+/// is created again has another revision.
 pub async fn documents_are_put_if_as_expected(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let (key, draft) = (document_key(&PROJECT, "a"), document(&PROJECT, "a", "first"));
@@ -85,7 +85,8 @@ pub async fn documents_keep_their_packages(harness: &impl Harness) {
     assert_eq!(store.package(&package("one").digest).await.unwrap(), None);
 }
 
-/// The secret part is returned only when it is asked for, and replaced with the document.
+/// The secret part is returned only by `document_secrets`. If the document is replaced, its secret part is
+/// replaced, too.
 pub async fn documents_have_a_secret_part(harness: &impl Harness) {
     let store = harness.open().await;
     let key = document_key(&PROJECT, "a");
@@ -100,7 +101,8 @@ pub async fn documents_have_a_secret_part(harness: &impl Harness) {
     assert!(store.document_secrets(&document_key(&PROJECT, "b")).await.unwrap().is_none());
 }
 
-/// A batch puts and drops documents of its assembly and of the project, or nothing at all.
+/// A batch can put and drop documents of its assembly and of the project. A refused batch changes no
+/// document.
 pub async fn documents_are_put_in_batches(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -149,7 +151,7 @@ pub async fn documents_go_with_their_assembly(harness: &impl Harness) {
     assert!(store.document(&document_key(&PROJECT, "a")).await.unwrap().is_some());
 }
 
-/// The plain text of a secret part is in no file of the store, open or closed.
+/// The plain text of a secret part is in no file of the store, whether the store is open or closed.
 pub async fn secret_parts_are_sealed_in_all_files(harness: &impl OnDisk) {
     let store = harness.open().await;
     put(&*store, DocumentDraft { secrets: Some(value(TEXT)), ..document(&PROJECT, "a", "plain words") })

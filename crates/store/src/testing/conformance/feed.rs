@@ -1,4 +1,4 @@
-//! The feed: numbered without gaps, readable in pages, observable from every handle.
+//! Events: numbered without gaps, readable in pages, and watched from every handle.
 
 use futures::future::join_all;
 use windlass_model::Seq;
@@ -36,7 +36,7 @@ pub async fn numbers_have_no_holes_under_concurrent_committers(harness: &impl Ha
     }
 }
 
-/// Pages follow each other without overlap, and the last is short.
+/// Pages follow each other without overlap, and the last page is shorter.
 pub async fn events_are_read_in_pages(harness: &impl Harness) {
     let store = harness.open().await;
     assert_eq!(store.last_event().await.unwrap(), Seq::START);
@@ -67,7 +67,8 @@ pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
     assert_eq!(store.events(Seq::START, 10).await.unwrap().len(), 1);
 }
 
-/// The events of one assembly are also read in pages, with the numbers of the feed.
+/// The events of one assembly are also read in pages. They keep their numbers among the events of all
+/// assemblies.
 pub async fn events_are_read_by_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let (one, two) = (leased(&*store, "one").await, leased(&*store, "two").await);
@@ -97,7 +98,7 @@ pub async fn a_watch_sees_other_handles(harness: &impl Harness) {
     }
 }
 
-/// Events after the start of a watch are reported without waiting.
+/// If events after the start of a watch exist already, the watch reports them at once.
 pub async fn a_watch_tells_what_is_there_at_once(harness: &impl Harness) {
     let store = harness.open().await;
     assert_eq!(store.last_event().await.unwrap(), Seq::START);

@@ -1,4 +1,5 @@
-//! Leases: one holder, taken over only after death or expiry, fenced by epochs.
+//! A lease has one holder, can be taken over only after the holder's death or expiry, and is fenced by its
+//! epoch.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ fn is_lost(error: &StoreError) -> bool {
     matches!(error, StoreError::LeaseLost { .. })
 }
 
-/// A held lease is refused to every process on every handle, including its own holder.
+/// A held lease is refused to every program on every handle, and also to its own holder.
 pub async fn has_one_holder(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let _lease = leased(&*here, "h_bta").await;
@@ -61,7 +62,7 @@ pub async fn is_taken_over_after_expiry(harness: &impl Harness) {
     let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
 }
 
-/// A renewed lease lasts for another term.
+/// A renewed lease lasts for the full time until expiry again.
 pub async fn is_kept_by_renewal(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -86,8 +87,8 @@ pub async fn is_not_lost_to_a_clock_that_is_set(harness: &impl Harness) {
     let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
 }
 
-/// Machines with wrong clocks never take a live lease, keep the leases that they renew, and take expired
-/// ones.
+/// A machine with a wrong clock never takes a live lease. It keeps a lease that it renews, and can take an
+/// expired lease.
 pub async fn is_not_lost_to_a_clock_that_is_wrong(harness: &impl Harness) {
     let hour = i64::try_from(HOUR.as_millis()).expect("an hour is short");
     let stores = [harness.open().await, harness.open_askew(hour).await, harness.open_askew(-hour).await];
@@ -133,7 +134,7 @@ pub async fn every_lease_raises_the_epoch(harness: &impl Harness) {
     assert!(first.epoch < second.epoch && second.epoch < third.epoch);
 }
 
-/// A holder that lost its lease can't commit, renew or release, and does not affect its successor.
+/// A holder that lost its lease can't commit, renew or release, and does not affect the next holder.
 pub async fn a_lost_lease_can_do_nothing(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let lost = leased(&*here, "h_bta").await;
@@ -174,7 +175,8 @@ pub async fn holder_is_told_while_it_holds(harness: &impl Harness) {
     assert_eq!(there.holder(&name("h_bta")).await.unwrap(), None);
 }
 
-/// A process without a lease may request a stop, and the process that runs the assembly sees the request.
+/// A program without a lease can request the stop of a process. The program that executes the process sees
+/// the request.
 pub async fn a_process_is_asked_to_stop_without_a_lease(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let lease = leased(&*here, "h_bta").await;

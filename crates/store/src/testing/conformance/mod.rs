@@ -39,7 +39,7 @@ use crate::store::Store;
 /// An environment with one store, which starts empty.
 #[async_trait]
 pub trait Harness: Send + Sync {
-    /// Opens another handle on the store, as another process would. Stored data stay when all handles are
+    /// Opens another handle on the store, as another program would. Stored data stays when all handles are
     /// dropped.
     async fn open(&self) -> Box<dyn Store>;
 
@@ -50,13 +50,14 @@ pub trait Harness: Send + Sync {
     /// Advances the time of all handles.
     async fn advance(&self, by: Duration);
 
-    /// Returns the wall clock that the handles were given. Setting it does not make time pass.
+    /// Returns the wall clock of the handles. A change of this clock does not change the time by which leases
+    /// are measured.
     fn clock(&self) -> &ManualClock;
 
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.
     async fn sabotage(&self, scope: &AssemblyName);
 
-    /// Returns the process table of the handles.
+    /// Returns the source of dead holders that the handles use.
     fn graveyard(&self) -> &Graveyard;
 }
 
@@ -66,8 +67,9 @@ pub trait OnDisk: Harness {
     fn files(&self) -> Vec<u8>;
 }
 
-/// Passes the list of facts that every store has to meet to the macro in brackets, after the given tokens. It
-/// serves tests that need more around a fact than [`conformance_tests!`](crate::conformance_tests) gives.
+/// Calls the macro that is named in brackets. The arguments of the call are the tokens after the brackets,
+/// and the list of facts that every store has to meet. Tests use this macro if they need more code around a
+/// fact than [`conformance_tests!`](crate::conformance_tests) generates.
 #[macro_export]
 macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {

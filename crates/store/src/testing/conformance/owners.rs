@@ -1,4 +1,4 @@
-//! Owners of assemblies: listed, and each with unique natural ids.
+//! The assemblies of an owner, and their natural ids.
 
 use windlass_model::AssemblyName;
 use windlass_model::record::AssemblyRecord;
@@ -45,7 +45,8 @@ pub async fn owners_list_their_assemblies(harness: &impl Harness) {
     assert_eq!(store.owned(&name("none"), None, 9).await.unwrap(), []);
 }
 
-/// A batch claims a natural id, too. It is refused as a whole if another assembly of the owner has the id.
+/// A batch can claim a natural id. The whole batch is refused if another assembly of the same owner has the
+/// id.
 pub async fn a_batch_claims_a_natural_id(harness: &impl Harness) {
     let store = harness.open().await;
     let first = with_owner(&*store, "vm-1", "vms").await;
@@ -66,8 +67,8 @@ pub async fn a_batch_claims_a_natural_id(harness: &impl Harness) {
     assert_eq!(store.claimant(&name("vms"), "i-2").await.unwrap(), Some(second.scope));
 }
 
-/// One assembly of an owner has a natural id, also after it was stored again. A refused claim changes nothing, and
-/// leaves the lease as it is.
+/// At most one of the assemblies with the same owner has a given natural id. The assembly keeps its id when
+/// its record is stored again. After a refused claim nothing has changed, and the lease can still be used.
 pub async fn a_natural_id_is_claimed_once(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let first = with_owner(&*store, "vm-1", "vms").await;

@@ -80,8 +80,8 @@ pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
     assert_eq!(store.versions(&name("theirs")).await.unwrap().len(), 1);
 }
 
-/// Versions are dropped together with the packages that are no longer pinned. The remaining versions are read
-/// as before, whichever versions were dropped.
+/// Versions are dropped together with the packages that are no longer pinned. Whichever versions are dropped,
+/// the remaining versions are read unchanged.
 pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -109,7 +109,7 @@ pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) 
     assert!(store.package(&old.digest).await.unwrap().is_none());
     assert!(store.package(&new.digest).await.unwrap().is_some());
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);
-    // No version is based on a version that was put again.
+    // If a version is put again, the versions whose deltas were based on it are still read unchanged.
     let again = version(scope, 35, &[&new]);
     commit(&*store, &lease, Batch::new().put_version(again)).await;
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);

@@ -35,7 +35,7 @@ pub async fn load_brings_all_that_was_put(harness: &impl Harness) {
     assert_eq!(snapshot.secrets.into_keys().collect::<Vec<_>>(), [secret("h_bta")]);
 }
 
-/// An assembly that was never put does not exist, leased or not.
+/// An assembly that was never put does not exist, even if its lease is held.
 pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -45,7 +45,7 @@ pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     assert_eq!(store.assemblies(None, 1).await.unwrap(), []);
 }
 
-/// A record replaces the record with the same key, and its dependent records stay.
+/// A record replaces the record with the same key, and the dependent records stay.
 pub async fn puts_replace(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -67,7 +67,8 @@ pub async fn puts_replace(harness: &impl Harness) {
     assert_eq!(snapshot.pairs.into_values().collect::<Vec<_>>(), [joined]);
 }
 
-/// An element is dropped with its instance, a pair alone. Dropping a missing record is not an error.
+/// An element is dropped with its instance. The drop of a pair drops nothing else, and the drop of a missing
+/// record is not an error.
 pub async fn drops_remove(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -203,7 +204,7 @@ pub async fn history_outlives_its_assembly(harness: &impl Harness) {
     assert_eq!(before.processes[0].jobs.len(), 2);
 }
 
-/// A package that two assemblies pin stays until the second is dropped.
+/// A package that two assemblies pin stays until both are dropped.
 pub async fn packages_are_kept_once_while_pinned(harness: &impl Harness) {
     let store = harness.open().await;
     let (shared, own) = (package("shared"), package("own"));
@@ -306,8 +307,8 @@ pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
 }
 
-/// An assembly is created by one batch, unless it exists, another process holds its lease, or the batch breaks a
-/// rule. Nothing holds its lease afterwards.
+/// `Store::create` creates an assembly by one batch. It changes nothing if the assembly exists, if another
+/// holder has the lease, or if the batch breaks a rule. Afterwards, it holds no lease.
 pub async fn an_assembly_is_created_once(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let new = name("h_bta");
@@ -351,7 +352,7 @@ pub async fn assemblies_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(page(Some("aa"), 9).await, [name("b"), name("c")], "an assembly that is not there");
 }
 
-/// Several assemblies are loaded as each alone, without those that do not exist.
+/// `load_all` returns the same snapshots as `load`, and leaves out assemblies that do not exist.
 pub async fn assemblies_are_loaded_together(harness: &impl Harness) {
     let store = harness.open().await;
     for assembly in ["b", "a"] {
@@ -365,7 +366,7 @@ pub async fn assemblies_are_loaded_together(harness: &impl Harness) {
     }
 }
 
-/// The referrers of an assembly are found, according to the latest record of each.
+/// `referrers` finds the assemblies that refer to an assembly. The latest record of each of them counts.
 pub async fn referrers_are_told(harness: &impl Harness) {
     let store = harness.open().await;
     let put = async |assembly: &str, references: &[&str]| {
@@ -391,7 +392,7 @@ pub async fn ids_are_kept(harness: &impl Harness) {
     assert_eq!(*harness.open().await.id(), id);
 }
 
-/// Processes of an assembly are read newest first, before a given one, up to a limit.
+/// The processes of an assembly that are older than a given process are read newest first, up to a limit.
 pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -417,7 +418,7 @@ pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("h_bta"), name("other")]);
 }
 
-/// Versions are read from the one that was current when a process began.
+/// `versions_since` reads the versions from the newest one that is not newer than a process.
 pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

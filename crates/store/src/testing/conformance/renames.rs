@@ -111,8 +111,8 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
 
-/// The records of an assembly that references or belongs to the renamed one have its new name. The plans of
-/// processes are those in the change.
+/// Assemblies that refer to the renamed assembly, or belong to it, have the new name in their records. The
+/// plans of processes are those that the change contains.
 pub async fn records_that_name_it_follow(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "malls").await;
@@ -152,7 +152,7 @@ pub async fn records_that_name_it_follow(harness: &impl Harness) {
     assert!(store.load(&after.scope).await.unwrap().is_none());
 }
 
-/// Renamed back, an assembly has the records that it had before.
+/// If an assembly is renamed back, it has the same records as before.
 pub async fn the_old_name_brings_all_back(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;
@@ -163,7 +163,8 @@ pub async fn the_old_name_brings_all_back(harness: &impl Harness) {
     assert_eq!(dump(&*store, &before.scope).await, expected);
 }
 
-/// A name that is in use, a missing assembly and a missing lease refuse the batch, and nothing changes.
+/// The batch is refused and changes nothing if the new name is in use, an assembly is missing, or a lease is
+/// missing.
 pub async fn renames_need_a_free_name_and_all_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;

@@ -21,7 +21,7 @@ fn begun(request: RequestRecord) -> RequestRecord {
     RequestRecord { status: RequestStatus::Begun(ProcessId(9)), ..request }
 }
 
-/// The holder of the lease finds the requests of other processes, oldest first, with their content.
+/// The holder of the lease finds the requests of other programs, oldest first, with their content.
 pub async fn are_left_without_a_lease(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let _lease = leased(&*store, "h_bta").await;
@@ -36,7 +36,7 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// The final record of a request stays; its content does not.
+/// The final record of a request stays, but its content is dropped.
 pub async fn are_ended_under_a_lease(harness: &impl Harness) {
     let store = harness.open().await;
     let asked = request(&name("h_bta"), 12);
@@ -81,7 +81,7 @@ pub async fn are_withdrawn_unless_begun(harness: &impl Harness) {
     assert!(matches!(store.commit(&lease, end).await, Err(StoreError::Refused { .. })));
 }
 
-/// The lease of one assembly does not end the requests of another assembly.
+/// A batch under the lease of one assembly cannot end the requests of another assembly.
 pub async fn are_ended_by_their_assembly_alone(harness: &impl Harness) {
     let store = harness.open().await;
     let theirs = request(&name("shop"), 3);
@@ -94,7 +94,7 @@ pub async fn are_ended_by_their_assembly_alone(harness: &impl Harness) {
     assert_eq!(store.requests().await.unwrap(), [theirs]);
 }
 
-/// A request and its withdrawal are events, which wake watches.
+/// The submission and the withdrawal of a request add events, which wake watches.
 pub async fn are_told_in_the_feed(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let mut watch = store.watch(Seq::START);

@@ -42,8 +42,8 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// The plain text is in no file of the store, whether it is open or closed. The names of secrets are in the
-/// files.
+/// The plain text is in no file of the store, whether the store is open or closed. The names of secrets are
+/// in the files.
 pub async fn do_not_lie_open_in_any_file(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -68,7 +68,7 @@ pub async fn are_wiped_with_their_assembly(harness: &impl OnDisk) {
     assert!(!holds(&harness.files(), b"h_bta/key"));
 }
 
-/// A secret that was dropped alone is in no file once the store is idle or closed.
+/// A secret that was dropped without its assembly is in no file once the store is idle or closed.
 pub async fn are_wiped_alone(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -118,7 +118,7 @@ pub async fn go_with_their_assembly(harness: &impl Harness) {
     assert!(store.secret(&secret("two")).await.unwrap().is_some());
 }
 
-/// A lease neither replaces nor drops a secret of another assembly.
+/// A batch neither replaces nor drops a secret of another assembly.
 pub async fn belong_to_one_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, yours) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "yours").await);
