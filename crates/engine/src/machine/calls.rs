@@ -439,7 +439,7 @@ impl ProcessMachine {
                 self.reach(element, State::Broken, Some(*process));
                 self.note_failure(element, Some(failure.clone()));
             }
-            // The state before the health check is still right.
+            // The success of the preceding Start is already recorded.
             Action::Transition(Transition::Integrity) => {}
             Action::Transition(transition) => self.note_attempt(element, *transition),
             _ => {}

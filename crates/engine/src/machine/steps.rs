@@ -355,8 +355,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the inputs of a pair that becomes created without a call. The inputs are the present values, if
-    /// these are known.
+    /// Records the inputs of an existing pair that is adopted without a call. The inputs are the present
+    /// values, if these are known.
     fn note_given_before(&mut self, pair: &PairKey) {
         let found = self.world.topology().relationship(&pair.assembly, pair.relationship.as_str());
         if found.is_none_or(|found| found.create.is_empty()) {
