@@ -56,14 +56,14 @@ impl RecordedSecrets {
     }
 }
 
-/// Returns a stored secret, and the texts in it if it is JSON: secret parts of private state are stored as
-/// JSON.
+/// Returns a stored secret. If the secret is JSON, also returns the texts in it, because secret parts of
+/// private state are stored as JSON.
 fn spelled(stored: String) -> Vec<String> {
     let inside = serde_json::from_str::<Value>(&stored).map(|value| texts(&value)).unwrap_or_default();
     std::iter::once(stored).chain(inside).collect()
 }
 
-/// Tells whether an element has a sensitive property whose value its driver publishes.
+/// Tells whether an element has a sensitive property whose value the element may publish.
 fn may_publish(element: &Element) -> bool {
     element.properties.values().any(|p| p.sensitive && (p.read_only || p.value.is_none()))
 }
