@@ -29,7 +29,7 @@ pub struct CallFacts<'a> {
     pub after: &'a Status,
     /// Whether the report says that the instance has settled.
     pub settled: Settled,
-    /// The observation, if the report comes from one.
+    /// The observation that the report comes from; `None` if the report is the answer to a call.
     pub seen: Option<&'a Observation>,
     /// Whether the call removes the instance.
     pub removes: bool,

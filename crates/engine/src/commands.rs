@@ -73,7 +73,8 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Records the beginning of a command. `late` is the time after which no further result is expected.
+/// Records the beginning of a command. `late` is the time during which results may arrive, counted from this
+/// beginning; `None` if only the call reports results.
 pub(crate) fn begin(world: &mut World, call: &CallRecord, late: Option<Duration>, batch: &mut Batch) {
     let Action::Command(command) = &call.action else { return };
     let millis = |late: Duration| i64::try_from(late.as_millis()).unwrap_or(i64::MAX);

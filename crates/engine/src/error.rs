@@ -257,8 +257,7 @@ pub enum EngineError {
         /// The reason why the package can't be read.
         cause: String,
     },
-    /// A runtime can't list the jobs of an earlier process. These jobs may still run, so the intent must not
-    /// run them again.
+    /// A runtime can't list the jobs of an earlier process. These jobs may still run, so the intent is refused.
     #[error("{0}")]
     Unreachable(String),
     /// The request has already ended.
@@ -277,7 +276,7 @@ pub enum EngineError {
         /// The reason why the request can't be read.
         cause: String,
     },
-    /// A stop was requested before anything of the new plan started.
+    /// A stop was requested before any step of the new plan started.
     #[error("stopped on request before any step started")]
     Stopped,
 }

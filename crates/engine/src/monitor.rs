@@ -8,7 +8,7 @@
 //! | policy | breach | in order | missing sample |
 //! |---|---|---|---|
 //! | heal | integrity `BROKEN` | `OK` | a breach |
-//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, counted separately | the rest | neutral |
+//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, counted separately | any other load | neutral |
 //!
 //! A neutral sample changes no count. A value equal to a threshold is not a breach. A policy that has fired
 //! starts to count from zero. The daemon drops all samples while an intent runs on the assembly, since the

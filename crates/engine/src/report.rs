@@ -152,8 +152,8 @@ impl World {
     }
 
     /// Writes the outputs that an operator stated into the instance document. As for a report, secrets are
-    /// sealed, and outdated inputs are recorded at the readers. If the action is an Install, all former outputs
-    /// are dropped first, because they may no longer be true.
+    /// sealed, and the changes are recorded as outdated inputs of the elements that read the outputs. If the
+    /// action is an Install, all former outputs are dropped first, because they may no longer be true.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,
@@ -182,7 +182,7 @@ impl World {
         note_readers(self, action, &before, batch);
     }
 
-    /// Tells whether an element is the component of an application that scripts manage.
+    /// Tells whether an element belongs to an application. The package of such an element declares pins.
     fn is_application(&self, element: &ElementName) -> bool {
         let package =
             self.element(element, Side::Desired).map(|element| self.package(element, Side::Desired));

@@ -77,8 +77,8 @@ impl Runner {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Records the end of a step, and releases the steps that wait for no other step. The function uses a list
-    /// and no recursion, so that a long chain of skipped steps can't overflow the stack.
+    /// Records the end of a step, and releases the steps that now wait for no other step. The function uses a
+    /// list and no recursion, so that a long chain of skipped steps can't overflow the stack.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
         if !well {
             self.doom_who_needs(step);

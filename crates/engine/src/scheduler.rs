@@ -52,12 +52,12 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
         (Self { changes: sender, _task: task }, receiver)
     }
 
-    /// Adds a duty, or changes its timing. Nothing changes if it has this timing already.
+    /// Adds a duty, or changes its timing. If the duty has this timing already, nothing changes.
     pub async fn set(&self, duty: K, timing: Timing) {
         self.change(Change::Set(duty, Box::new(timing))).await;
     }
 
-    /// Removes a duty. If a running duty is removed and added again, it starts only after its run has ended.
+    /// Removes a duty. If a running duty is removed and added again, it starts again after its run has ended.
     pub async fn remove(&self, duty: K) {
         self.change(Change::Remove(duty)).await;
     }

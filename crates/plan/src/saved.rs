@@ -7,8 +7,8 @@
 //!       "waits": [ { "on": 1, "kind": "after", "reason": … } ] } ] }
 //! ```
 //!
-//! Deserialization checks the numbers of the steps, the steps that the waits name, and that the waits form no
-//! cycle.
+//! Deserialization checks three rules: the numbers of the steps have no gaps, each wait names a step of the
+//! plan, and the waits form no cycle.
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use serde::de::{DeserializeOwned, Error as _};

@@ -55,7 +55,8 @@ pub enum CheckEnd {
         /// Whether the records have changed.
         changed: bool,
     },
-    /// The script reports, now or earlier, that the instance no longer exists. The element is recorded as absent.
+    /// This check or an earlier one has found that the instance no longer exists. The element is recorded as
+    /// Absent.
     Destroyed,
     /// The report was not applied, for this reason.
     Dropped(String),
@@ -412,7 +413,7 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Records that a check has failed. A failure that is already recorded writes nothing.
+/// Records that a check has failed. A failure that is already recorded is not written again.
 fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {
     let mut batch = Batch::new();
     let Some(failure) = failure else { return Verdict { end: CheckEnd::Unchecked, batch } };

@@ -1,4 +1,4 @@
-//! The engine, its settings, and the parts that all intents share.
+//! The engine, its settings, and the functions that all intents use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,9 +31,9 @@ pub struct Options {
     /// The time that running jobs have to end after another program has requested a stop. It is also the
     /// maximum wait for the lease of another assembly.
     pub patience: Duration,
-    /// Whether an intent is executed that other assemblies may notice because they reference the assembly. This
-    /// option also permits an `up` under the old name of a renamed or exported assembly, and permits to forget
-    /// an interrupted assembly.
+    /// Whether an intent is executed that other assemblies may notice because they reference the assembly. With
+    /// this option, an `up` under the old name of a renamed or exported assembly is also executed, and an
+    /// interrupted assembly can be forgotten.
     pub force: bool,
 }
 

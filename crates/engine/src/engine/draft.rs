@@ -87,7 +87,7 @@ pub(super) struct Draft {
     pub(super) arguments: Option<Arguments>,
     /// The elements that become Broken when the process begins.
     pub(super) broken: Vec<ElementName>,
-    /// The results of the health checks; `None` if there were none.
+    /// The results of the health checks; `None` if no health checks were made.
     pub(super) seen: Option<Vec<Seen>>,
     /// The changes of the records that follow from these results.
     pub(super) found: Found,

@@ -38,7 +38,7 @@ pub struct Seen {
     pub element: ElementName,
     /// The recorded state of the element.
     pub state: State,
-    /// The observation of the driver, or the reason why there is none.
+    /// The observation of the driver, or the reason why the driver made no observation.
     pub sight: Result<Observation, Failure>,
     /// The metrics that were measured during the check, by name.
     pub metrics: BTreeMap<String, Value>,
@@ -260,7 +260,7 @@ pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
     assembly.goal != State::Absent && !is_resource
 }
 
-/// A job of a health check that has failed, with its input and output.
+/// A failed job of a health check, with the input and output of the job.
 pub(super) type FailedJob = (RecordedJob, Transcript);
 
 /// A warning or an error on the stderr of a successful check, with the name of one of the checked applications.

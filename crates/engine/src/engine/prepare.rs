@@ -167,7 +167,8 @@ impl Engine {
     }
 }
 
-/// Returns whether an `up` launches or reconfigures an application; `None` for other intents and assemblies.
+/// Returns whether an `up` launches or reconfigures an application; `None` for other intents, and for
+/// assemblies that are not applications.
 fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
     let assembly = &draft.world.assembly;
     let is_up = assembly.application.is_some() && draft.intent == Intent::Up;

@@ -27,8 +27,9 @@ use crate::world::World;
 /// A recorded process that is ready to run, with its leases.
 ///
 /// The leases are renewed in the background, so a person can take any time to decide. If a `Prepared` is
-/// dropped, the leases are released in the background, and the next process finds the process as interrupted. A
-/// program can record the process as cancelled: it runs the process with a [`Stop`] that is already requested.
+/// dropped, the leases are released in the background. The record of the process stays open, as after an
+/// interruption. A program can record the process as cancelled: it runs the process with a [`Stop`] that is
+/// already requested.
 #[must_use = "nothing happens before it is run"]
 pub struct Prepared {
     pub(super) engine: Engine,

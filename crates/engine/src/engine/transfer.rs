@@ -1,5 +1,5 @@
-//! Moves an assembly from one store to another. At every moment the assembly has one owner: the first store,
-//! the bundle, or the second store.
+//! Moves an assembly from one store to another. At any time, the assembly belongs to exactly one of three
+//! places: the first store, the bundle, or the second store.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -368,10 +368,10 @@ impl HandOver {
         self
     }
 
-    /// Removes the assembly from the store. From then on, the bundle in `file` owns the assembly.
+    /// Removes the assembly from the store. From then on, the assembly belongs to the bundle in `file`.
     ///
     /// # Errors
-    /// An error of the store, which then still owns the assembly.
+    /// An error of the store. The assembly then still belongs to the store.
     pub async fn complete(self, file: &str) -> Result<(), EngineError> {
         let Self { store, clock, lease, bundle } = self;
         let name = &bundle.assembly.name;

@@ -5,7 +5,7 @@ pub(super) const CHAR: u32 = 7;
 pub(super) const LINE: u32 = 17;
 /// The width of a character of small text, in pixels.
 pub(super) const SMALL_CHAR: u32 = 6;
-/// The space between a box and its text, and between the picture and its edge, in pixels.
+/// The space between a box and its text, and around the content of the picture, in pixels.
 pub(super) const PAD: u32 = 10;
 /// The minimum space between two columns, in pixels.
 pub(super) const GAP_X: u32 = 70;

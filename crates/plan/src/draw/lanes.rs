@@ -74,7 +74,8 @@ impl<'a> Lanes<'a> {
         Some(self::lane(self.groups[lane.checked_sub(1)?].parent))
     }
 
-    /// Returns the lanes of a group and of all groups around it, with the outermost lane first and `lane` last.
+    /// Returns `lane` and the lanes of all groups around its group, with the outermost lane first and `lane`
+    /// last.
     fn path(&self, lane: usize) -> Vec<usize> {
         let mut path: Vec<usize> = std::iter::successors(Some(lane), |lane| self.parent(*lane)).collect();
         path.reverse();
