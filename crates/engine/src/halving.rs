@@ -26,8 +26,8 @@ const MAX_SUSPECT_FAILURES: usize = 32;
 /// the limit of 4 MiB. The checks of several thousand elements are several batches, which run at the same time.
 pub const LARGEST_BATCH: usize = 1000;
 
-/// Tells whether the answer about an element of a batch leaves the condition of the element unknown, and a
-/// check of the element alone may find the condition.
+/// Tells whether an element of a batch must be checked again: the answer about the element is not clear, and a
+/// check of the element alone may be clear.
 pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {

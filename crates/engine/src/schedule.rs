@@ -240,8 +240,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         }
     }
 
-    /// Records the time. If the clock was set back, the next fire times of duties are brought forward, so that
-    /// no duty waits longer than its period and its jitter.
+    /// Records the time. If the clock was set back, the next fire times of periodic duties are brought forward.
+    /// No duty then waits longer than the sum of its period and its jitter.
     fn tell(&mut self, now: Timestamp) {
         let last = std::mem::replace(&mut self.now, now);
         if now >= last {

@@ -85,8 +85,8 @@ impl Upkeep<'_> {
             return Err(unknown(&**self.store, name).await?);
         };
         let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
-        // If only a part were forgotten, the next intent would settle the open calls of this part, and apply
-        // their results to the new record of the part.
+        // If a part with open calls were forgotten, the next intent would settle these calls. Their results
+        // would then be applied to the new record of the part.
         if is_unfinished && (part.is_some() || !self.force) {
             return Err(EngineError::Unfinished(name.clone()));
         }

@@ -367,8 +367,8 @@ impl CheckRound {
         tokio::time::sleep(LAST_ANSWER).await;
     }
 
-    /// Waits for a slot of a location; `None` if the location has no limit. If a check of the round has waited
-    /// at a location and got no slot, later checks of the round do not wait at that location.
+    /// Waits for a slot of a location; `None` if the location has no limit. If a check has waited at a location
+    /// and got no slot, later checks of the round do not wait there.
     async fn slot(&self, slots: &JobSlots, location: &Location) -> Result<Option<JobSlot>, Failure> {
         let full = || self.full.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = if full().contains(&location.name) { Duration::ZERO } else { SLOT_PATIENCE };

@@ -40,9 +40,9 @@ impl RecordedSecrets {
         Self { world, stored }
     }
 
-    /// Returns the texts to mask in the output of a running call. Returns `None` if the call may publish a
-    /// secret that is not recorded yet, or if the call's element is not part of the desired assembly. In
-    /// these cases, the output must not be shown before the call has ended.
+    /// Returns the texts to mask in the output of a running call. The result is `None` in two cases: the call
+    /// may publish a secret that is not recorded yet, or the desired assembly does not contain the call's
+    /// element. The output must then not be shown before the call has ended.
     pub fn of_call(&self, call: &CallRecord) -> Option<Vec<String>> {
         let element = self.world.topology().get(&call.element).filter(|element| !may_publish(element))?;
         let inputs = values::properties(&self.world, element, call.side, Unknown::LeftOut).ok()?;

@@ -109,7 +109,7 @@ impl LastTurn {
     /// would begin with `lease`.
     ///
     /// If both turns belong to the same daemon, the last turn covers only its own fire time and earlier fire
-    /// times, because the schedule of the daemon already separates its turns.
+    /// times. The schedule of the daemon already separates the turns of this daemon.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {

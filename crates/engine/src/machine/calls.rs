@@ -18,8 +18,8 @@ use crate::engine::PublishedOutputs;
 use crate::report::Answered;
 
 impl ProcessMachine {
-    /// Performs an open call of an earlier process. If the call creates a relationship and an end of the
-    /// relationship has failed, the jobs of the earlier process are still awaited, but no new job begins.
+    /// Performs an open call of an earlier process. If the call creates a relationship with an end that has
+    /// failed, no new job begins. The jobs of the earlier process are still awaited.
     pub(super) fn resume(&mut self, id: &CallId) {
         let failed_endpoint = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
         self.perform(id, failed_endpoint);
@@ -85,7 +85,8 @@ impl ProcessMachine {
     /// yet. For any other call, the result is an empty status.
     ///
     /// The first report of a transition resets the status (see [`apply`](Self::apply)). A report of an
-    /// operation or a command does not, so a flag that was set before the call is not a result of the call.
+    /// operation or a command does not reset the status. So a flag that was set before the call is not a result
+    /// of the call.
     fn said_before(&self, id: &CallId) -> Status {
         let operation =
             self.calls.get(id).filter(|run| run.has_no_report() && run.record.action.transition().is_none());

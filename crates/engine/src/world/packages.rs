@@ -101,15 +101,13 @@ impl Packages {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }
 
-    /// Returns the package for the calls of an element in the version `side`. If an instance exists and its
-    /// driver does not keep it with the desired package, all calls use the package that the element was created
-    /// from.
+    /// Returns the package for the calls of an element in the version `side`. If the driver does not keep an
+    /// existing instance with the desired package, all calls use the package that the element was created from.
     ///
     /// Otherwise, a call of the desired version uses the desired package. A call of the installed version uses
-    /// the package that the element was created from, except in two cases, in which it uses the desired
-    /// package. The first case is after [`prefer_desired`](Self::prefer_desired). The second case is the
-    /// removal of the leftovers of a failed Create or Install, if the driver keeps instances with the desired
-    /// package.
+    /// the package that the element was created from. But in two cases, it uses the desired package. The first
+    /// case is after [`prefer_desired`](Self::prefer_desired). The second case is the removal of the leftovers
+    /// of a failed Create or Install, if the driver keeps instances with the desired package.
     pub(crate) fn of(
         &self,
         element: &Element,
