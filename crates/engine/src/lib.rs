@@ -140,7 +140,7 @@
 //! | [`places`], `slots` | the locations of a project, and the limits of concurrent jobs at locations |
 //! | `world` | an assembly in memory: its topologies and states, and its secrets, instances, pairs and packages |
 //! | `values` | computes the values of properties, of inputs of calls, and of outputs from a world |
-//! | `applied_inputs`, `outdated_inputs` | the values that parts and pairs were created with, and changes of these values |
+//! | `applied_inputs`, `outdated_inputs` | the values that parts and pairs were created with, and their changes |
 //! | `current` | the present state of an assembly, as input of the planner |
 //! | `sealing` | finds secrets in values, masks them, and replaces them by markers |
 //! | `report` | applies reports of drivers to a world, and seals the secrets in them |

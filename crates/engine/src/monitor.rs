@@ -8,12 +8,12 @@
 //! | policy | breach | in order | missing sample |
 //! |---|---|---|---|
 //! | heal | integrity `BROKEN` | `OK` | a breach |
-//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, counted separately | any other load | neutral |
+//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold` | any other load | neutral |
 //!
-//! A neutral sample changes no count. A value equal to a threshold is not a breach. A policy that has fired
-//! starts to count from zero. The daemon drops all samples while an intent runs on the assembly, since the
-//! intent changes the measured values. A reading of the wrong kind, such as a load for an integrity metric, is
-//! ignored.
+//! A scale policy counts the breaches of its two thresholds separately. A missing sample that is neutral
+//! changes no count. A value equal to a threshold is not a breach. A policy that has fired starts to count from
+//! zero. The daemon drops all samples while an intent runs on the assembly, since the intent changes the
+//! measured values. A reading of the wrong kind, such as a load for an integrity metric, is ignored.
 //!
 //! [`Heals`] contains, for each element, the number of heals after which the element has not recovered. After
 //! [`MOST_HEALS`] such heals, the element is not healed any more. An element has recovered after `smoothing`
