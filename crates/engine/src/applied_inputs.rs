@@ -1,4 +1,4 @@
-//! Applied inputs of relationships: the values with which a relationship is created, and later ceased.
+//! Applied inputs of relationships: the values with which a pair is created, and later ceased.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use windlass_store::Batch;
 use crate::values::{Unknown, argument, secret_gone};
 use crate::world::{Secrets, World};
 
-/// Returns the values that the creating operations of a relationship were called with; `None` if they are not
+/// Returns the values with which the creating operations of a pair were called; `None` if these values are not
 /// recorded.
 ///
 /// # Errors
@@ -38,8 +38,8 @@ pub(crate) fn given(
     Ok(Some(opened))
 }
 
-/// Records the values with which the creating operations of a relationship are called. They replace the
-/// values of an earlier attempt.
+/// Records the values with which the creating operations of a pair are called. The values replace those of an
+/// earlier attempt.
 pub(crate) fn give(
     world: &mut World,
     key: &PairKey,
@@ -53,7 +53,7 @@ pub(crate) fn give(
     pairs.put_inputs(key, given, now, batch);
 }
 
-/// Seals the secrets among the values of a pair.
+/// Returns the values of a pair in the form for its record. Secrets among the values are sealed in the store.
 fn sealed(
     secrets: &mut Secrets,
     own: &AssemblyName,
@@ -86,9 +86,9 @@ fn open(secrets: &Secrets, given: &Given) -> Option<Input> {
     })
 }
 
-/// Finds the relationships whose recorded values differ from the present values in the desired version. A
-/// presently unknown value does not count as different: the plan already waits for the element that will
-/// publish the value.
+/// Finds the pairs whose recorded values differ from the present values in the desired version. Returns each
+/// such pair with its changed values. A value of the desired version that is not known yet does not count as
+/// different: the plan already waits for the element that will publish the value.
 pub(crate) fn outdated_pairs(world: &World) -> Vec<(PairKey, Vec<ValueChange>)> {
     let topology = world.topology();
     let mut resolver = Resolver::new(topology, world);

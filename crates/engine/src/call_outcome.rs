@@ -22,14 +22,14 @@ pub enum CallOutcome {
 /// The facts that determine the outcome of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
-    /// The status before the report, if the call is an operation that has not reported yet; otherwise an
-    /// empty status.
+    /// The status before the report, if this is the first report of an operation or a command. For other
+    /// reports, an empty status.
     pub before: &'a Status,
     /// The status after the report.
     pub after: &'a Status,
     /// Whether the report says that the instance has settled.
     pub settled: Settled,
-    /// The observation, if the report comes from one.
+    /// The observation that the report comes from; `None` if the report is the answer to a call.
     pub seen: Option<&'a Observation>,
     /// Whether the call removes the instance.
     pub removes: bool,

@@ -1,4 +1,4 @@
-//! Claims of natural ids: within a factory, no two applications have the same natural id.
+//! Claims of natural ids: no two applications of the same factory have the same natural id.
 
 use windlass_driver::{Call, Report};
 use windlass_model::AssemblyName;
@@ -19,13 +19,13 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     Failure::new(FailureKind::AlreadyExists, message)
 }
 
-/// Claims the natural id in a report. `secrets` are the secrets of the call. An id that contains a secret is
-/// not claimed here, and is refused later.
+/// Claims the natural id in a report. `secrets` are the secrets of the call. A natural id that contains a
+/// secret is not claimed here, because the engine refuses it later.
 ///
 /// # Errors
-/// - The launch has failed, if another application of the factory has the id. No application owns an instance
-///   that this launch has created.
-/// - The call is lost, if the id can't be recorded.
+/// - If another application of the factory has the id, the launch has failed. If the launch has created an
+///   instance nevertheless, no application manages that instance.
+/// - If the id can't be recorded, the call is lost.
 pub(crate) async fn claim(
     store: &dyn Store,
     lease: &Lease,

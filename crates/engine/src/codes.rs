@@ -1,6 +1,6 @@
 //! The codes of this crate: `WL0500` to `WL0549`, for the errors of intents.
 //!
-//! They include the errors of planning, since `windlass-lifecycle` knows no codes.
+//! The codes of planning errors are also in this module, since the crate `windlass-lifecycle` defines no codes.
 
 windlass_source::codes! {
     UNKNOWN = "WL0500", "unknown assembly",

@@ -11,15 +11,15 @@ use windlass_store::Batch;
 use crate::engine::Arguments;
 use crate::world::World;
 
-/// Seals the arguments of a process's command, so that a later process can resume the call after an
-/// interruption.
+/// Seals the arguments of the command that a process calls. After an interruption, a later process can then
+/// resume the call.
 pub(crate) fn put(world: &mut World, process: ProcessId, given: &Arguments, batch: &mut Batch) {
     let World { assembly, secrets, .. } = world;
     let text = serde_json::to_string(given).expect("arguments are plain data");
     secrets.seal(name(&assembly.name, process), &assembly.name, text, batch);
 }
 
-/// Drops the sealed arguments of a process's command, if there are any.
+/// Drops the sealed arguments of the command that a process has called, if the store has them.
 pub(crate) fn forget(world: &mut World, process: ProcessId, batch: &mut Batch) {
     let arguments = name(&world.assembly.name, process);
     if world.secrets.get(&arguments).is_some() {
@@ -27,10 +27,10 @@ pub(crate) fn forget(world: &mut World, process: ProcessId, batch: &mut Batch) {
     }
 }
 
-/// Opens the arguments of a process's command.
+/// Returns the arguments of the command that a process calls.
 ///
 /// # Errors
-/// The store does not have them.
+/// The store does not have the arguments.
 pub(crate) fn open(world: &World, process: ProcessId) -> Result<BTreeMap<PropertyName, Input>, Failure> {
     let text = world.secrets.text(&name(&world.assembly.name, process));
     let given: Option<Arguments> = text.and_then(|text| serde_json::from_str(text).ok());
@@ -42,7 +42,7 @@ pub(crate) fn open(world: &World, process: ProcessId) -> Result<BTreeMap<Propert
         .collect())
 }
 
-/// Returns the name under which the arguments of a process's command are sealed.
+/// Returns the name under which the arguments of the command of a process are sealed.
 fn name(assembly: &AssemblyName, process: ProcessId) -> SecretRef {
     format!("{assembly}:call/{}", process.0).parse().expect("an assembly and a number are one")
 }

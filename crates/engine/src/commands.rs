@@ -1,9 +1,9 @@
 //! Commands that an operator called: their records and results.
 //!
 //! A command may still be open when its process has ended: a later health check may report the final result.
-//! The record of a command is a document of the assembly. While the command is open, its id is in the record
-//! of its element. Its [arguments](crate::command_arguments) stay sealed in the store until the command ends,
-//! because later results mask them.
+//! The store keeps the record of a command as a document of the assembly. While the command is open, the record
+//! of its element contains the command's id. The [arguments](crate::command_arguments) of the command stay
+//! sealed in the store until the command ends, because the engine masks secret arguments in later results.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,16 +21,16 @@ use crate::error::EngineError;
 use crate::sealing::KnownSecrets;
 use crate::world::{Commands, World};
 
-/// Number of ended commands of an assembly that are kept.
+/// The maximum number of commands of an assembly whose records are kept after the command has ended.
 pub const KEPT_COMMANDS: usize = 20;
 
-/// Number of commands that are read at once.
+/// The maximum number of records of commands that are read at once.
 const PAGE: usize = 1000;
 
-/// The version of the records.
+/// The version of the format of the records.
 const VERSION: u32 = 1;
 
-/// Reads a command of an assembly, even if it has ended.
+/// Reads the record of a command of an assembly. The command may have ended.
 ///
 /// # Errors
 /// An error of the store.
@@ -43,7 +43,7 @@ pub async fn command(
     Ok(found.and_then(|document| serde_json::from_value(document.body).ok()))
 }
 
-/// Reads the commands of a recorded assembly that have not ended.
+/// Reads the records of those commands of an assembly that have not ended.
 pub(crate) async fn open(store: &dyn Store, snapshot: &Snapshot) -> Result<Commands, EngineError> {
     let mut commands = Commands::new();
     let ids = snapshot.elements.values().flat_map(|element| &element.commands);
@@ -73,7 +73,8 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Records the beginning of a command.
+/// Records the beginning of a command. `late` is the time during which results may arrive, counted from this
+/// beginning; `None` if only the call reports results.
 pub(crate) fn begin(world: &mut World, call: &CallRecord, late: Option<Duration>, batch: &mut Batch) {
     let Action::Command(command) = &call.action else { return };
     let millis = |late: Duration| i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
@@ -116,8 +117,8 @@ pub(crate) fn call_ended(
     put(world, record, batch);
 }
 
-/// Ends those commands of an element whose deadline for results has passed. Returns the entries for the
-/// activity log.
+/// Ends those commands of an element whose deadline for results has passed. Returns an entry for the activity
+/// log about each of them.
 pub(crate) fn expire(
     world: &mut World,
     element: &ElementName,
@@ -134,16 +135,16 @@ pub(crate) fn expire(
     log
 }
 
-/// The results of commands in an update.
+/// The results of commands that were taken out of an update, by command.
 pub(crate) type Results = Vec<(CommandId, Vec<Value>)>;
 
-/// Tells whether an open command with this id belongs to an element.
+/// Tells whether an element has an open command with this id.
 pub(crate) fn is_open(world: &World, element: &ElementName, id: &CommandId) -> bool {
     world.commands.get(id).is_some_and(|record| record.element == *element)
 }
 
-/// Records results of commands. The first result that is not intermediate ends its command. Returns the
-/// entries for the activity log.
+/// Records results of commands. The first result that is not intermediate ends its command. Returns entries for
+/// the activity log.
 pub(crate) fn record(
     world: &mut World,
     results: Results,
@@ -164,7 +165,7 @@ pub(crate) fn record(
     log
 }
 
-/// Returns the open commands of an element, with the texts of their secret arguments.
+/// Returns the open commands of an element, each with the texts of its secret arguments.
 pub(crate) fn awaited(world: &World, element: &ElementName) -> Vec<OpenCommand> {
     let own = world.commands.values().filter(|record| record.element == *element);
     let command = |record: &CommandRecord| {
@@ -175,15 +176,16 @@ pub(crate) fn awaited(world: &World, element: &ElementName) -> Vec<OpenCommand> 
     own.map(command).collect()
 }
 
-/// Drops the sealed arguments of a process's command, unless the command awaits results.
+/// Drops the sealed arguments of the command that a process has called. A command that still awaits results
+/// keeps its arguments.
 pub(crate) fn forget_arguments(world: &mut World, process: ProcessId, batch: &mut Batch) {
     if !world.commands.values().any(|record| record.process == process) {
         command_arguments::forget(world, process, batch);
     }
 }
 
-/// Stores a record. When a command has ended, the record of its element no longer lists it, and its arguments
-/// are dropped.
+/// Stores the record of a command. While the command is open, the record of its element lists the command. When
+/// the command has ended, it is removed from that list, and its arguments are dropped.
 fn put(world: &mut World, record: CommandRecord, batch: &mut Batch) {
     let (id, is_final) = (record.id.clone(), record.state.is_final());
     let draft = DocumentDraft {

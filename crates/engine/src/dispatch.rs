@@ -1,4 +1,5 @@
-//! Executes the commands of the machine that runs a plan: commits, drivers, and slots of locations.
+//! Executes the commands of the machine that runs a plan: it commits batches, calls drivers, and takes slots of
+//! locations.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -41,7 +42,7 @@ impl ProcessEnv {
     /// Runs a machine to its end, or until `lost` reports the loss of a lease.
     ///
     /// # Errors
-    /// An error of the store. The next process finds the running jobs by their ids.
+    /// An error of the store. Jobs may still run then, and the next process finds them by their ids.
     pub(crate) async fn run(
         &self,
         machine: &mut ProcessMachine,
@@ -79,7 +80,7 @@ impl ProcessEnv {
     }
 }
 
-/// Maximum number of messages from drivers that wait for the host.
+/// The maximum number of messages from drivers that wait for the host, for each kind of message.
 const QUEUE: usize = 64;
 
 /// The initial content of a [`Journal`].
@@ -91,8 +92,8 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until a record about a job is durable. If the entry names a job to remove, removes it from its
-/// runtime.
+/// Waits until a record about a job is durable. Then, if the entry names a job to remove, removes this job from
+/// its runtime.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
     let Some((runtime, job)) = entry.remove else { return Ok(()) };
@@ -103,15 +104,15 @@ async fn settle(entry: Entry) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Executes the commands of one machine.
+/// The dispatcher of one machine.
 struct CallDispatcher<'a> {
     env: &'a ProcessEnv,
     journal: Journal,
     /// Intermediate reports of drivers.
     reported: mpsc::Receiver<Checkpoint>,
-    /// Records about jobs that are being committed.
+    /// The commits of records about jobs.
     entered: mpsc::Receiver<Entry>,
-    /// The drivers that wait until an intermediate report is durable.
+    /// The answers to drivers that wait until an intermediate report is durable, by the number of the answer.
     replies: HashMap<u64, oneshot::Sender<Result<(), Failure>>>,
     next_reply: u64,
 }
@@ -173,7 +174,7 @@ impl CallDispatcher<'_> {
         driver: Arc<dyn Driver>,
         failed_endpoint: Option<Failure>,
     ) -> Work<Event> {
-        // After a panic of the driver, the action counts as one that must not be repeated.
+        // If the driver panics here, the action counts as one that must not be repeated.
         let nature = described(|| driver.nature(&call.package, &call.action));
         let once = nature.map_or(true, |nature| nature.is_some_and(|nature| nature.effect == Effect::Once));
         let context = self.context(&call).once(once).begins_unless(failed_endpoint);
@@ -208,8 +209,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits in the background until the record of a job is durable and, if the entry names a job to remove,
-    /// the job is removed. After a stop, waits no longer than its grace period: a removal may hang.
+    /// Returns work that calls [`settle`]. Since the removal of a job may hang, the work ends at the latest
+    /// when the time that a stop may take is over.
     fn settle(&self, entry: Entry) -> Work<Event> {
         let overdue = self.overdue();
         Box::pin(async move {
@@ -220,7 +221,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits until a stop was requested, and the time for stopped work to end is over.
+    /// Waits until running jobs were cancelled because of a stop, and the time for their drivers to answer is
+    /// over.
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
         async move { stop.is_overdue(grace).await }
@@ -238,11 +240,11 @@ impl CallDispatcher<'_> {
     }
 }
 
-/// Returns a driver's answer to one call. If a driver ignores a stop, the outcome of its call is unknown
-/// (lost).
+/// Returns a driver's answer to one call. If the driver has not answered when `overdue` resolves, the call is
+/// lost.
 ///
 /// # Errors
-/// The driver has a fault: it panicked, or did not give exactly one answer. Its jobs may still run.
+/// The driver has a fault: it panicked, or did not give exactly one answer. Jobs of the call may still run.
 async fn answered<T>(
     answers: impl Future<Output = Vec<Result<T, Failure>>>,
     overdue: impl Future<Output = ()>,

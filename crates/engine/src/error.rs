@@ -1,4 +1,4 @@
-//! Errors of executing intents.
+//! Errors of the execution of intents.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub enum EngineError {
         /// The descriptor of that assembly.
         other: DescriptorName,
     },
-    /// No assembly exists that the intent could apply to.
+    /// The intent changes existing assemblies, and none exists.
     #[error("there is no assembly to change")]
     Nothing,
     /// The assembly is being removed.
@@ -74,12 +74,13 @@ pub enum EngineError {
         /// The name of the referring assembly.
         by: AssemblyName,
     },
-    /// An assembly on whose elements operations are to be called was interrupted itself.
+    /// The plan calls operations on elements of another assembly, and a process of that assembly was
+    /// interrupted.
     #[error(
         "the plan calls operations on parts of `{0}`, which was interrupted; resume it first: `windlass retry {0}`"
     )]
     Interrupted(AssemblyName),
-    /// An earlier process was interrupted.
+    /// A process of the assembly was interrupted and has not been resumed.
     #[error("`{0}` was interrupted; resume it first: `windlass retry {0}`")]
     Unfinished(AssemblyName),
     /// The export was imported before.
@@ -90,9 +91,9 @@ pub enum EngineError {
     ImportedBefore {
         /// The name of the assembly.
         name: AssemblyName,
-        /// The time of that import.
+        /// The time of the first import.
         at: Timestamp,
-        /// Whether the assembly is still here.
+        /// Whether the assembly is still in the store.
         here: bool,
     },
     /// An assembly of this name already exists.
@@ -127,7 +128,7 @@ pub enum EngineError {
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     OtherPlan(AssemblyName),
-    /// Health checks find other parts gone or broken than when the plan was saved.
+    /// The health checks find that other parts are gone or broken than in the saved plan.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
     /// The plan removes or replaces parts that are recorded as healthy, and consent is missing.
@@ -149,12 +150,12 @@ pub enum EngineError {
         /// The reason, as a sentence fragment.
         why: &'static str,
     },
-    /// Another process holds the lease.
+    /// Another program holds the lease.
     #[error("`{name}` is held by {by}; wait until it ends, or stop it, and try again")]
     Busy {
         /// The name of the assembly.
         name: AssemblyName,
-        /// The process that holds the lease.
+        /// The program that holds the lease.
         by: Box<Holder>,
     },
     /// No earlier version exists.
@@ -185,7 +186,8 @@ pub enum EngineError {
     /// No call is undecided.
     #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
     NothingToDecide(AssemblyName),
-    /// The outcome of an interrupted process's calls is unknown, and a dry run must not observe them.
+    /// A dry run got an answer about undecided calls, but open calls of an interrupted process are not settled.
+    /// A dry run must not settle them.
     #[error(
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
@@ -219,7 +221,7 @@ pub enum EngineError {
     /// The outputs or the natural id in the operator's answer are not possible.
     #[error("{0}")]
     NotPublished(String),
-    /// The name of a command's argument is not a valid property name.
+    /// The name of an argument of a command is not a valid property name.
     #[error("argument `{argument}`: {cause}")]
     NotAnArgument {
         /// The name of the argument.
@@ -227,7 +229,7 @@ pub enum EngineError {
         /// The reason why the name is invalid.
         cause: NameError,
     },
-    /// A command that can't be called.
+    /// The command can't be called.
     #[error("command `{command}` of `{}` can't be called: {why}", .part.local())]
     NotCallable {
         /// The name of the element.
@@ -237,7 +239,7 @@ pub enum EngineError {
         /// The reason, as a sentence fragment.
         why: String,
     },
-    /// Elements were launched under natural ids that are unknown, because their reports are lost.
+    /// The reports of launches are lost, so the natural ids of the launched elements are unknown.
     #[error("{}", unnamed(.name, .parts))]
     Unnamed {
         /// The name of the assembly.
@@ -256,7 +258,7 @@ pub enum EngineError {
         /// The reason why the package can't be read.
         cause: String,
     },
-    /// A runtime can't list the jobs of an earlier process. These jobs may still run, and must not run twice.
+    /// A runtime can't list the jobs of an earlier process. These jobs may still run, so the intent is refused.
     #[error("{0}")]
     Unreachable(String),
     /// The request has already ended.
@@ -275,7 +277,7 @@ pub enum EngineError {
         /// The reason why the request can't be read.
         cause: String,
     },
-    /// A stop was requested before anything of the new plan started.
+    /// A stop was requested before any step of the new plan started.
     #[error("stopped on request before any step started")]
     Stopped,
 }
@@ -312,7 +314,7 @@ impl EngineError {
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
-            // A store that refuses a lease reports the same situation, with this code.
+            // A store that refuses a lease uses the same code.
             Self::Busy { .. } => windlass_store::codes::HELD,
             Self::NoVersion { .. } => codes::NO_VERSION,
             Self::Scale(error) => code_of_scale(error),
@@ -478,7 +480,8 @@ pub struct Unplaced {
     pub lack: Lack,
     /// The reason why the elements can't be placed or adopted.
     pub why: String,
-    /// The place in the descriptor that chooses the location; for an adoption, the place of the first element.
+    /// The place in the descriptor that chooses the location. For a failed adoption, the place where the first
+    /// element is declared.
     pub origin: Option<Origin>,
 }
 
@@ -499,7 +502,7 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// Maximum number of listed elements. Of further elements, a message gives only the number.
+    /// The maximum number of listed elements. A message gives the number of further elements.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();
@@ -527,7 +530,7 @@ fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
 }
 
 fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
-    /// Maximum number of listed names if no name is similar to the given one.
+    /// The maximum number of listed names if no name is similar to the given name.
     const LISTED: usize = 8;
     if let Some(near) = windlass_source::suggest(name.as_str(), known.iter().map(AssemblyName::as_str)) {
         return format!("; did you mean `{near}`?");

@@ -1,35 +1,33 @@
-//! Halving: finds the bad elements of a batch whose check fails as a whole.
+//! Halving: finds the bad elements of a batch of health checks that fails as a whole.
 //!
-//! It is a pure machine. A group that fails is checked again in two halves, until each bad element is alone.
-//! All groups to check next form a *wave*, and are checked at the same time. An element that was bad in the
-//! last round is a *suspect*, and is checked alone from the beginning. With `b` bad elements among `n`, the
-//! first round makes at most `1 + 2·b·⌈log2 n⌉` checks. Later rounds make at most `1 + b`, if there are at
-//! most [`MAX_ALONE`] suspects.
+//! Each search is a *round*. A group of elements that fails is checked again in two halves, until each bad
+//! element is alone. All groups to check next form a *wave*, and are checked at the same time. An element that
+//! was bad in the last round is a *suspect*, and is checked alone from the beginning. With `b` bad elements
+//! among `n` elements, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks. A later round with the same bad
+//! elements makes at most `1 + b` checks, if `b` is at most [`MAX_ALONE`].
 //!
-//! Each check that hangs costs its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that times
-//! out is no longer halved. Its elements stay unresolved in that round.
+//! A check that hangs takes as long as its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that
+//! times out is no longer halved. The elements of the group stay unresolved in that round.
 
 use windlass_driver::{Observation, Observed};
 use windlass_model::record::{Failure, FailureKind};
 
-/// After this number of timeouts in one round of checks, a check of several elements that times out is no
-/// longer repeated for each half of them.
+/// The number of timeouts in one round after which a group that times out is no longer halved.
 pub const MAX_TIMEOUTS: usize = 32;
 
-/// Maximum number of suspects that are checked alone. If there are more suspects, they are checked together,
-/// because the script may be broken rather than the elements.
+/// The maximum number of suspects that are checked alone. If there are more suspects, all of them are checked
+/// together first, because the script may be broken and not the elements.
 pub const MAX_ALONE: usize = 16;
 
-/// Maximum number of failed groups of suspects in one round. After that, groups of suspects are no longer
-/// halved.
+/// The number of failed groups of suspects in one round after which groups of suspects are no longer halved.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
-/// Maximum number of elements in a batch. A script's answer about so many elements is far below the limit of
-/// 4 MiB, and several batches run at once.
+/// The maximum number of elements in a batch. The answer of a script about so many elements is far smaller than
+/// the limit of 4 MiB. The checks of several thousand elements are several batches, which run at the same time.
 pub const LARGEST_BATCH: usize = 1000;
 
-/// Tells whether an answer about a batch leaves the condition of an element open, while a check of the
-/// element alone may determine it.
+/// Tells whether an element of a batch must be checked again: the answer about the element is not clear, and a
+/// check of the element alone may be clear.
 pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {
@@ -38,7 +36,7 @@ pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     }
 }
 
-/// Returns the failure of an element for which a round has found no answer, because too many checks hang.
+/// Returns the failure of an element that a round has left unresolved because too many checks hang.
 pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     let why = match answer {
         Err(failure) => failure.message.as_str(),
@@ -48,7 +46,7 @@ pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     Failure::new(FailureKind::Infrastructure, message)
 }
 
-/// The elements of a check, by their positions in the batch.
+/// The elements that one check covers, by their positions in the batch.
 pub type Group = Vec<usize>;
 
 /// The search for the bad elements of a batch.
@@ -61,7 +59,7 @@ pub struct Halving {
     unresolved: Vec<usize>,
 }
 
-/// The result of the check of a group.
+/// The way in which the check of a group has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupEnd {
     /// The check has ended in time.
@@ -71,7 +69,7 @@ pub enum GroupEnd {
 }
 
 impl GroupEnd {
-    /// Returns the result of the check of a group, from the answers about its elements.
+    /// Returns the way in which the check of a group has ended, from the answers about its elements.
     pub fn of(answers: &[Result<Observed, Failure>]) -> Self {
         let has_timed_out = |answer: &Result<Observed, Failure>| {
             answer.as_ref().is_err_and(|failure| failure.kind == FailureKind::Timeout)
@@ -90,13 +88,14 @@ impl Halving {
         Self { suspects, wave, timeouts: 0, suspect_failures: 0, unresolved: Vec::new() }
     }
 
-    /// Takes the groups to check now; none if the round has ended.
+    /// Returns the groups to check now, and forgets them. An empty list means that the round has ended.
     #[must_use]
     pub fn take_wave(&mut self) -> Vec<Group> {
         std::mem::take(&mut self.wave)
     }
 
-    /// Notes the result of a group: the elements without a clear answer are checked again in smaller groups.
+    /// Takes the result of the check of a group. The elements without a clear answer are checked again in
+    /// smaller groups.
     pub fn answered(&mut self, group: &Group, unclear: Vec<usize>, end: GroupEnd) {
         self.timeouts += usize::from(end == GroupEnd::TimedOut);
         if group.len() <= 1 || unclear.is_empty() {
@@ -113,7 +112,7 @@ impl Halving {
         self.wave.extend(halves);
     }
 
-    /// Returns the elements for which the round has found no answer, although they are not known to be bad.
+    /// Returns the unresolved elements of the round that are not suspects.
     pub fn unresolved(&self) -> impl Iterator<Item = usize> {
         self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
     }
@@ -171,7 +170,7 @@ mod tests {
             let depth = usize::BITS - (n - 1).leading_zeros();
             prop_assert!(groups.len() <= 1 + 2 * bad.len() * depth as usize, "{} checks", groups.len());
 
-            // Bad elements stay alone until they are well.
+            // Bad elements are checked alone until they are well.
             let suspects: Vec<bool> = (0..n).map(|element| bad.contains(&element)).collect();
             let Asked { groups, well, .. } = round(&bad, suspects.clone(), GroupEnd::InTime);
             prop_assert_eq!(&well, &good);
@@ -182,7 +181,7 @@ mod tests {
             prop_assert_eq!(well.len(), n);
         }
 
-        /// The number of timeouts in a round is bounded, whatever hangs.
+        /// The number of timeouts in a round is bounded, no matter how many checks hang.
         #[test]
         fn timeouts_are_bounded(
             n in 1_usize..600,

@@ -74,7 +74,7 @@ use crate::stop::Stop;
 
 /// A pure state machine: it never waits, reads no clock and performs no I/O.
 pub trait Machine {
-    /// An event of this machine: the result of a command, or a message from elsewhere.
+    /// An event of this machine: the result of a command, or a message from outside the host.
     type Event;
     /// A command, which the [`Dispatcher`] executes.
     type Command;
@@ -91,9 +91,11 @@ pub enum Input<M: Machine + ?Sized> {
     Begin,
     /// An event of the machine.
     Event(M::Event),
-    /// The time of a timer has come. After a stop all timers are due at once.
+    /// The time of a timer has come. After a stop, all timers are due at once, including timers that start
+    /// later.
     Due(M::Timer),
-    /// A stop is requested. If it was requested before the run, this input replaces [`Input::Begin`].
+    /// A stop is requested. If the stop was requested before the run, the machine gets this input in place of
+    /// [`Input::Begin`].
     Cancel,
 }
 
@@ -112,27 +114,28 @@ pub enum Output<M: Machine + ?Sized> {
     Finished,
 }
 
-/// The work of a command. It ends with an event, or without one.
+/// The work of a command, which the host awaits. The work may end with an event for the machine.
 pub type Work<E> = Pin<Box<dyn Future<Output = Result<Option<E>, StoreError>> + Send>>;
 
 /// A message from outside the host.
 pub enum Incoming<E> {
     /// An event for the machine.
     Event(E),
-    /// Work that is awaited like the work of a command.
+    /// Work that the host awaits like the work of a command.
     Work(Work<E>),
 }
 
 /// Executes the commands of a machine.
 pub trait Dispatcher<M: Machine>: Send {
-    /// Begins a command, and returns its work; `None` if the command is already executed.
+    /// Begins a command, and returns its work for the host to await; `None` if the command is already
+    /// completely executed.
     fn dispatch(&mut self, command: M::Command) -> Option<Work<M::Event>>;
 
-    /// Waits for the next message from outside. The host drops the returned future whenever something else
-    /// happens first. The drop must not lose a message.
+    /// Waits for the next message from outside the host. The host drops the returned future if another event
+    /// comes first. The drop must not lose a message.
     fn incoming(&mut self) -> impl Future<Output = Incoming<M::Event>> + Send;
 
-    /// Waits until the effects of a further event can be recorded. The default does not wait.
+    /// Waits until the effects of a further input can be recorded. The default implementation does not wait.
     fn ready(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -154,8 +157,8 @@ impl Host {
     /// Runs a machine until it has finished and no work is left, or until `lost` reports the loss of a lease.
     ///
     /// # Errors
-    /// The error of `lost`, or of work. After such an error nothing can be made durable, so nothing new is
-    /// started.
+    /// The error that `lost` reports, or an error of the work of a command. After such an error, the store
+    /// accepts no further batch, so the host stops at once and drops all work.
     pub async fn run<M: Machine>(
         &self,
         machine: &mut M,
@@ -165,7 +168,7 @@ impl Host {
         let mut running =
             Running { dispatcher, work: FuturesUnordered::new(), timers: Timers::default(), finished: false };
         let mut lost = pin!(lost);
-        // After a stop nothing begins, not even the first step.
+        // After a stop, the machine must not begin anything.
         let mut is_cancelled = self.stop.soon.is_cancelled();
         let first = if is_cancelled { Input::Cancel } else { Input::Begin };
         running.execute(self.clock.now(), machine.on(self.clock.now(), first));
@@ -177,8 +180,8 @@ impl Host {
                     running.timers.hurry();
                     Some(Input::Cancel)
                 }
-                // The next three futures are rarely ready. They are polled before the work, which may always
-                // be ready.
+                // The next three futures are rarely ready. They are polled before the work, because some work
+                // may be ready each time.
                 lost = &mut lost => return Err(lost),
                 incoming = running.dispatcher.incoming() => running.receive(incoming),
                 timer = running.timers.next() => Some(Input::Due(timer)),
@@ -188,8 +191,8 @@ impl Host {
                 },
             };
             if let Some(input) = input {
-                // One input creates at most one batch. If the store has no room for a batch for the whole
-                // term of a lease, the leases are lost.
+                // One input creates at most one batch. If the store has no room for a further batch during the
+                // whole term of a lease, the leases are lost.
                 tokio::select! {
                     () = running.dispatcher.ready() => {}
                     lost = &mut lost => return Err(lost),
@@ -235,8 +238,8 @@ impl<M: Machine, D: Dispatcher<M>> Running<'_, M, D> {
         }
     }
 
-    /// Returns the error that made the store refuse all later batches. Batches are answered in order, so that error
-    /// is already available.
+    /// Returns the error that made the store refuse all later batches. The store answers batches in order, so
+    /// that error is already available.
     fn root_cause(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::AfterFailure { .. }) {
             return error;

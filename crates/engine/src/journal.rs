@@ -1,4 +1,4 @@
-//! The journal: records the jobs of calls, so that a repeated call gets the same answers.
+//! The journal: records the jobs of calls, so that a repeated call gets the same outcomes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,10 +20,10 @@ use crate::recorder::LastJob;
 use crate::recordings::{self, RecordedJob, Transcript};
 use crate::stop::Stop;
 
-/// Maximum bytes of a job's output that are kept for people.
+/// The maximum number of bytes that a job record keeps of each output stream, for people.
 const SHOWN: usize = 8 * 1024;
 
-/// The state that all calls of a run share.
+/// The state that all calls of one machine share.
 #[derive(Clone)]
 pub(crate) struct Journal {
     pub(crate) store: Arc<dyn Store>,
@@ -31,40 +31,42 @@ pub(crate) struct Journal {
     pub(crate) clock: Arc<dyn Clock>,
     /// The jobs of calls that an earlier process left open, by job id.
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
-    /// The calls that an earlier process left open on another machine or in another folder.
+    /// The calls that an earlier process left open on another host or in another folder.
     pub(crate) elsewhere: Arc<HashMap<CallId, RemoteCall>>,
-    /// Time that a cancelled job has to end by itself.
+    /// The time that a cancelled job has to end by itself.
     pub(crate) grace: Duration,
-    /// Bytes that are reserved for the answers of running jobs.
+    /// The bytes of disk space that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
-    /// The stop: `soon` refuses calls that have not begun, and `now` cancels running jobs.
+    /// The stop. In the stage `soon`, a call that has not begun is refused. In the stage `now`, running jobs
+    /// are cancelled.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
-    /// Takes the records of jobs to the host, which awaits their commits.
+    /// Sends the commits of records about jobs to the host, which awaits them.
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
-/// An open call from another machine or folder, whose jobs can't be found from here.
+/// An open call that an earlier process made on another host or in another folder. Its jobs can't be found from
+/// here.
 pub(crate) struct RemoteCall {
-    /// The last attempt at that place. Later attempts are made here.
+    /// The number of the last attempt that was made there. Later attempts are made here.
     pub(crate) attempt: u32,
-    /// The machine and folder, for people.
+    /// The host and the folder, for people.
     pub(crate) from: String,
 }
 
-/// A record about a job, while the record is being committed.
+/// The commit of a record about a job.
 pub(crate) struct Entry {
     /// Resolves when the record is durable.
     pub(crate) ticket: windlass_store::Ticket,
-    /// The job to remove from its runtime when the record is durable.
+    /// The job to remove from its runtime when the record is durable; `None` for a job that stays.
     pub(crate) remove: Option<(Arc<dyn Runtime>, JobId)>,
 }
 
-/// An intermediate report on its way to the machine.
+/// An intermediate report of a driver, which is sent to the machine.
 pub(crate) struct Checkpoint {
     pub(crate) call: CallId,
     pub(crate) report: Report,
-    /// The secrets that the jobs of the call have published so far.
+    /// The secrets that the driver has named so far (`Context::hide`).
     pub(crate) hidden: Vec<String>,
     pub(crate) reply: oneshot::Sender<Result<(), Failure>>,
 }
@@ -79,46 +81,48 @@ pub(crate) struct CallContext {
     /// Whether the call must not run twice. The jobs of such a call start only if space for their answers is
     /// reserved.
     once: bool,
-    /// The reason why the call's first job must not begin. A job that an earlier process has begun is still
-    /// awaited.
+    /// The failure of an end of the relationship that the call creates. With such a failure, no first job of
+    /// the call begins. A job that an earlier process has begun is still awaited.
     failed_endpoint: Option<Failure>,
-    /// The machine and folder of this attempt, if it was not made here.
+    /// The host and the folder of this attempt, if the attempt was made elsewhere.
     elsewhere: Option<String>,
-    /// The part of the call's job ids that distinguishes this attempt from others.
+    /// The part of the ids of the call's jobs that distinguishes this attempt from other attempts and from
+    /// observations.
     round: String,
     location: String,
-    /// Whether the call only observes.
+    /// Whether this is the context of an observation.
     looks: bool,
     /// Whether a job of the call was submitted, here or by an earlier process.
     has_begun: AtomicBool,
-    /// The secrets that the call was given.
+    /// The secrets among the inputs of the call.
     given: Vec<String>,
-    /// The secrets that the call's jobs have published.
+    /// The secrets that the driver has named, such as a password that a job has published.
     hidden: Mutex<Vec<String>>,
     /// The names of the jobs whose stdout is text for people.
     shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
-    /// The input and output of the call's last job, if these are kept.
+    /// The input and output of the call's last job. The outer `None` means that the call belongs to no
+    /// application, so nothing is kept.
     last_job: Option<Mutex<Option<LastJob>>>,
-    /// Whether the natural id in the call's report must be [claimed](crate::claim).
+    /// Whether the natural id in the call's report must be [claimed](crate::claim) in the store.
     claims: bool,
 }
 
 /// The results of a call that are recorded or dropped when the call ends.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
-    /// Sealed outcomes to drop when the call's end is durable.
+    /// The sealed outcomes of jobs, which are dropped when the call ends.
     pub(crate) wipe: Vec<SecretRef>,
-    /// Ended jobs, with their output.
+    /// The records of ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,
-    /// The secrets that the call's jobs have published.
+    /// The secrets that the driver has named, such as a password that a job has published.
     pub(crate) hidden: Vec<String>,
-    /// Whether a stop refused the call's first job, so that nothing was done.
+    /// Whether the call's first job was refused because of a stop, so that nothing was done.
     pub(crate) is_refused: bool,
-    /// Whether a job of the call has started, and so may have acted.
+    /// Whether a job of the call has started, so that the call may have acted.
     pub(crate) started: bool,
-    /// The output of each of `jobs`, not masked yet. The secrets in it are completely known only when the
-    /// call has ended.
+    /// The output of each job in `jobs`, with secrets not masked yet. All secrets in the output are known only
+    /// when the call has ended.
     written: Vec<Written>,
 }
 
@@ -162,7 +166,7 @@ impl CallContext {
         self
     }
 
-    /// Sets the reason why the call's first job must not begin.
+    /// Sets the failure because of which the call's first job must not begin.
     pub(crate) fn begins_unless(mut self, failed_endpoint: Option<Failure>) -> Self {
         self.failed_endpoint = failed_endpoint;
         self
@@ -179,7 +183,7 @@ impl CallContext {
         self
     }
 
-    /// Keeps the input and output of the last job of a call of an application.
+    /// Records the input and output of the call's last job, if the call belongs to an application.
     pub(crate) async fn keep_last_job(&self, call: &Call, failure: Option<&Failure>) {
         let last = self.last_job.as_ref().and_then(|last| locked(last).take());
         let Some((job, input, outcome)) = last else { return };
@@ -252,8 +256,8 @@ impl CallContext {
         Ok(Some(outcome))
     }
 
-    /// Refuses the first job of a call if a stop is requested, or if an endpoint has failed. A call that has
-    /// begun may continue.
+    /// Refuses the first job of a call if a stop is requested, or if an end of the call's relationship has
+    /// failed. A call that has begun may continue.
     async fn begin(&self, runtime: &Arc<dyn Runtime>, id: &JobId, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
         if is_first && self.journal.stop.soon.is_cancelled() {
@@ -297,7 +301,7 @@ impl CallContext {
 
     /// Submits a job unless the runtime knows it already, and waits for its end.
     async fn run(&self, runtime: &Arc<dyn Runtime>, id: &JobId, job: &Job) -> Result<Outcome, JobFailure> {
-        // Only a job of an earlier process can exist already.
+        // The runtime can know the job only if an earlier process has submitted it.
         let found = if self.journal.jobs.contains_key(id.as_str()) {
             runtime.find(id).await.map_err(|error| unavailable(&error))?
         } else {
@@ -354,7 +358,8 @@ impl CallContext {
             }
             error => match runtime.find(id).await {
                 Ok(Found::Never) => Err(not_run(in_words(&error))),
-                // A job that was begun and is gone has an end, too: it is lost, and its leftovers are removed.
+                // The wait for a job that has begun and is gone returns the end `Lost`. The job's leftovers are
+                // then removed.
                 Ok(Found::Running | Found::Ended(_) | Found::Gone) => Ok(()),
                 _ => Err(unavailable(&error)),
             },
@@ -379,10 +384,10 @@ impl CallContext {
         claim::claim(&*self.journal.store, &self.journal.lease, report, &secrets).await
     }
 
-    /// Ends the jobs of the call that still run although its driver has given up, after a panic for example.
+    /// Ends the jobs of the call that still run after a fault of its driver, such as a panic.
     ///
     /// # Errors
-    /// The call is lost, since a job may still run.
+    /// A job of the call may still run, so the call is lost.
     pub(crate) async fn end_jobs(&self) -> Result<(), Failure> {
         if let Some(from) = &self.elsewhere {
             let message = format!("its driver failed, and a job that was started from {from} may still run");
@@ -421,9 +426,9 @@ impl CallContext {
         }
     }
 
-    /// Records the end of a job, and seals its outcome for a repeated call. The output is recorded [at the
-    /// end of the call](CallArtifacts). For a job of an earlier process (`taken_over`), records the time of
-    /// the outcome, which may be long ago.
+    /// Records the end of a job, and seals its outcome for a repeated call. The output is recorded [at the end
+    /// of the call](CallArtifacts). The recorded time is the present time. For a job of an earlier process
+    /// (`taken_over`), it is the time in the outcome, which may be long ago.
     fn record_end(
         &self,
         mut record: JobRecord,
@@ -433,8 +438,8 @@ impl CallContext {
         let now = self.journal.clock.now();
         let secret = format!("{}:job/{}", self.assembly, record.id).parse::<SecretRef>().ok();
         let mut batch = Batch::new();
-        // Without the store's key, the outcome is not stored. If the call is then interrupted, it is repeated
-        // or becomes undecided.
+        // Without the store's key, the outcome can't be sealed and is not stored. If the call is then
+        // interrupted, the next process repeats the call, or the call becomes undecided.
         let can_seal = self.journal.store.check_key().is_ok();
         if let (true, Some(secret), Ok(bytes)) = (can_seal, &secret, serde_json::to_vec(outcome)) {
             batch = batch.put_secret(secret.clone(), self.assembly.clone(), Sensitive::new(bytes));
@@ -470,8 +475,8 @@ impl CallContext {
         self.enter(recorded, None).await;
     }
 
-    /// Lets the host await a commit and remove the job afterwards. Without a host, the next process finds the
-    /// job by its id.
+    /// Lets the host await the commit of a record, and then remove the job `remove` from its runtime. If the
+    /// host has ended, a later process finds the job.
     async fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
         let _ = self.journal.entries.send(Entry { ticket, remove }).await;
     }
@@ -496,12 +501,13 @@ impl Drop for Room {
     }
 }
 
-/// Locks a mutex. Its value is always consistent, even after a panic.
+/// Locks a mutex. The value in it is consistent even after a panic.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the end of a stream for people. The stream is masked before it is cut.
+/// Returns the last bytes of an output stream, for people. The secrets in the stream are masked before it is
+/// cut.
 fn shown(redactor: &Redactor, stream: &Captured) -> String {
     let text = stream.masked(redactor);
     let mut start = text.len().saturating_sub(SHOWN);
@@ -546,7 +552,7 @@ impl Context for CallContext {
             ran => ran?,
         };
         if outcome.started.is_some_and(|started| millis(started) >= now) {
-            // The job of the earlier process never began.
+            // The earlier process has recorded the job, but the job began only now.
             record.submitted = now;
         }
         self.keep(&id, &job, &outcome);
@@ -582,7 +588,7 @@ impl Context for CallContext {
     }
 }
 
-/// Converts a timestamp of a runtime.
+/// Converts a timestamp of the crate `executor`.
 fn millis(of: windlass_executor::Timestamp) -> Timestamp {
     Timestamp::from_millis(i64::try_from(of.as_millis()).unwrap_or(i64::MAX))
 }
@@ -592,7 +598,7 @@ fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     match &outcome.end {
         End::Lost(why) => Err(lost(why.clone())),
         End::Cancelled => Err(lost("its job was stopped on request")),
-        // The job has done its work. Without its whole answer it counts as lost, not as failed.
+        // The job may have done its work. Without the whole answer, the job counts as lost, not as failed.
         _ if is_cut_short(&outcome, job) => Err(lost(
             "the disk was full while its job ran, and part of its output is lost; free some space first",
         )),
@@ -600,7 +606,8 @@ fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     }
 }
 
-/// Tells whether less of the answer was kept than its limit allows, because the disk was full.
+/// Tells whether a part of stdout is missing although stdout is not larger than its limit. The disk was then
+/// full.
 fn is_cut_short(outcome: &Outcome, job: &Job) -> bool {
     outcome.stdout.omitted() > 0 && outcome.stdout.total() <= job.limits.stdout_bytes
 }

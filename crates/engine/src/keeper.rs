@@ -1,7 +1,7 @@
-//! Tasks that run during a process: renewing its leases, and reading stop requests.
+//! The tasks that run during a process: one renews its leases, and another reads stop requests.
 //!
-//! A store that fails once or answers late does not end a process. A store error ends a process only if a
-//! lease was lost, or was not renewed for its whole term.
+//! A process does not end because the store fails once or answers late. It ends if a lease is lost, or if a
+//! lease could not be renewed during its whole term.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,10 +16,10 @@ use windlass_store::{Lease, LeaseTerms, Store, StoreError};
 
 use crate::stop::Stop;
 
-/// Interval at which stop requests are read.
+/// The interval at which stop requests are read.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// Renews leases until one is lost, or was not renewed for a whole term. Returns the error.
+/// Renews leases until a lease is lost, or could not be renewed during a whole term. Returns the error.
 pub(crate) async fn keep(store: Arc<dyn Store>, leases: Leases) -> StoreError {
     let LeaseTerms { renew_every, expire_after } = store.lease_terms();
     let mut renewed = Instant::now();
@@ -44,7 +44,8 @@ pub(crate) async fn keep(store: Arc<dyn Store>, leases: Leases) -> StoreError {
     }
 }
 
-/// Renews all leases, even if one fails. A lost lease has precedence over other errors.
+/// Renews all leases, even if the renewal of one lease fails. Among several errors, the error about a lost
+/// lease is returned.
 async fn renew(store: &dyn Store, leases: &[Lease]) -> Result<(), StoreError> {
     let renewed = futures::future::join_all(leases.iter().map(|lease| store.renew(lease))).await;
     let mut failed: Vec<StoreError> = renewed.into_iter().filter_map(Result::err).collect();
@@ -77,10 +78,10 @@ impl Leases {
     }
 }
 
-/// The lease of an assembly, which a task renews from the preparation of a process to its end.
+/// The lease of an assembly, which a task renews from the preparation of a process to the end of the process.
 ///
-/// If a `Renewal` is dropped, its task releases all leases of the process, so that another holder need not
-/// wait for the end of their term.
+/// If a `Renewal` is dropped, its task releases all leases of the process. Another program then need not wait
+/// for the end of their term.
 pub(crate) struct Renewal {
     store: Arc<dyn Store>,
     lease: Lease,
@@ -121,17 +122,17 @@ impl Renewal {
         &self.lease
     }
 
-    /// Renews leases of other assemblies, too. The caller releases them.
+    /// Renews leases of other assemblies, too. At the end of the process, the caller releases these leases.
     pub(crate) fn add(&self, leases: impl IntoIterator<Item = Lease>) {
         self.leases.lock().extend(leases);
     }
 
-    /// Returns the error if a lease was lost, or was not renewed for its whole term.
+    /// Returns the error if a lease was lost, or could not be renewed during its whole term.
     pub(crate) fn failure(&self) -> Option<StoreError> {
         self.lost.borrow().clone()
     }
 
-    /// Waits until a lease is lost. Returns the error.
+    /// Waits until [`failure`](Self::failure) returns an error. Returns the error.
     pub(crate) async fn lost(&mut self) -> StoreError {
         loop {
             if let Some(lost) = self.failure() {
@@ -143,7 +144,7 @@ impl Renewal {
         }
     }
 
-    /// Awaits `work` until a lease is lost.
+    /// Awaits `work`. If a lease is lost first, drops the work and returns the error.
     pub(crate) async fn keeping<T, E: From<StoreError>>(
         &mut self,
         work: impl Future<Output = Result<T, E>>,
@@ -158,12 +159,12 @@ impl Renewal {
     /// Ends the renewal, and releases the lease of the assembly.
     ///
     /// # Errors
-    /// An error if the lease is lost, or the store fails.
+    /// The lease is lost, or the store fails.
     pub(crate) async fn release(self) -> Result<(), StoreError> {
         let released = self.store.release(self.lease).await;
         self.dropped.disarm();
         self.task.abort();
-        // The task holds the store until it has ended, and the caller may close the store next.
+        // The caller may close the store next. The task uses the store until the task has ended.
         let _ = self.task.await;
         released
     }

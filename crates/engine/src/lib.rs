@@ -1,9 +1,11 @@
-//! Executes intents on assemblies, so that a crash loses nothing.
+//! Executes intents on assemblies. A crash loses no recorded progress.
 //!
-//! An [`Intent`](windlass_model::record::Intent) asks for a change of one assembly: bring it up, scale it,
-//! take it down. The [`Engine`] takes the lease of the assembly, settles the open calls of earlier processes,
-//! lets the planner make a plan, and executes it. Every change is durable in the store before it is reported.
-//! After a crash, the same intent finds the jobs of each open call and resumes.
+//! An [`Intent`](windlass_model::record::Intent) is a request to change one assembly, such as `up`, `scale` or
+//! `down`. The [`Engine`] takes the lease of the assembly. It repeats the calls of earlier processes whose ends
+//! are not recorded (it *settles* these *open calls*). Then the engine lets the planner make a plan, and
+//! executes the plan. Every change is durable in the store before the engine reports the change. If the same
+//! intent is repeated after a crash, the engine finds the jobs of each open call, and continues from the
+//! records.
 //!
 //! ```text
 //! Request ─▶ Engine::prepare ─▶ Prepared { plan } ─▶ run ─▶ Ended
@@ -15,7 +17,8 @@
 //! ```
 //!
 //! The engine uses the traits `Driver`, `Store` and [`Places`]. It contains no driver, no SQL and no rule of
-//! the lifecycle. The crate `windlass` connects the engine with these, and most programs use that crate.
+//! the lifecycle. The crate `windlass` connects the engine with drivers, stores and the planner. Most programs
+//! use the crate `windlass`.
 //!
 //! # Example
 //!
@@ -134,26 +137,28 @@
 //! | module | content |
 //! |---|---|
 //! | [`error`], [`codes`] | errors of intents, and their codes |
-//! | [`places`], `slots` | the locations of a project, and their limits of concurrent jobs |
+//! | [`places`], `slots` | the locations of a project, and the limits of concurrent jobs at locations |
 //! | `world` | an assembly in memory: its topologies and states, and its secrets, instances, pairs and packages |
-//! | `values` | properties, inputs and outputs, resolved from a world |
-//! | `applied_inputs`, `outdated_inputs` | the values that parts and relationships were created with, and whether they are still current |
-//! | `current` | the present state for the planner |
-//! | `sealing` | secrets in values: found, masked, taken out |
-//! | `report` | reports of drivers: applied to a world, with secrets sealed |
-//! | `package_diffs` | files that differ between installed and desired packages |
-//! | `command_arguments`, `commands` | the sealed arguments, records and results of commands |
-//! | `runner` | the steps of a plan that may start |
-//! | [`call_outcome`] | the outcome of a call, from its report |
-//! | [`check_failure`], [`halving`] | health checks that fail: their record, and the search for the bad element of a batch |
-//! | `recordings`, `recorder` | the kept input and output of jobs of applications |
+//! | `values` | computes the values of properties, of inputs of calls, and of outputs from a world |
+//! | `applied_inputs`, `outdated_inputs` | the values that parts and pairs were created with, and their changes |
+//! | `current` | the present state of an assembly, as input of the planner |
+//! | `sealing` | finds secrets in values, masks them, and replaces them by markers |
+//! | `report` | applies reports of drivers to a world, and seals the secrets in them |
+//! | `package_diffs` | the files that differ between the installed and the desired package of a part |
+//! | `command_arguments`, `commands` | the sealed arguments of commands; the records of commands, with their results |
+//! | `runner` | decides which steps of a plan may start |
+//! | [`call_outcome`] | the outcome of a call, computed from the report of its driver |
+//! | [`check_failure`], [`halving`] | the recorded failure of a health check; the bad elements of a failed batch |
+//! | `recordings`, `recorder` | keep the input and output of some jobs of applications, for the authors of scripts |
+//! | `claim` | claims the natural ids of applications in the store |
 //! | `journal` | the records of jobs, before and after they run |
-//! | [`host`] | runs any pure machine: timers, stops, and the work of its commands |
-//! | `machine`, `dispatch` | the machine that executes a plan, and its commands: commits and calls of drivers |
-//! | `keeper`, `stop` | leases and stop requests |
-//! | [`monitor`] | policies: samples and time in, demands out |
-//! | [`schedule`], `scheduler` | the machine of repeated duties: the time in, due duties out |
-//! | [`engine`] | intents: prepare, run, preview, and everything else that a program asks for |
+//! | `panic` | converts faults of drivers, such as panics, to failures |
+//! | [`host`] | runs a machine: keeps its timers, awaits the work of its commands, and reacts to a stop |
+//! | `machine`, `dispatch` | the machine that executes a plan; its commands, such as commits and calls of drivers |
+//! | `keeper`, `stop` | the renewal of leases; stop requests |
+//! | [`monitor`] | decides when policies start intents, from the samples of metrics and the time |
+//! | [`schedule`], `scheduler` | start the repeated duties of a daemon when they are due |
+//! | [`engine`] | the functions for programs: prepare, run and preview intents, check health, and more |
 
 mod applied_inputs;
 pub mod call_outcome;

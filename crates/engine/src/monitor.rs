@@ -1,20 +1,23 @@
-//! Policies: a pure machine that takes samples and the time, and returns demands.
+//! The monitor of the policies of an assembly. It takes samples and the time, and returns demands. It has no
+//! clock and no I/O.
 //!
-//! A policy reads one metric. Each sample, and each publication period without a sample, is *in order*, a
-//! *breach*, or neutral. A policy fires after `smoothing` consecutive breaches. A sample in order resets the
-//! count.
+//! A policy reads one metric. Each sample is *in order* or a *breach*. A policy fires after `smoothing`
+//! consecutive breaches. A sample in order resets the count. A publication period without a sample counts as a
+//! missing sample.
 //!
 //! | policy | breach | in order | missing sample |
 //! |---|---|---|---|
 //! | heal | integrity `BROKEN` | `OK` | a breach |
-//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold`, counted separately | the rest | neutral |
+//! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold` | any other load | neutral |
 //!
-//! A value equal to a threshold is not a breach. A policy that has fired starts counting from zero. Samples
-//! are ignored while an intent runs on the assembly, since the intent changes the measured values. A reading
-//! of the wrong kind, such as a load for an integrity metric, is ignored.
+//! A scale policy counts the breaches of its two thresholds separately. A missing sample that is neutral
+//! changes no count. A value equal to a threshold is not a breach. A policy that has fired starts to count from
+//! zero. The daemon drops all samples while an intent runs on the assembly, since the intent changes the
+//! measured values. A reading of the wrong kind, such as a load for an integrity metric, is ignored.
 //!
-//! [`Heals`] counts the heals of each element without recovery. After [`MOST_HEALS`] heals, the element is
-//! not healed any more. An element has recovered after `smoothing` consecutive samples in order.
+//! [`Heals`] contains, for each element, the number of heals after which the element has not recovered. After
+//! [`MOST_HEALS`] such heals, the element is not healed any more. An element has recovered after `smoothing`
+//! consecutive samples in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +28,7 @@ use windlass_model::resolve::{Answer, Lookup, Resolver, text_of};
 use windlass_model::template::Template;
 use windlass_model::{ElementName, Timestamp, Topology};
 
-/// Maximum number of elements through which a promoted metric is followed.
+/// The maximum number of elements through which a promoted metric is followed.
 const DEEPEST: usize = 64;
 
 /// A sample of a metric.
@@ -58,7 +61,7 @@ pub struct Demand {
     pub because: String,
 }
 
-/// The meaning of a sample for the policies of an assembly.
+/// The use of a sample for the policies of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleUse {
     /// A policy reads the metric.
@@ -78,27 +81,29 @@ pub enum Act {
     Scale(ElementName, Scale),
 }
 
-/// Maximum number of heals of an element without recovery.
+/// The maximum number of heals of an element that has not recovered.
 pub const MOST_HEALS: u32 = 3;
 
-/// The number of heals without recovery of each element, from the elements' records. A heal is counted in the
-/// batch that records the beginning of its process, so no restart of the daemon loses the count.
+/// The number of heals of each element since its last recovery, from the records of the elements. The batch
+/// that records the beginning of a healing process also counts the heal, so no restart of the daemon loses the
+/// count.
 #[derive(Debug, Clone, Default)]
 pub struct Heals(BTreeMap<ElementName, u32>);
 
 impl Heals {
-    /// Reads the counts from the records of elements.
+    /// Takes the counts from the records of elements.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a ElementRecord>) -> Self {
         let tried = records.into_iter().filter(|record| record.heals > 0);
         Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
     }
 
-    /// Tells whether an element was healed so often without recovery that it is not healed any more.
+    /// Tells whether an element was healed [`MOST_HEALS`] times and has not recovered, so that it is not healed
+    /// any more.
     pub fn is_left_alone(&self, part: &ElementName) -> bool {
         self.0.get(part).is_some_and(|tried| *tried >= MOST_HEALS)
     }
 
-    /// Tells whether an element was healed and has not recovered since.
+    /// Tells whether an element was healed and has not recovered since then.
     pub fn is_tried(&self, part: &ElementName) -> bool {
         self.0.contains_key(part)
     }
@@ -130,13 +135,13 @@ struct Rule {
     due: Option<Timestamp>,
     /// The last reading of each source since the last count.
     readings: BTreeMap<String, Reading>,
-    /// Number of consecutive breaches: `high` of the upper threshold or of integrity, `low` of the lower
-    /// threshold.
+    /// The number of consecutive breaches. `high` counts breaches of the upper threshold or of integrity. `low`
+    /// counts breaches of the lower threshold.
     high: u32,
     low: u32,
-    /// Number of breaches in `high` that were missing samples.
+    /// The number of breaches in `high` that were missing samples.
     missing: u32,
-    /// Number of consecutive samples in order; `None` before the first count.
+    /// The number of consecutive samples in order; `None` before the first count.
     well: Option<u32>,
 }
 
@@ -155,7 +160,7 @@ impl Monitor {
         Self { rules: rules.collect() }
     }
 
-    /// Tells whether there are no policies to watch.
+    /// Tells whether the assembly has no policies to watch.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
@@ -165,7 +170,7 @@ impl Monitor {
         self.rules.iter().flat_map(|rule| &rule.sources).map(String::as_str)
     }
 
-    /// Returns the meaning of a sample for the policies.
+    /// Returns the use of a sample for the policies.
     pub fn use_of(&self, sample: &Sample) -> SampleUse {
         let mut found = SampleUse::Unread;
         for rule in self.rules.iter().filter(|rule| rule.sources.contains(&sample.id)) {
@@ -177,9 +182,8 @@ impl Monitor {
         found
     }
 
-    /// Returns the elements that have recovered. Each of their heal policies has counted `smoothing`
-    /// consecutive samples in order. One good sample proves nothing, since an element may break again and
-    /// again.
+    /// Returns the elements that have recovered: each heal policy of the element has counted `smoothing`
+    /// consecutive samples in order. One good sample is not enough, since an element may break again and again.
     pub fn well(&self) -> BTreeSet<&ElementName> {
         let heal = |rule: &&Rule| matches!(rule.limits, Limits::Heal { .. });
         let (well, unwell): (Vec<&Rule>, Vec<&Rule>) =
@@ -195,12 +199,12 @@ impl Monitor {
         demands
     }
 
-    /// Counts the samples that are missing by now, and returns the demands that follow.
+    /// Counts the samples that are missing at the time `now`, and returns the demands that follow.
     pub fn time(&mut self, now: Timestamp) -> Vec<Demand> {
         self.rules.iter_mut().filter_map(|rule| rule.time(now)).collect()
     }
 
-    /// Returns the time at which the next sample counts as missing.
+    /// Returns the time at which the next sample will count as missing.
     pub fn due(&self) -> Option<Timestamp> {
         self.rules.iter().filter_map(|rule| rule.due).min()
     }
@@ -288,8 +292,8 @@ impl Rule {
         self.well.is_some_and(|times| times >= smoothing)
     }
 
-    /// Starts the wait for the next sample. The wait is a quarter longer than a period, so that a late sample
-    /// is not missing.
+    /// Starts the wait for the next sample. The wait is a quarter longer than a period, so that a slightly late
+    /// sample does not count as missing.
     fn wait(&mut self, from: Timestamp) {
         self.due = self.period.map(|period| from.plus_millis(period + period / 4));
     }
@@ -303,7 +307,7 @@ impl Rule {
             return None;
         }
         self.readings.insert(sample.id.clone(), sample.reading);
-        // The nodes of a group report one after the other, and are counted together.
+        // The nodes of a group report one after another, and are counted together.
         if self.readings.len() < self.sources.len() {
             return None;
         }
@@ -395,7 +399,8 @@ fn number_of(value: &Template, resolver: &mut Resolver<'_>) -> Option<f64> {
     }
 }
 
-/// Returns the publishers of a metric: follows promotions, and visits each node of a group.
+/// Returns the metrics whose samples make up a metric. The function follows promoted metrics. For a group, it
+/// returns the metric of each node.
 fn origins(topology: &Topology, source: &MetricSource) -> Vec<MetricSource> {
     let mut found = Vec::new();
     let mut open = vec![(source.clone(), 0)];
@@ -491,8 +496,8 @@ mod tests {
         Timestamp::from_millis(1_700_000_000_000).plus_millis(minute * 60_000)
     }
 
-    /// Plays one sample per minute, and returns the minutes in which the policy has fired. `None` is a missing
-    /// sample.
+    /// Gives the monitor one sample per minute, and returns the minutes in which the policy has fired. `None`
+    /// is a missing sample.
     fn play(monitor: &mut Monitor, samples: &[Option<Reading>]) -> Vec<(i64, Act)> {
         let mut fired = Vec::new();
         for (at, sample) in (1..).zip(samples) {
@@ -571,7 +576,7 @@ mod tests {
         assert_eq!(play(&mut heal(), &[ok, None, broken, ok, None, broken, ok]), []);
     }
 
-    /// Missing samples are counted by the time alone: no other sample has to arrive.
+    /// Missing samples are counted when time passes, even if no other sample arrives.
     #[test]
     fn missing_samples_are_counted_by_the_clock() {
         let mut monitor = monitor(policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "3")]));
@@ -620,8 +625,8 @@ mod tests {
         assert_eq!(monitor.sample(minute(2), &broken).len(), 1, "what is between says nothing");
     }
 
-    /// Recovery needs as many consecutive good samples as breaches fire a policy, for all policies that heal
-    /// the element.
+    /// Each policy that heals the element must have counted as many consecutive good samples as it needs
+    /// consecutive breaches to fire.
     #[test]
     fn a_part_is_well_when_all_that_heal_it_say_so_often_enough() {
         let part: ElementName = "t__a".parse().unwrap();

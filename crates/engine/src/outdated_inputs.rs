@@ -1,7 +1,9 @@
-//! Outdated inputs of elements: an element reads an output that was published again with another value.
+//! Outdated inputs of elements. An input of an element is outdated if the element reads an output that was
+//! later published with another value.
 //!
 //! A plan is made before its calls, so it can't know that a Reconfigure or a Start will publish another value.
-//! The change is recorded at the readers when it happens, and the next plan applies the new values.
+//! When an output changes, the change is recorded in the records of the elements that read it. The next plan
+//! applies the new values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +19,12 @@ use crate::applied_inputs::outdated_pairs;
 use crate::values::{self, Unknown};
 use crate::world::{Reader, World};
 
-/// Elements and relationships with outdated inputs.
+/// The elements and pairs with outdated inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutdatedInputs {
-    /// Elements that read changed values.
+    /// The elements that read changed values.
     pub parts: Vec<ElementName>,
-    /// Relationships that were created with former values.
+    /// The pairs that were created with former values.
     pub pairs: Vec<PairKey>,
 }
 
@@ -48,9 +50,10 @@ impl Published {
     }
 }
 
-/// Records outdated inputs at the readers, after a call has changed the outputs of its element.
+/// After a call has changed the outputs of its element, records the outdated inputs in the records of the
+/// reading elements.
 pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Published, batch: &mut Batch) {
-    // The plan itself gives the outputs of a created or re-created element to its readers.
+    // The plan of the process already gives the outputs of a newly created element to the reading elements.
     let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
     if before.outputs.is_empty() && makes.contains(action) {
         return;
@@ -76,8 +79,8 @@ pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Publishe
     }
 }
 
-/// Returns the properties of existing elements whose values have changed, with the old and the new value.
-/// An unknown or secret value is `None`.
+/// Returns those properties of existing elements whose values have changed, each with its old and its new
+/// value. An unknown or secret value is `None`.
 fn reread(
     world: &mut World,
     before: &Published,
@@ -102,8 +105,8 @@ fn reread(
     reread
 }
 
-/// Drops the recorded outdated inputs whose present values a transition has applied, and tells whether there
-/// were any. If no driver was called (`call` is `None`), all present values count as applied.
+/// Drops the recorded outdated inputs whose present values a transition has applied. Tells whether any of them
+/// were dropped. If no driver was called (`call` is `None`), all present values count as applied.
 pub(crate) fn record_inputs(
     world: &mut World,
     element: &ElementName,
@@ -111,8 +114,8 @@ pub(crate) fn record_inputs(
     side: Side,
     call: Option<&Call>,
 ) -> bool {
-    // Configure is not in this list. An element that was installed with old values keeps their effects,
-    // even after Configure.
+    // Configure is not in this list, because an element that was installed with old values keeps the effects of
+    // these values after a Configure.
     use Transition::{Adopt, Create, Install, Reconfigure};
     let gives = [Create, Install, Reconfigure, Adopt].map(Action::Transition);
     let is_stale = world.elements.get(element).is_some_and(|record| !record.outdated.is_empty());
@@ -133,7 +136,7 @@ pub(crate) fn record_inputs(
     !taken.is_empty()
 }
 
-/// Returns the elements and relationships with outdated inputs.
+/// Returns the elements and pairs with outdated inputs.
 pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     let reads = |name: &ElementName, property: &PropertyName| {
         let property = world.topology().get(name).and_then(|element| element.properties.get(property));
@@ -155,7 +158,7 @@ fn open(answer: &Result<Answer, ResolveError>) -> Option<Value> {
     }
 }
 
-/// A view of the world with the former outputs of one element.
+/// A view of the world in which one element has its former outputs.
 struct PreviousState<'a> {
     world: &'a World,
     before: &'a Published,

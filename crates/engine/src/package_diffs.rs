@@ -11,8 +11,8 @@ use windlass_model::{Action, ElementName};
 use crate::panic::described;
 use crate::world::World;
 
-/// Adds the differences of packages to the changes of a plan. The elements concerned get another package of
-/// the same version, or keep an outdated package.
+/// Adds the differences between packages to a diff. They concern two kinds of elements: elements that get a
+/// changed package with the same name, and elements that keep an outdated package.
 pub(crate) fn note_package_diffs(world: &World, drivers: &Registry, diff: &mut Diff) {
     let changed = diff.elements.iter().filter(|change| change.repackaged).map(|change| &change.element);
     let mut parts: BTreeMap<(&PackageDigest, &PackageDigest), BTreeSet<&ElementName>> = BTreeMap::new();
@@ -56,12 +56,13 @@ fn by_path(package: &Package) -> BTreeMap<&str, &PackageFile> {
     package.files().iter().map(|file| (file.path.as_str(), file)).collect()
 }
 
-/// Returns the actions that use a file, according to all drivers of its package.
+/// Returns the actions that use a file, according to the drivers of its package. If a driver names no actions,
+/// the file counts as used by all actions.
 fn affected(drivers: &Registry, package: &Package, path: &str) -> Affected {
     let kinds = package.bindings().drivers();
     let users = kinds.into_iter().map(|kind| {
         let driver = drivers.get(kind)?;
-        // After a panic of the driver, the file counts as used by all actions.
+        // The same holds after a panic of the driver.
         described(|| driver.users(package, path)).ok().flatten()
     });
     let users: Option<BTreeSet<Action>> =

@@ -15,7 +15,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Failure {
     Failure::new(FailureKind::Protocol, message)
 }
 
-/// Asks a driver for a description, such as the nature of an action.
+/// Asks a driver for a description, such as the nature of an action, and converts a panic to a failure.
 ///
 /// # Errors
 /// The driver panicked.
@@ -23,7 +23,7 @@ pub(crate) fn described<T>(ask: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(ask)).map_err(|panic| panicked(&*panic))
 }
 
-/// Awaits the work of a driver.
+/// Awaits the work of a driver, and converts a panic to a failure.
 ///
 /// # Errors
 /// The driver panicked.
@@ -31,10 +31,10 @@ pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failur
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| panicked(&*panic))
 }
 
-/// Returns the only answer of a driver to one call.
+/// Returns the answer of a driver to one call.
 ///
 /// # Errors
-/// There is not exactly one answer.
+/// The driver did not give exactly one answer.
 pub(crate) fn only<T>(answers: Vec<T>) -> Result<T, Failure> {
     Ok(as_many(answers, 1)?.remove(0))
 }

@@ -9,13 +9,14 @@ use windlass_executor::Runtime;
 /// The locations of a project, and the runtimes that serve them.
 #[async_trait]
 pub trait Places: Send + Sync {
-    /// Finds a location.
+    /// Returns the location that a placement names.
     ///
     /// # Errors
     /// A sentence that gives the reason and lists the existing locations.
     fn location(&self, placement: &Placement) -> Result<Location, String>;
 
-    /// Checks that a location has a runtime. Does not open the runtime, since a preview must change nothing.
+    /// Checks that a location has a runtime. This function does not open the runtime, since a preview must
+    /// change nothing.
     ///
     /// # Errors
     /// A sentence that gives the reason why the location has no runtime.

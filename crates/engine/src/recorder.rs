@@ -1,4 +1,4 @@
-//! A context that keeps the last job of a health check.
+//! A context that keeps the last job of a health check in memory.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use windlass_driver::{Context, Failure, JobFailure, Report, Unrecorded};
 use windlass_executor::{Job, Outcome};
 use windlass_model::Timestamp;
 
-/// The last job of a context: its name, its input and its outcome.
+/// The last job of a context: its id, its input and its outcome.
 pub(crate) type LastJob = (String, String, Outcome);
 
 /// A context that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last job.
@@ -21,7 +21,7 @@ impl Recorder {
         Self { inner, last: Mutex::default() }
     }
 
-    /// Takes the last job that has ended.
+    /// Returns the last job that has ended, and forgets it.
     pub(crate) fn take_last(&self) -> Option<LastJob> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

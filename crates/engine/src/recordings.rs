@@ -1,7 +1,9 @@
-//! Recordings of jobs of applications: their input and output, sealed, so that an author can look at them later.
+//! Recordings of jobs of applications: the input and the output of a job, which are sealed. Later, an author of
+//! scripts can look at a recording.
 //!
-//! For an application, the jobs of its last calls are kept. For a factory, the job of its last failed health
-//! check is kept. Recordings are documents, which are removed with their assembly.
+//! For an application, the store keeps the last job of each of its newest calls. For a factory, the store keeps
+//! a job of the last failed health check of its applications. Recordings are documents, which are removed with
+//! their assembly.
 
 use std::collections::BTreeSet;
 
@@ -16,16 +18,16 @@ use windlass_store::{Batch, Change, Store};
 
 use crate::error::EngineError;
 
-/// Number of calls of an application whose jobs are kept.
+/// The maximum number of calls of an application whose last job is kept.
 pub const KEPT_JOBS: usize = 20;
 
-/// Number of recordings that are read at once.
+/// The maximum number of recordings that are read at once.
 const PAGE: usize = 1000;
 
-/// The version of the records.
+/// The version of the format of the recordings.
 const VERSION: u32 = 1;
 
-/// The name of the recording of a failed health check.
+/// The name of the document with the recording of a failed health check.
 const CHECK: &str = "check";
 
 /// The record of an ended job.
@@ -43,12 +45,13 @@ pub struct RecordedJob {
     pub applications: Vec<AssemblyName>,
     /// The time at which the job ended.
     pub at: Timestamp,
-    /// The reason why the call failed.
+    /// The reason why the call or the check failed; `None` after a success.
     pub failure: Option<String>,
 }
 
 impl RecordedJob {
-    /// Returns the id for people: the id of the call in letters and digits; `None` for a health check.
+    /// Returns the id that people use for the recording: the id of the call in letters and digits; `None` for a
+    /// health check.
     pub fn id(&self) -> Option<CommandId> {
         self.call.as_ref().map(CommandId::of)
     }
@@ -73,7 +76,7 @@ pub struct Transcript {
     pub secrets: Vec<String>,
 }
 
-/// Returns the recorded jobs of an assembly, newest first.
+/// Returns the recorded jobs of an assembly, the newest first.
 ///
 /// # Errors
 /// An error of the store.
@@ -88,8 +91,8 @@ pub async fn recorded_jobs(
     Ok(jobs)
 }
 
-/// Returns a recorded job of an assembly, with its input and output. Without an id, returns the last failed
-/// health check of a factory.
+/// Returns a recorded job of an assembly, with its input and output. Without an id, the assembly is a factory,
+/// and the job is that of the last failed health check.
 ///
 /// # Errors
 /// An error of the store, or of its key.
@@ -105,7 +108,7 @@ pub async fn recorded_job(
     Ok(job.zip(serde_json::from_slice(sealed.expose()).ok()))
 }
 
-/// Returns the change that keeps a job.
+/// Returns the change that stores the recording of a job.
 pub(crate) fn put(assembly: &AssemblyName, job: &RecordedJob, transcript: &Transcript) -> Change {
     let sealed = serde_json::to_vec(transcript).expect("a transcript is plain data");
     Change::PutDocument(Box::new(DocumentDraft {
@@ -118,7 +121,8 @@ pub(crate) fn put(assembly: &AssemblyName, job: &RecordedJob, transcript: &Trans
     }))
 }
 
-/// Drops the oldest recordings of an assembly, to make room for the recordings of `coming` further calls.
+/// Drops the oldest recordings of an assembly, so that at most [`KEPT_JOBS`] calls have a recording after
+/// `coming` further calls.
 pub(crate) async fn drop_oldest(
     store: &dyn Store,
     assembly: &AssemblyName,
@@ -133,7 +137,7 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Drops the recordings of some processes.
+/// Returns a batch that drops the recordings of the calls of some processes.
 pub(crate) async fn drop_of(
     store: &dyn Store,
     assembly: &AssemblyName,

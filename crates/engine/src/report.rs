@@ -1,5 +1,5 @@
-//! Applies reports of drivers to instance documents, and answers of operators that replace a report. Seals
-//! the secrets in both.
+//! Applies reports of drivers to instance documents. Also applies the answers of operators that replace a lost
+//! report. Seals the secrets in reports and in answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(crate) struct Answered<'a> {
     pub(crate) call: &'a Call,
     /// The key under which the private state of the call's driver is stored.
     pub(crate) family: &'a str,
-    /// The secrets that the call's jobs have published.
+    /// The secrets that the driver has named, such as a password that a job has published.
     pub(crate) hidden: &'a [String],
     /// The time of the report.
     pub(crate) now: Timestamp,
@@ -35,9 +35,9 @@ pub(crate) struct Answered<'a> {
 
 /// The result of an applied report: entries for the activity log, and the record that the report replaced.
 pub(crate) struct Applied {
-    /// The entries of the driver.
+    /// The entries that come from the driver.
     pub(crate) log: Vec<LogEntry>,
-    /// The results of commands.
+    /// The entries about results of commands.
     pub(crate) results: Vec<LogEntry>,
     /// The record of the instance before the report.
     pub(crate) old: InstanceRecord,
@@ -53,8 +53,9 @@ impl Applied {
 impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
-    /// Values of sensitive properties, and values that contain a secret of the call, become secrets here.
-    /// This holds for the document, the private state and the log.
+    /// The secrets are the values of sensitive properties, and the secrets of the call. In the outputs and in
+    /// the private state, a value with a secret is sealed and replaced by a marker. In the rest of the document
+    /// and in the log, secrets are masked.
     pub(crate) fn apply(
         &mut self,
         answered: Answered<'_>,
@@ -101,14 +102,15 @@ impl World {
         }
     }
 
-    /// Warns of newly published outputs that the element doesn't declare, since nothing can read them.
+    /// Returns a warning about newly published outputs that the element does not declare. No property can read
+    /// such an output.
     fn undeclared(
         &self,
         element: &ElementName,
         before: &Published,
         record: &InstanceRecord,
     ) -> Option<LogEntry> {
-        /// Maximum number of listed names.
+        /// The maximum number of listed names.
         const NAMED: usize = 3;
         let declared = &self.element(element, Side::Desired)?.properties;
         let published = InstanceView::new(&record.document).outputs()?;
@@ -135,7 +137,7 @@ impl World {
         (!undeclared.is_empty()).then(|| LogEntry::new(Severity::Warning, message))
     }
 
-    /// Seals a natural id that contains a secret, for the calls that remove the instance.
+    /// Seals a natural id that contains a secret. The calls that remove the instance still need the id.
     fn seal_natural(
         &mut self,
         instance: &InstanceId,
@@ -150,8 +152,8 @@ impl World {
     }
 
     /// Writes the outputs that an operator stated into the instance document. As for a report, secrets are
-    /// sealed, and outdated inputs are recorded at the readers. A repeated Install drops the former outputs,
-    /// which may no longer be true.
+    /// sealed, and the changes are recorded as outdated inputs of the elements that read the outputs. If the
+    /// action is an Install, all former outputs are dropped first, because they may no longer be true.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,
@@ -173,27 +175,27 @@ impl World {
             record.document["interfaces"][interface]["signals"][pin] = value.clone();
         }
         let before = Published::of(self, element);
-        // An output may repeat a secret that the element was given.
+        // An output may contain a secret that the call got as an input.
         let given = (self.secrets.all_texts(), signals);
         self.seal(element, &instance, given, &mut record, batch);
         self.instances.put(record, batch);
         note_readers(self, action, &before, batch);
     }
 
-    /// Tells whether an element is the scripted component of an application.
+    /// Tells whether an element belongs to an application. The package of such an element declares pins.
     fn is_application(&self, element: &ElementName) -> bool {
         let package =
             self.element(element, Side::Desired).map(|element| self.package(element, Side::Desired));
         package.is_some_and(|package| package.is_ok_and(|package| package.pins().is_some()))
     }
 
-    /// Records the natural id of an element, as stated by an operator.
+    /// Records the natural id that an operator stated for an element.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
         let record = InstanceRecord { natural: Some(natural), ..self.instances.of(element) };
         self.instances.put(record, batch);
     }
 
-    /// Records the private state of a driver family. Parts that hold a secret are sealed.
+    /// Records the private state of a driver family for an element. Parts with a secret are sealed.
     fn put_private(
         &mut self,
         answered: Answered<'_>,
@@ -218,7 +220,8 @@ impl World {
         }
     }
 
-    /// Drops the private state of some driver families, with its sealed parts. The caller records the element.
+    /// Drops the private state of an element for some driver families, with its sealed parts. The caller stores
+    /// the record of the element.
     pub(crate) fn drop_private(
         &mut self,
         element: &ElementName,
@@ -235,8 +238,9 @@ impl World {
         }
     }
 
-    /// Replaces secret values in a document by markers, and returns all secrets. The secrets are `known`, and
-    /// the values of sensitive properties. A signal that contains a secret is secret too.
+    /// Seals secrets in a document, and returns all secrets. The secrets are the texts `known`, and the values
+    /// of sensitive properties. Each of the signals `signals` that contains a secret is replaced by a marker.
+    /// In the rest of the document, secrets are masked.
     fn seal(
         &mut self,
         element: &ElementName,
@@ -280,7 +284,7 @@ impl World {
     }
 }
 
-/// The signals of a document that other elements read.
+/// The signals of a document that other elements can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
     /// The signals of the interface with the output properties.
@@ -306,8 +310,8 @@ impl Signals {
     }
 }
 
-/// Returns the failure for an instance's id or name that contains a secret. The message names the property
-/// through which the call got that secret.
+/// Returns the failure of a call that reports an instance id or a name with a secret in it. The message names
+/// the property through which the call got that secret.
 fn secret_in_id(call: &Call, what: &str, text: &str) -> Failure {
     let given = call.properties.iter().chain(&call.arguments).filter(|(_, input)| input.sensitive);
     let given = given.map(|(name, input)| (name.to_string(), texts(&input.value)));

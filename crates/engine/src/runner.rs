@@ -1,4 +1,4 @@
-//! The steps of a plan that may start: pure bookkeeping, without a clock and I/O.
+//! Decides which steps of a plan may start. This module uses no clock and no I/O.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,17 +9,17 @@ use windlass_model::links::Links;
 use windlass_model::work::{Reason, Work};
 use windlass_plan::{Step, StepNumber, Task, WaitKind};
 
-/// A walk through a plan, the lowest step number first. A failed step skips the steps that need it; steps that
-/// only come after it continue.
+/// The progress of a plan. Of several steps that may start, the step with the lowest number starts first. If a
+/// step fails, the steps that need it are skipped. Steps that only come after it may start.
 ///
-/// A skipped step is reported at once, but it still orders other steps. The steps after it wait for
-/// everything that the skipped step would have waited for.
+/// A skipped step is reported at once. The steps that come after a skipped step still wait for all steps that
+/// the skipped step would have waited for.
 #[derive(Debug)]
 pub(crate) struct Runner {
     plan: Plan,
     /// The dependents of each step, with the kind of each wait.
     dependents: Links<(StepId, WaitKind)>,
-    /// Number of open waits of each step.
+    /// The number of waits of each step that have not ended yet.
     open: Vec<usize>,
     /// Whether each step is skipped.
     doomed: Vec<bool>,
@@ -32,7 +32,7 @@ pub(crate) struct Runner {
 pub(crate) struct Skipped {
     /// The id of the skipped step.
     pub(crate) step: StepId,
-    /// The reason: the failed step that it needs, directly or indirectly.
+    /// The reason, which names the failed step that the skipped step needs directly or indirectly.
     pub(crate) because: String,
 }
 
@@ -77,8 +77,8 @@ impl Runner {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Records the end of a step, and releases its dependents. It uses a worklist instead of recursion, so
-    /// that a long chain of skipped steps can't overflow the stack.
+    /// Records the end of a step, and releases the steps that now wait for no other step. The function uses a
+    /// list and no recursion, so that a long chain of skipped steps can't overflow the stack.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
         if !well {
             self.doom_who_needs(step);

@@ -2,8 +2,8 @@
 //! [`Scheduler`](crate::Scheduler) runs it.
 //!
 //! A duty is anything that is done repeatedly, such as the health check of an assembly. Two runs of one duty
-//! never overlap. Fire times that pass while it runs, or while the schedule is not asked, count as one: the
-//! duty starts once, as soon as possible.
+//! never overlap. Several fire times of a duty may pass while the duty runs, or while nobody asks the schedule.
+//! They count as one fire time: the duty starts once, as soon as possible.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -39,11 +39,13 @@ pub enum Timing {
     Every {
         /// The interval between two fire times, at least 1 ms.
         period: Duration,
-        /// The maximum delay of the second fire time, and so of all later ones. The delay is derived from a
-        /// hash of the duty. So the fire times of duties that begin at the same time spread out.
+        /// The maximum delay of the second fire time. Later fire times follow the second one, so they have the
+        /// same delay. The delay is derived from a hash of the duty, so that duties that were added at the same
+        /// time fire at different times.
         jitter: Duration,
     },
-    /// At the fire times of a cron expression. The duty never starts if there are none left.
+    /// At the fire times of a cron expression. If the expression has no further fire time, the duty does not
+    /// start again.
     Cron {
         /// The cron expression of the duty.
         expression: CronExpression,
@@ -53,7 +55,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// At once, and then after each period, without jitter.
+    /// Returns the timing of a duty that starts at once, and then after each period, without jitter.
     pub fn every(period: Duration) -> Self {
         Self::Every { period, jitter: Duration::ZERO }
     }
@@ -66,8 +68,8 @@ impl Timing {
         }
     }
 
-    /// Returns the first fire time after `now`. `planned` is the last fire time, and `delay` is the delay of
-    /// the second fire time in milliseconds.
+    /// Returns the first fire time after `now`. `planned` is the previous fire time. `delay` is the delay of
+    /// the second fire time in milliseconds, or 0 for all other fire times.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {
@@ -100,7 +102,7 @@ pub struct Schedule<K> {
     duties: BTreeMap<K, Duty>,
     /// The duties that do not run, by their next fire time.
     agenda: BTreeSet<(Timestamp, K)>,
-    /// The last time that was given.
+    /// The time that the last call of a function of this type gave.
     now: Timestamp,
 }
 
@@ -108,7 +110,7 @@ pub struct Schedule<K> {
 struct Duty {
     /// The timing; `None` if the duty was removed during its run. Such a duty is kept until the run ends.
     timing: Option<Timing>,
-    /// The next fire time; `None` if there is none left.
+    /// The next fire time; `None` if the duty has no further fire time.
     next: Option<Timestamp>,
     is_running: bool,
     /// The fire time of the duty's last start; `None` before the first start.
@@ -162,21 +164,21 @@ impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
             let fired = self.fired(&duty).unwrap_or(now);
             outputs.push(Output::Command(Started { duty, fired }));
         }
-        // Each input starts the timer again, because the clock of the system may have been set since.
+        // Each input starts the timer again, because the clock of the system may have been set in the meantime.
         outputs.extend(self.due().map(|at| Output::Wake { timer: (), at }));
         outputs
     }
 }
 
 impl<K: Ord + Clone + Hash> Schedule<K> {
-    /// Adds a duty, or changes its timing. Nothing changes if it has this timing already.
+    /// Adds a duty, or changes its timing. If the duty has this timing already, nothing changes.
     pub fn set(&mut self, now: Timestamp, key: K, timing: Timing) {
         self.tell(now);
         if self.duties.get(&key).is_some_and(|duty| duty.timing.as_ref() == Some(&timing)) {
             return;
         }
         self.remove(&key);
-        // A removed duty is still listed only while it runs.
+        // `remove` keeps the entry of a duty that still runs.
         let fired = self.duties.get(&key).and_then(|duty| duty.fired);
         let is_running = fired.is_some();
         let next = timing.first(now);
@@ -186,7 +188,7 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         self.duties.insert(key, Duty { timing: Some(timing), next, is_running, fired });
     }
 
-    /// Removes a duty. If a running duty is removed and added again, it starts only after its run has ended.
+    /// Removes a duty. If a running duty is removed and added again, it starts again after its run has ended.
     pub fn remove(&mut self, key: &K) {
         let Some(mut duty) = self.duties.remove(key) else { return };
         if let Some(next) = duty.next.take() {
@@ -207,8 +209,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         self.duties.get(key)?.fired
     }
 
-    /// Returns the duties that are due, in the order of their fire times. They run until they are
-    /// [`ended`](Self::ended).
+    /// Starts the duties that are due, and returns them in the order of their fire times. A duty counts as
+    /// running until [`ended`](Self::ended) is called for it.
     pub fn start(&mut self, now: Timestamp) -> Vec<K> {
         self.tell(now);
         let mut started = Vec::new();
@@ -225,7 +227,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         started
     }
 
-    /// Records the end of a duty. If a fire time has passed meanwhile, the duty is due at once.
+    /// Records that the run of a duty has ended. If a fire time has passed during the run, the duty is due at
+    /// once.
     pub fn ended(&mut self, now: Timestamp, key: &K) {
         self.tell(now);
         let Some(duty) = self.duties.get_mut(key).filter(|duty| duty.is_running) else { return };
@@ -237,8 +240,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         }
     }
 
-    /// Records the time. If the clock was set back, duties are brought forward, so that no period becomes
-    /// longer.
+    /// Records the time. If the clock was set back, the next fire times of periodic duties are brought forward.
+    /// No duty then waits longer than the sum of its period and its jitter.
     fn tell(&mut self, now: Timestamp) {
         let last = std::mem::replace(&mut self.now, now);
         if now >= last {

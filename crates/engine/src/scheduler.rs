@@ -11,10 +11,10 @@ use crate::host::{Dispatcher, Host, Incoming, Work};
 use crate::schedule::{Change, Schedule, Started, Timing};
 use crate::stop::Stop;
 
-/// Maximum number of queued changes, and of queued started duties.
+/// The maximum number of queued changes, and also of started duties that are not received yet.
 const QUEUE: usize = 64;
 
-/// A [`Schedule`] that a [`Host`] runs until a stop. Dropping it ends the schedule, too.
+/// A [`Schedule`] that a [`Host`] runs until a stop. If the `Scheduler` is dropped, the schedule ends, too.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -32,12 +32,13 @@ const QUEUE: usize = 64;
 /// ```
 pub struct Scheduler<K> {
     changes: mpsc::Sender<Change<K>>,
-    /// The task that runs the schedule. Dropping this set ends the task.
+    /// The task that runs the schedule. If this set is dropped, the task ends.
     _task: JoinSet<()>,
 }
 
 impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
-    /// Starts an empty schedule. The receiver gets the duties that start; each has to be [`ended`](Self::ended).
+    /// Starts an empty schedule. The receiver gets the duties that start. When the run of a duty has ended, the
+    /// program calls [`ended`](Self::ended).
     pub fn start(clock: Arc<dyn Clock>, stop: Stop) -> (Self, mpsc::Receiver<Started<K>>) {
         let (sender, changes) = mpsc::channel(QUEUE);
         let (started, receiver) = mpsc::channel(QUEUE);
@@ -45,23 +46,24 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
         task.spawn(async move {
             let mut dispatcher = Starter { started, changes };
             let host = Host::new(clock, stop);
-            // The work of a duty cannot fail, and there is no lease.
+            // The work of the dispatcher cannot fail, and there is no lease.
             let _ = host.run(&mut Schedule::default(), &mut dispatcher, std::future::pending()).await;
         });
         (Self { changes: sender, _task: task }, receiver)
     }
 
-    /// Adds a duty, or changes its timing. Nothing changes if it has this timing already.
+    /// Adds a duty, or changes its timing. If the duty has this timing already, nothing changes.
     pub async fn set(&self, duty: K, timing: Timing) {
         self.change(Change::Set(duty, Box::new(timing))).await;
     }
 
-    /// Removes a duty. If a running duty is removed and added again, it starts only after its run has ended.
+    /// Removes a duty. If a running duty is removed and added again, it starts again after its run has ended.
     pub async fn remove(&self, duty: K) {
         self.change(Change::Remove(duty)).await;
     }
 
-    /// Records the end of a duty. If a fire time has passed meanwhile, the duty starts again at once.
+    /// Records that the run of a duty has ended. If a fire time has passed during the run, the duty starts
+    /// again at once.
     pub async fn ended(&self, duty: K) {
         self.change(Change::Ended(duty)).await;
     }

@@ -1,4 +1,4 @@
-//! Secrets in JSON values: how they are found, masked, and taken out for the store.
+//! Secrets in JSON values: how they are found, masked, and replaced by markers.
 //!
 //! A record contains a [marker](SecretRef) in place of a secret. The store keeps the text of the secret,
 //! sealed.
@@ -20,7 +20,8 @@ impl KnownSecrets {
         Self { texts, redactor }
     }
 
-    /// Tells whether a value is or contains one of the secrets. A short secret is detected only as a whole value.
+    /// Tells whether a value is or contains one of the secrets. A short secret is found only if a text or a
+    /// number in the value equals it.
     pub(crate) fn are_in(&self, value: &Value) -> bool {
         match value {
             Value::Null | Value::Bool(_) => false,
@@ -31,7 +32,8 @@ impl KnownSecrets {
         }
     }
 
-    /// Tells whether a text is or contains one of the secrets.
+    /// Tells whether a text is or contains one of the secrets. A short secret is found only if the text equals
+    /// it.
     pub(crate) fn are_in_text(&self, text: &str) -> bool {
         self.redactor.mask_str(text) != text || self.texts.iter().any(|secret| secret == text)
     }
@@ -41,8 +43,8 @@ impl KnownSecrets {
         &self.redactor
     }
 
-    /// Replaces the parts of a value that hold a secret by markers with new names. Returns the replaced
-    /// parts.
+    /// Replaces the parts of a value that contain a secret by markers. `names` returns the names for the
+    /// markers. Returns each replaced part with its name.
     ///
     /// A part is as small as possible: a text or a number, or a mapping with a secret in a key. A value that
     /// looks like a marker is replaced, too.
@@ -82,8 +84,8 @@ pub(crate) fn markers(value: &Value) -> Vec<SecretRef> {
     }
 }
 
-/// Returns private state with its secrets in place of their markers. `open` returns the JSON text of a
-/// secret. A secret that can't be opened becomes null, and is listed in the second result.
+/// Returns the private state of a driver, with each marker replaced by its secret. `open` returns the JSON text
+/// of a secret. A secret that can't be opened becomes null, and is listed in the second result.
 pub(crate) fn opened<'s>(
     mut value: Value,
     open: &dyn Fn(&SecretRef) -> Option<&'s str>,
@@ -100,7 +102,7 @@ pub(crate) fn opened<'s>(
     (PrivateState { value, secrets }, missing)
 }
 
-/// Replaces each marker in a value.
+/// Replaces each marker in a value by the result of `open`.
 fn put_back(value: &mut Value, open: &mut dyn FnMut(SecretRef) -> Value) {
     if let Some(secret) = SecretRef::from_value(value) {
         *value = open(secret);

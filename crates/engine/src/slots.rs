@@ -22,7 +22,7 @@ pub(crate) struct LimitedLocation {
     max_jobs: NonZeroU32,
 }
 
-/// A slot of a location. Dropping it frees the slot.
+/// A slot of a location. When this value is dropped, the slot is free again.
 #[derive(Debug)]
 pub(crate) struct JobSlot {
     location: LimitedLocation,

@@ -1,5 +1,5 @@
-//! The values of an assembly: properties of elements, inputs of calls and outputs, resolved from the topology and
-//! the published outputs.
+//! The values of an assembly: properties of elements, inputs of calls, and outputs. They are resolved from the
+//! topology and the published outputs.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,13 +19,13 @@ use crate::world::World;
 pub(crate) enum Unknown {
     /// The call is refused.
     Refused,
-    /// The values are omitted: teardown tolerates missing inputs.
+    /// The values are omitted from the call.
     LeftOut,
 }
 
 impl Unknown {
-    /// Returns the treatment for calls of a version. Calls of the installed version remove elements and cease
-    /// relationships.
+    /// Returns the treatment for calls of a version. Calls of the installed version omit unknown values: they
+    /// remove elements, cease relationships, execute commands or check the health.
     pub(crate) fn of(side: Side) -> Self {
         match side {
             Side::Installed => Self::LeftOut,
@@ -47,7 +47,8 @@ pub(crate) fn placement(world: &World, element: &Element, side: Side) -> Placeme
     Placement { location: value(location::DEPLOYMENT_LOCATION), manager: value(location::RESOURCE_MANAGER) }
 }
 
-/// Resolves the properties of an element for a call. Own outputs that are not published yet are omitted.
+/// Resolves the properties of an element for a call. An output of the element that is not published yet is
+/// omitted.
 pub(crate) fn properties(
     world: &World,
     element: &Element,
@@ -67,7 +68,8 @@ pub(crate) fn properties(
             Ok(Answer::Known(value)) => {
                 properties.insert(name.clone(), value);
             }
-            // The property is an own output without a value, or the call tolerates missing values.
+            // The property is an output of the element that is not published yet, or the call omits unknown
+            // values.
             _ if property.value.is_none() || unknown == Unknown::LeftOut => {}
             Ok(Answer::Waiting(missing)) => return Err(not_known(name, &missing)),
             Err(error) => {
@@ -143,7 +145,7 @@ pub(crate) fn sensitive(element: &Element) -> BTreeSet<PropertyName> {
     sensitive.map(|(name, _)| name.clone()).collect()
 }
 
-/// Resolves a value of a relationship for one pair.
+/// Resolves a template of a relationship for one pair.
 pub(crate) fn argument(
     resolver: &mut Resolver<'_>,
     topology: &Topology,
@@ -153,8 +155,9 @@ pub(crate) fn argument(
     resolver.template(&template.bind_ends(&|end, property| bind_end(topology, pair, end, property)))
 }
 
-/// Binds a property of the source or target of a pair. A property that the element declares has precedence
-/// over the instance's own `name`, `id` and `index`.
+/// Converts a reference to a property of an end into a reference to the element at that end of the pair. The
+/// words `name`, `id` and `index` mean the fields of the instance, unless the element declares a property with
+/// the same name.
 fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyName) -> Part {
     let element = match end {
         End::Source => &pair.source,
@@ -186,8 +189,9 @@ fn not_known(name: &PropertyName, missing: &Awaited) -> Failure {
     )
 }
 
-/// A view of the world for one call, which records the secrets that the store lacks. A call that needs such a
-/// secret is refused, so that no call receives the mask of a secret as its value.
+/// A view of the world for one call. The view collects the names of secrets that a value needs and the store
+/// does not have. Such a value is refused or omitted, so that no call receives the mask of a secret as its
+/// value.
 struct Opening<'w> {
     world: &'w World,
     missing: RefCell<BTreeSet<SecretRef>>,
@@ -202,8 +206,8 @@ impl<'w> Opening<'w> {
         !self.missing.borrow().is_empty()
     }
 
-    /// Returns a new resolver for the next value, and forgets the missing secrets of the previous value. A
-    /// secret that the next value lacks, too, is recorded again.
+    /// Returns a new resolver for the next value, and forgets the missing secrets of the previous value. If the
+    /// next value needs the same secret, the new resolver finds again that the secret is missing.
     fn resolver<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
         self.missing.borrow_mut().clear();
         Resolver::new(topology, self)
@@ -215,7 +219,7 @@ impl<'w> Opening<'w> {
     }
 }
 
-/// Returns the failure for a property that needs a secret which the store doesn't have.
+/// Returns the failure of a call with a property that needs a secret which the store does not have.
 pub(crate) fn secret_gone(name: &PropertyName, secret: &str) -> Failure {
     let message = format!(
         "its property `{name}` needs the secret {secret}, which the store does not have; pass the value again to `windlass up`"
@@ -227,7 +231,7 @@ impl Lookup for Opening<'_> {
     fn output(&self, element: &ElementName, property: &PropertyName) -> Output {
         let published = self.world.instances.output(element, property);
         if let Some(secret) = published.and_then(SecretRef::from_value) {
-            // This look-up records the secret if it is missing.
+            // This call adds the secret to `missing` if the store does not have it.
             let _ = self.secret(&secret);
         }
         self.world.output(element, property)

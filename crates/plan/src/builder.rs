@@ -34,8 +34,8 @@ impl<W, R> PlanBuilder<W, R> {
         Self { steps: Steps::with_capacity(steps, waits), reasons: Vec::with_capacity(waits) }
     }
 
-    /// Adds a step. If several steps could be next in the order, the earliest added step gets the lowest
-    /// number.
+    /// Adds a step with work. If several steps could be next in the order, the step that was added first is
+    /// next.
     pub fn step(&mut self, work: W) -> Draft {
         self.steps.add_node(Task::Work(work)).into()
     }
@@ -45,7 +45,8 @@ impl<W, R> PlanBuilder<W, R> {
         self.steps.add_node(Task::Barrier(label.into())).into()
     }
 
-    /// Adds a reason that several waits can share.
+    /// Adds a reason for use in several waits. The caller passes the result to
+    /// [`wait_because`](Self::wait_because).
     pub fn note(&mut self, reason: R) -> Why {
         self.reasons.push(reason);
         Why::last_of(&self.reasons)
@@ -57,12 +58,12 @@ impl<W, R> PlanBuilder<W, R> {
         self.wait_because(step, on, kind, why);
     }
 
-    /// Lets `step` wait for `on`, for a reason that [`note`](Self::note) returned.
+    /// Lets `step` wait for `on`. The argument `why` comes from [`note`](Self::note).
     pub fn wait_because(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
         self.steps.add_edge(on.node(), step.node(), Edge { kind, why });
     }
 
-    /// Returns all added steps, in the order of addition.
+    /// Returns all steps and barriers, in the order in which they were added.
     pub fn drafts(&self) -> impl ExactSizeIterator<Item = (Draft, &Task<W>)> {
         self.steps.node_indices().map(|node| (node.into(), &self.steps[node]))
     }
@@ -77,11 +78,11 @@ impl<W, R> PlanBuilder<W, R> {
         &self.steps[step.node()]
     }
 
-    /// Returns, for each step, the minimum of its own number and the numbers of all its direct and indirect
-    /// dependents.
+    /// Returns for each step the least of these numbers: the number of the step, and the numbers of all steps
+    /// that wait for the step, directly or through other steps.
     ///
-    /// `numbers` contains one number for each step, in the order of addition. Returns none if the waits form
-    /// a cycle.
+    /// `numbers` contains one number for each step, in the order in which the steps were added. The crate
+    /// `lifecycle` passes the numbers of phases. The function returns none if the waits form a cycle.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {
@@ -92,7 +93,7 @@ impl<W, R> PlanBuilder<W, R> {
         Some(numbers)
     }
 
-    /// Builds the plan, with its steps in order.
+    /// Builds the plan. The order of the steps determines their numbers.
     ///
     /// # Errors
     ///
@@ -105,8 +106,8 @@ impl<W, R> PlanBuilder<W, R> {
         self.build_listed(|_| true)
     }
 
-    /// Builds the plan like [`build`](Self::build). The working steps that `is_listed` selects get the lowest
-    /// numbers, so that their numbers have no gaps.
+    /// Builds the plan like [`build`](Self::build), except that the steps with work for which `is_listed`
+    /// returns true get the lowest numbers.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The cycle that prevents a plan.
+//! The cycle of waits because of which a plan cannot be built.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -15,7 +15,7 @@ use crate::steps::Steps;
 /// A cycle of steps that wait for each other, so that no order exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycle<W, R> {
-    /// The edges of a shortest cycle, in order.
+    /// The edges of a shortest cycle. The awaited step of each edge is the waiting step of the next edge.
     pub edges: Vec<CycleEdge<W, R>>,
 }
 
@@ -48,7 +48,8 @@ impl<W: fmt::Display, R: fmt::Display> fmt::Display for Cycle<W, R> {
 
 impl<W: fmt::Debug + fmt::Display, R: fmt::Debug + fmt::Display> Error for Cycle<W, R> {}
 
-/// Finds a shortest cycle through the earliest added step that is part of a cycle.
+/// Finds a shortest cycle through one step: of all steps that are part of a cycle, the step that was added
+/// first.
 pub(crate) fn find<W: Clone, R: Clone>(steps: &Steps<W>, reasons: &[R]) -> Cycle<W, R> {
     let start = kosaraju_scc(steps)
         .into_iter()
@@ -64,7 +65,7 @@ pub(crate) fn find<W: Clone, R: Clone>(steps: &Steps<W>, reasons: &[R]) -> Cycle
     Cycle { edges: edges.into_iter().filter_map(edge).collect() }
 }
 
-/// Searches a path along waits from `start` back to `start`, breadth first.
+/// Returns the edges of a shortest path along waits from `start` back to `start`. The search is breadth first.
 fn shortest_way_back<W>(steps: &Steps<W>, start: NodeIndex) -> Vec<EdgeIndex> {
     let mut came_by = vec![None; steps.node_count()];
     let mut queue = VecDeque::from([start]);

@@ -7,7 +7,7 @@
 //! | [`builder`] | [`PlanBuilder`]: creates a [`Plan`] from steps and waits in any order |
 //! | `steps`, `order` | the steps without numbers, and their order |
 //! | [`plan`] | a [`Plan`], its steps and their waits |
-//! | [`circle`] | the cycle that prevents a plan |
+//! | [`circle`] | the cycle of waits because of which a plan cannot be built |
 //! | [`shape`] | the critical path and the maximum parallelism |
 //! | [`why`] | the waits of a step with their reasons, to any depth |
 //! | [`draw`] | drawings of plans and other graphs: dot, mermaid, json, svg, html |

@@ -1,10 +1,10 @@
-//! The order of the steps, by Kahn's algorithm. Of the steps that wait for no remaining step, the earliest
-//! added step comes first.
+//! The order of the steps, by Kahn's algorithm. The next step is always chosen from the steps that wait for
+//! none of the remaining steps. The algorithm chooses the step that was added first.
 //!
-//! [`petgraph::algo::toposort`] is depth first, so the number of a step would depend on unrelated steps. That
-//! would confuse people, who read these numbers. `toposort` also visits each step three times, in an order in
-//! which few neighbours share a cache line. Planning 100 000 parts took 1.4 times as long with `toposort`
-//! (`scripts/bench-plan`).
+//! [`petgraph::algo::toposort`] is depth first, so the number of a step would depend on unrelated steps. Such
+//! numbers would confuse the users who read a plan. `toposort` also visits each step three times, in an order
+//! in which consecutive steps rarely share a cache line. Planning 100 000 parts took 1.4 times as long with
+//! `toposort` (`scripts/bench-plan`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use petgraph::visit::EdgeRef;
 use crate::plan::{Entry, Link, Plan, StepNumber};
 use crate::steps::{Edge, Steps};
 
-/// Returns the steps in order; none if the waits form a cycle.
+/// Returns the steps in their order; none if the waits form a cycle.
 pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
     let mut open = vec![0_usize; steps.node_count()];
     for wait in steps.raw_edges() {
@@ -37,8 +37,8 @@ pub(crate) fn of<W>(steps: &Steps<W>) -> Option<Vec<NodeIndex>> {
     (order.len() == open.len()).then_some(order)
 }
 
-/// Creates the plan. Listed working steps get the lowest numbers, in this order. The other working steps
-/// follow, and then the barriers.
+/// Creates the plan. The steps with work for which `is_listed` returns true get the lowest numbers. The other
+/// steps with work follow, and then the barriers. Each of these three sets is numbered in the order `order`.
 pub(crate) fn plan<W, R>(
     steps: Steps<W>,
     reasons: Vec<R>,
@@ -69,8 +69,9 @@ pub(crate) fn plan<W, R>(
     Plan { steps, links, reasons, order }
 }
 
-/// Returns the waits of a step, by the number of the awaited step. Of several waits for one step, the
-/// strongest kind is kept, with the first reason of that kind.
+/// Returns the waits of a step, sorted by the number of the awaited step. If the step has several waits for the
+/// same other step, one of them is kept: the first wait of the kind `Needs`, or the first wait if none is of
+/// this kind.
 fn links_of<W>(steps: &Steps<W>, step: NodeIndex, numbers: &[StepNumber]) -> Vec<Link> {
     let mut waits: Vec<_> = steps.edges_directed(step, Incoming).collect();
     waits.sort_unstable_by_key(|edge| {

@@ -1,7 +1,8 @@
 //! A plan, its steps and their waits.
 //!
-//! One list contains the waits of all steps, and another contains the reasons. A large plan has several waits
-//! for each step, and many waits share a reason. [`Step`] and [`Wait`] are views into these lists.
+//! One list of the plan contains the waits of all steps, and another list contains the reasons of the waits.
+//! The reason of many waits may be the same entry of that list. [`Step`] and [`Wait`] are views into these
+//! lists.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 /// A complete, acyclic order of steps.
 ///
-/// `W` is the work of a step, `R` the reason of a wait. Working steps have the lowest numbers, and barriers
-/// follow. The numbers of working steps are a topological order, unless [`PlanBuilder::build_listed`]
-/// assigned them.
+/// `W` is the work of a step, `R` the reason of a wait. Steps with work have the lowest numbers, and barriers
+/// follow. If a step with work waits for another step with work, the number of the waiting step is higher,
+/// except in a plan of [`PlanBuilder::build_listed`].
 ///
 /// [`PlanBuilder::build_listed`]: crate::PlanBuilder::build_listed
 #[derive(Debug, Clone)]
@@ -70,8 +71,8 @@ impl fmt::Display for StepNumber {
 /// The task of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task<W> {
-    /// No work. A barrier reduces the number of waits: many steps wait for one barrier instead of for each of
-    /// many other steps. The label states the condition that holds after the barrier.
+    /// No work. A barrier reduces the number of waits: N steps wait for one barrier, which waits for M steps.
+    /// The label states the condition that holds after the barrier, such as `all parts are installed`.
     Barrier(String),
     /// Work that the executor of the plan does.
     Work(W),
@@ -145,7 +146,7 @@ impl<W, R> Plan<W, R> {
         Some(self.view(index, self.steps.get(index)?))
     }
 
-    /// Returns the work of all steps except barriers, in the order of their numbers.
+    /// Returns the work of each step that is not a barrier, in the order of the steps' numbers.
     pub fn work(&self) -> impl Iterator<Item = (StepNumber, &W)> {
         self.steps().map_while(|step| Some((step.number, step.task.work()?)))
     }

@@ -7,7 +7,8 @@
 //!       "waits": [ { "on": 1, "kind": "after", "reason": … } ] } ] }
 //! ```
 //!
-//! Deserialization checks that numbers have no gaps, waits name existing steps, and an order exists.
+//! Deserialization checks three rules: the numbers of the steps have no gaps, each wait names a step of the
+//! plan, and the waits form no cycle.
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use serde::de::{DeserializeOwned, Error as _};
@@ -19,7 +20,7 @@ use thiserror::Error;
 use crate::order::length;
 use crate::plan::{Entry, Link, Plan, Step, StepNumber, Task, Wait, WaitKind};
 
-/// The version of the format.
+/// The version of the JSON format.
 const VERSION: u32 = 1;
 
 impl<W: Serialize, R: Serialize> Serialize for Plan<W, R> {
@@ -90,7 +91,7 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
     }
 }
 
-/// A plan in its serialized form.
+/// A plan as the JSON contains it, before it is checked.
 #[derive(Deserialize)]
 #[serde(bound = "W: DeserializeOwned, R: DeserializeOwned")]
 struct SavedPlan<W, R> {
@@ -114,19 +115,19 @@ struct SavedWait<R> {
     reason: R,
 }
 
-/// The reason why a document is no plan.
+/// The reason why a JSON document is not a valid plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum SavedError {
-    /// The document has another version.
+    /// The document has another version of the format.
     #[error("a plan of version {0} can't be read; this program reads version {VERSION}")]
     Version(u32),
     /// A number does not match the position of its step.
     #[error("the step at place {place} of a plan has the number {number}")]
     Number { place: usize, number: StepNumber },
-    /// A wait names a step that does not exist.
+    /// A wait names a step that is not in the document.
     #[error("step {step} of a plan waits for {on}, which is not there")]
     Wait { step: StepNumber, on: StepNumber },
-    /// Steps wait for each other.
+    /// The waits form a cycle.
     #[error("the steps of a plan wait for each other in a circle with {step}")]
     Cycle { step: StepNumber },
 }

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use crate::plan::{Plan, StepNumber};
 
 impl<W, R> Plan<W, R> {
-    /// Returns the longest chain of working steps in which each waits for the previous one, directly or
-    /// through barriers. Every execution takes at least as long as this chain.
+    /// Returns the longest chain of steps with work in which each step waits for the previous step, directly or
+    /// through barriers. An execution of the plan takes at least as long as the steps of this chain together.
     pub fn critical_path(&self) -> Vec<StepNumber> {
         let depths = self.depths();
         let depth = |step: StepNumber| (depths[index(step)], Reverse(step));
@@ -32,7 +32,8 @@ impl<W, R> Plan<W, R> {
         width.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns for each step the number of working steps on the longest chain that ends with the step.
+    /// Returns for each step the number of steps with work in the longest chain of waits that ends with the
+    /// step.
     fn depths(&self) -> Vec<usize> {
         let mut depths = vec![0; self.steps().len()];
         for step in self.order.iter().filter_map(|number| self.step(*number)) {

@@ -6,7 +6,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::plan::{Task, WaitKind};
 
-/// An added step that has no number yet.
+/// A handle of a step in a builder, before the step has a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Draft(NonZeroU32);
 
@@ -16,17 +16,17 @@ impl Draft {
         Self(NonZeroU32::MIN.saturating_add(place))
     }
 
-    /// Returns all possible drafts, in the order of addition.
+    /// Returns the handles of the first added step, of the second, and so on, without an end.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         (0..u32::MAX as usize).map(Self::at)
     }
 
-    /// Returns the number of steps that were added before this one.
+    /// Returns how many steps were added before this step.
     pub fn place(self) -> usize {
         self.0.get() as usize - 1
     }
 
-    /// Returns the draft of the step that is added `count` steps later.
+    /// Returns the handle of the step that is added `count` steps after this step.
     #[must_use]
     pub fn later(self, count: u8) -> Self {
         Self(self.0.saturating_add(u32::from(count)))
@@ -43,7 +43,7 @@ impl From<NodeIndex> for Draft {
     }
 }
 
-/// A reason in a builder, which several waits can share.
+/// A handle of a reason in a builder. Several waits may have the same reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Why(pub(crate) u32);
 
@@ -53,12 +53,13 @@ impl Why {
     }
 }
 
-/// An edge from a step to a step that waits for it.
+/// An edge from an awaited step to the waiting step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Edge {
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
 }
 
-/// The steps of a plan in the order of addition. Edges lead to the steps that wait.
+/// The steps of a plan in the order in which they were added. Each edge leads from an awaited step to the
+/// waiting step.
 pub(crate) type Steps<W> = DiGraph<Task<W>, Edge>;

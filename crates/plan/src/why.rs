@@ -1,4 +1,4 @@
-//! Explanations of a step: its waits with their reasons, and the waits of the steps that it waits for.
+//! Explanations of a step: its waits with their reasons, and the waits of the awaited steps.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,8 @@ use crate::plan::{Plan, Step, StepNumber, Wait};
 /// One wait of an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
-    /// The distance from the explained step: 1 for the waits of that step itself.
+    /// The level of the wait: 1 for a wait of the explained step, 2 for a wait of a step that it waits for, and
+    /// so on.
     pub depth: usize,
     /// The step that waits.
     pub step: Step<'a, W, R>,
@@ -15,15 +16,18 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the waits of `on` are listed already, after an earlier entry.
+    /// Whether an earlier entry has the same awaited step, and that step has waits. No waits of that step
+    /// follow this entry.
     pub is_repeated: bool,
 }
 
 impl<W, R> Plan<W, R> {
-    /// Explains a step by its waits. Each wait is followed by the waits of its awaited step, down to `depth`.
+    /// Explains a step by its waits. Each wait is followed by the waits of its awaited step, down to the level
+    /// `depth`.
     ///
-    /// Each step is explained once. A barrier does not count as a level. Returns none if the plan has no step
-    /// with this number.
+    /// If several waits have the same awaited step, the waits of that step follow only the first of them. The
+    /// waits of a barrier have the same level as the waits for the barrier. The function returns none if the
+    /// plan has no step with this number.
     pub fn why(&self, number: StepNumber, depth: usize) -> Option<Vec<Because<'_, W, R>>> {
         let mut explained = HashSet::from([number]);
         let mut all = Vec::new();
@@ -31,7 +35,8 @@ impl<W, R> Plan<W, R> {
         open.extend(waits(self.step(number)?, 1));
         while let Some((level, step, wait)) = open.pop() {
             let Some(on) = self.step(wait.on) else { continue };
-            let is_first = explained.insert(on.number);
+            let next = level + usize::from(!on.task.is_barrier());
+            let is_first = !explained.contains(&on.number);
             all.push(Because {
                 depth: level,
                 step,
@@ -39,8 +44,9 @@ impl<W, R> Plan<W, R> {
                 on,
                 is_repeated: !is_first && on.waits().len() > 0,
             });
-            let next = level + usize::from(!on.task.is_barrier());
+            // A step whose waits are too deep here may have another entry that is less deep.
             if is_first && next <= depth {
+                explained.insert(on.number);
                 open.extend(waits(on, next));
             }
         }
@@ -48,7 +54,7 @@ impl<W, R> Plan<W, R> {
     }
 }
 
-/// Returns the waits of a step in reverse order, because they are pushed on a stack.
+/// Returns the waits of a step in reverse order, because the caller pushes them on a stack.
 fn waits<W, R>(
     step: Step<'_, W, R>,
     level: usize,

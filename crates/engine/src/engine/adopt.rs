@@ -1,5 +1,5 @@
-//! Lists the instances that the search of a factory finds, adopts them as applications, and updates known
-//! applications.
+//! Lists the instances that the discovery script of a factory finds. Adopts unknown instances as applications,
+//! and updates known applications.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
@@ -31,7 +31,8 @@ use crate::report;
 use crate::stop::Stop;
 use crate::values;
 
-/// Lists the instances that the discovery script of a factory finds, with its configuration.
+/// Runs the discovery script of a factory with the configuration of the factory, and returns the instances that
+/// the script finds.
 ///
 /// # Errors
 /// [`EngineError::Unknown`] if there is no such assembly, [`EngineError::Stopped`], or an error of the store. The
@@ -69,14 +70,15 @@ pub async fn inventory(
     Ok(found)
 }
 
-/// Records the instances that a search has found. Its methods may run at the same time for different instances.
+/// Records the instances that a search has found. The methods may be called for several instances at the same
+/// time.
 pub struct FoundRecorder<'e> {
     engine: &'e Engine,
     holder: &'e Holder,
     shared: SharedRecords,
-    /// The packages that an adoption has stored.
+    /// The packages that earlier adoptions of this recorder have stored.
     stored: Mutex<BTreeSet<PackageDigest>>,
-    /// The ids of the next processes.
+    /// The reserved ids for the processes of further adoptions.
     reserved: Mutex<VecDeque<ProcessId>>,
 }
 
@@ -87,7 +89,7 @@ impl<'e> FoundRecorder<'e> {
         Self { engine, holder, shared, stored, reserved }
     }
 
-    /// Reserves the process ids for `adoptions` adoptions at once.
+    /// Reserves the process ids for `adoptions` adoptions by one request to the store.
     ///
     /// # Errors
     /// An error of the store.
@@ -110,8 +112,8 @@ impl<'e> FoundRecorder<'e> {
     /// runs.
     ///
     /// # Errors
-    /// The reason why the assembly can't be recorded. The inner failure tells why the instance is not adopted: another
-    /// application has its natural id, or its updates do not fit the application.
+    /// The reason why the assembly can't be recorded. The inner failure is the reason why the instance is not
+    /// adopted. For example, another application has its natural id, or its updates do not fit the application.
     pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
         let name = desired.topology.name().clone();
@@ -199,8 +201,8 @@ impl<'e> FoundRecorder<'e> {
         Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
     }
 
-    /// Applies the report of a search about a known application. The name of the application does not change.
-    /// A report that changes no record needs no lease.
+    /// Applies the report of a search about a known application. The name in the report is ignored. A report
+    /// that changes no record needs no lease.
     ///
     /// # Errors
     /// An error of the store.
@@ -222,7 +224,7 @@ impl<'e> FoundRecorder<'e> {
             Err(failure) => return Ok(CheckEnd::Failed(failure)),
         };
         let (owner, natural) = (world.assembly.owner.clone(), found.natural.clone());
-        // A crash may have come between an adoption and its claim.
+        // An import records the application first, and then the claim. A crash may have come between the two.
         let is_claimed = match &owner {
             Some(owner) => engine.store.claimant(owner, &natural).await?.is_some(),
             None => true,
@@ -253,8 +255,8 @@ impl<'e> FoundRecorder<'e> {
     }
 }
 
-/// Changes the draft of a new assembly into the draft of an assembly whose parts already exist, so that it
-/// needs no steps. Returns the resources of the assembly.
+/// Changes the draft of a new assembly into the draft of an assembly whose parts already exist, so that the
+/// plan has no steps. Returns the names of the resources of the assembly.
 fn made(draft: &mut Draft, process: ProcessId) -> Vec<ElementName> {
     draft.intent = Intent::Adopt;
     draft.plan = PlanBuilder::<Work, Reason>::new().build().expect("no step waits for anything");

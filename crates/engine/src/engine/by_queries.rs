@@ -1,4 +1,4 @@
-//! Adoption of existing instances by the `queries` of drivers.
+//! The adoption of existing instances by the `queries` of their resources.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
 
-/// Maximum duration of a search.
+/// The maximum duration of a search.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
 
-/// A driver that adopts an instance by searching for it. It serves resources that declare `queries`, but not
-/// the transition Adopt.
+/// A driver that adopts an instance which a search finds. The engine uses it for resources that declare
+/// `queries`, but not the transition Adopt.
 pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
 
 #[async_trait]
@@ -62,7 +62,7 @@ impl Driver for ByQueries {
 }
 
 impl ByQueries {
-    /// Finds the only instance that matches a call.
+    /// Searches for an instance with the properties of a call. Exactly one instance must match.
     async fn find(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
         let given = call.properties.iter().filter(|(_, input)| !input.value.is_null());
         let query = Query {

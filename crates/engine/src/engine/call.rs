@@ -11,10 +11,10 @@ use windlass_plan::PlanBuilder;
 use crate::error::EngineError;
 use crate::world::World;
 
-/// Maximum number of parts that a message names.
+/// The maximum number of parts that a message names.
 const SHOWN: usize = 2;
 
-/// Returns the plan that calls a command: one step.
+/// Returns the plan that calls a command. The plan has one step.
 pub(super) fn planned(
     world: &World,
     part: &ElementName,

@@ -1,10 +1,10 @@
-//! Health checks whose reports change the records.
+//! Health checks of applications. Their reports may change the records.
 //!
-//! One check covers applications that share a factory and a script; each application is an assembly of its
-//! own. The check itself needs no lease. A daemon holds the lease of the factory during the check, so that no
-//! other daemon checks at the same time. A report that changes the records of an assembly is applied under a
-//! short lease of that assembly. The report is dropped if the records have changed since the check began. A
-//! report that changes nothing writes nothing.
+//! One check covers several applications that have the same factory and the same script. Each application is an
+//! assembly of its own. The check itself needs no lease. A daemon holds the lease of the factory during the
+//! check, so that no other daemon checks at the same time. A report that changes the records of an assembly is
+//! applied under a short lease of that assembly. The report is dropped if the records have changed since the
+//! check began. A report that changes nothing writes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,10 +29,10 @@ use crate::stop::Stop;
 use crate::world::World;
 use crate::{check_failure, commands};
 
-/// Number of assemblies that are read at once.
+/// The number of assemblies that are read at once.
 const PAGE: usize = 64;
 
-/// Number of assemblies whose records are written at once.
+/// The maximum number of assemblies whose records are written at once.
 const AT_ONCE: usize = 64;
 
 /// The result of the check of an assembly.
@@ -55,17 +55,19 @@ pub enum CheckEnd {
         /// Whether the records have changed.
         changed: bool,
     },
-    /// The script reports, now or earlier, that the instance no longer exists. The element is recorded as absent.
+    /// This check or an earlier one has found that the instance no longer exists. The element is recorded as
+    /// Absent.
     Destroyed,
     /// The report was not applied, for this reason.
     Dropped(String),
     /// The check could not run, or its script has failed.
     Failed(Failure),
-    /// There is nothing to check: no instance, or no health check script.
+    /// The assembly has no instance that is recorded as Active, or no script for health checks.
     Unchecked,
 }
 
-/// Checks assemblies, and applies the reports. Assemblies that do not exist are left out.
+/// Checks assemblies, and applies the reports. The result contains no entry for an assembly that does not
+/// exist.
 ///
 /// # Errors
 /// [`EngineError::Stopped`], or an error of the store. Reports that were applied before the error stay
@@ -96,7 +98,7 @@ pub async fn check_under(
 struct Writer<'a> {
     engine: &'a Engine,
     holder: &'a Holder,
-    /// The lease of a factory that the caller holds.
+    /// The lease of the factory, if the caller holds it.
     held: Option<&'a Lease>,
 }
 
@@ -109,7 +111,7 @@ impl<'a> Writer<'a> {
         let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
         let shared = SharedRecords::default();
         let records = Records { shared: Some(&shared), ..engine.records() };
-        // The store reads the next page while the current page is handled.
+        // While one page of assemblies is handled, the store reads the next page.
         let pages: Vec<_> = names.chunks(PAGE).map(|page| engine.store.load_all(page)).collect();
         let mut pages = stream::iter(pages).buffered(2);
         while let Some(page) = pages.try_next().await? {
@@ -176,15 +178,15 @@ impl<'a> Writer<'a> {
         Ok((name, end))
     }
 
-    /// Records the last failed check of each factory. A failure that is already recorded writes nothing. If
-    /// another process holds the lease of a factory, the factory keeps its earlier record.
+    /// Records one failed check for each factory. A failure that is already recorded is not written again. If
+    /// another program holds the lease of a factory, the factory keeps its earlier record.
     async fn keep_failed(
         &self,
         mut failed: Vec<FailedJob>,
         owners: &BTreeMap<AssemblyName, AssemblyName>,
     ) -> Result<(), EngineError> {
         let engine = self.engine;
-        // Of each factory, the failed job with the fewest applications is kept, whatever the order in which
+        // For each factory, the failed job with the fewest applications is recorded, no matter in which order
         // the jobs have ended.
         failed.sort_by_key(|(job, _)| std::cmp::Reverse((job.applications.len(), job.applications.clone())));
         let owner = |job: &RecordedJob| job.applications.iter().find_map(|name| owners.get(name)).cloned();
@@ -246,7 +248,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Takes the lease of a factory, unless the caller holds it. Returns `None` if another process holds it.
+    /// Returns the lease of a factory. If the caller does not hold the lease, takes it. Returns `None` if the
+    /// lease can't be taken.
     async fn lease_of(&self, factory: &AssemblyName) -> Option<Cow<'a, Lease>> {
         if let Some(held) = self.held.filter(|held| held.scope == *factory) {
             return Some(Cow::Borrowed(held));
@@ -263,20 +266,20 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Tells whether an application no longer exists, but still has records. An earlier check or a removal has
-/// recorded all its parts as absent. The process that was to remove its records was killed.
+/// Tells whether an application no longer exists, but still has records. All its parts are recorded as Absent,
+/// and the process that was to remove the records has not completed.
 pub fn is_destroyed(snapshot: &Snapshot) -> bool {
     let assembly = &snapshot.assembly;
     let mut resources = resources(&assembly.topology);
     let is_absent = |record: &ElementRecord| record.state == State::Absent;
-    // An application that never came up is kept, with the failure of its launch.
+    // The records of an application that never came up are kept, with the failure of its launch.
     assembly.application.is_some()
         && assembly.reached.is_some()
         && snapshot.processes.iter().all(|process| process.intent == Intent::Down)
         && resources.all(|element| snapshot.elements.get(&element.name).is_some_and(is_absent))
 }
 
-/// The part of an assembly's records that must not change between a check and the use of its report.
+/// The part of an assembly's records that must not change between a check and the use of the report.
 #[derive(PartialEq)]
 pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
@@ -291,8 +294,8 @@ impl Revision {
     }
 }
 
-/// Returns the result of an answer if it changes nothing in the stored records; otherwise `None`. The answer
-/// may change the records in memory.
+/// Returns the result of an answer that changes nothing in the stored records; `None` if the answer changes
+/// something. The answer may change the records in memory.
 pub(super) fn without_news(
     engine: &Engine,
     before: &Revision,
@@ -306,7 +309,7 @@ pub(super) fn without_news(
     batch.is_empty().then_some(end)
 }
 
-/// Applies an answer under a lease.
+/// Applies an answer under a lease. If the records differ from `before`, an observation is dropped.
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
@@ -338,7 +341,7 @@ pub(super) async fn applied(
 /// The consequence of an answer: the result, and the changes of the records.
 struct Verdict {
     end: CheckEnd,
-    /// The changes of the records; empty if there are none.
+    /// The changes of the records; an empty batch if the answer changes nothing.
     batch: Batch,
 }
 
@@ -410,7 +413,7 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Records that a check has failed. A failure that is already recorded writes nothing.
+/// Records that a check has failed. A failure that is already recorded is not written again.
 fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {
     let mut batch = Batch::new();
     let Some(failure) = failure else { return Verdict { end: CheckEnd::Unchecked, batch } };
@@ -426,7 +429,8 @@ fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option
     Verdict { end: CheckEnd::Failed(failure), batch }
 }
 
-/// Returns the result of a check that has failed while the records were in use.
+/// Returns the result of a failed check that is not recorded, because the assembly was removed or has an open
+/// process.
 fn not_recorded(seen: &Seen) -> CheckEnd {
     seen.sight.clone().err().map_or(CheckEnd::Unchecked, CheckEnd::Failed)
 }

@@ -10,7 +10,8 @@ use super::fingerprint::PlanFingerprint;
 
 /// The plans that may remove or replace parts which are recorded as healthy.
 ///
-/// Parts that are recorded Failed or Broken, or whose removal has begun, need no consent.
+/// A plan may remove or replace parts that are recorded as Failed or Broken, or whose removal has begun,
+/// without consent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -25,7 +26,7 @@ pub enum Consent {
 }
 
 impl Consent {
-    /// Tells whether every plan may remove and replace parts.
+    /// Tells whether every plan may remove and replace healthy parts.
     pub(super) fn is_any(&self) -> bool {
         *self == Self::Any
     }
@@ -43,7 +44,7 @@ pub struct DestructivePlan {
     pub assembly: AssemblyName,
     /// The changes that the plan makes.
     pub changes: Diff,
-    /// The plan, for [`Consent::Plan`].
+    /// The fingerprint of the plan, which a program passes to [`Consent::Plan`] to agree to this plan.
     pub fingerprint: PlanFingerprint,
 }
 
@@ -52,7 +53,7 @@ const MOST_NAMED: usize = 3;
 
 impl DestructivePlan {
     /// Names the first parts that are recorded as healthy and would be removed or replaced, each with the
-    /// reason. After these, names the first parts that no longer exist.
+    /// reason. Then names the first parts that no longer exist.
     pub(crate) fn named(&self) -> String {
         let list = |found: Vec<String>| {
             let more = found.len().saturating_sub(MOST_NAMED);

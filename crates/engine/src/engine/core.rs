@@ -1,4 +1,4 @@
-//! The engine, its settings, and the parts that all intents share.
+//! The engine, its settings, and the functions that all intents use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,21 +21,25 @@ use crate::world::World;
 /// The settings of execution.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Maximum number of concurrent driver calls.
+    /// The maximum number of concurrent calls of drivers.
     pub parallelism: usize,
-    /// Delay before the first observation of a converging instance. It grows with each observation.
+    /// The time before the first observation of a converging instance. The time before each further observation
+    /// is longer.
     pub poll: Duration,
-    /// Time that a cancelled job has to end by itself.
+    /// The time that a cancelled job has to end by itself.
     pub grace: Duration,
-    /// Time that running jobs have to end after another process has requested a stop. It is also the maximum
-    /// wait for the lease of another assembly.
+    /// The time that running jobs have to end after another program has requested a stop. It is also the
+    /// maximum wait for the lease of another assembly.
     pub patience: Duration,
-    /// Whether an assembly may be removed or changed although other assemblies reference it.
+    /// Whether an intent is executed that other assemblies may notice because they reference the assembly. With
+    /// this option, an `up` under the old name of a renamed or exported assembly is also executed, and an
+    /// interrupted assembly can be forgotten.
     pub force: bool,
 }
 
 impl Default for Options {
-    /// Returns 8 concurrent calls, a first observation after 500 ms, and 10 s of grace and of patience.
+    /// Returns options for 8 concurrent calls, a first observation after 500 ms, and 10 s of grace and of
+    /// patience.
     fn default() -> Self {
         Self {
             parallelism: 8,
@@ -52,14 +56,14 @@ impl Default for Options {
 pub struct Engine {
     /// The store with the state of the assemblies.
     pub store: Arc<dyn Store>,
-    /// The environment: drivers, places, clock.
+    /// The environment of the engine, such as its drivers and its clock.
     pub env: EngineEnv,
     /// The settings of execution.
     pub options: Options,
 }
 
 impl Engine {
-    /// Records that elements have recovered, which resets their count of heals.
+    /// Records that elements have recovered. Their counts of heals become 0.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. The caller can try again
@@ -77,8 +81,8 @@ impl Engine {
         Ok(released?)
     }
 
-    /// Checks the key of the store before an intent. The error names a sealed value of the assembly, if the
-    /// assembly has one.
+    /// Checks the key of the store before an intent. If the assembly has a sealed value that can't be opened,
+    /// the error names this value.
     pub(super) async fn check_key(&self, name: &AssemblyName) -> Result<(), StoreError> {
         match self.store.check_key() {
             Ok(()) => Ok(()),
@@ -119,11 +123,12 @@ impl Engine {
         }
     }
 
-    /// Checks the Active elements whose drivers can observe. The results are in the order of the assembly.
+    /// Checks the health of each Active element whose driver can observe its instance. The results are in the
+    /// order of the elements in the assembly.
     ///
     /// # Errors
-    /// [`EngineError::Unknown`] if there is no such assembly, or an error of the store. The failure of a check
-    /// is in its result.
+    /// [`EngineError::Unknown`] if the assembly does not exist, or an error of the store. The failure of a
+    /// check is in the result of this check.
     pub async fn look(&self, name: &AssemblyName) -> Result<Vec<Seen>, EngineError> {
         self.look_until(name, &Stop::default()).await
     }
@@ -169,7 +174,7 @@ impl Engine {
             clock: self.env.clock.clone(),
             places: self.env.places.clone(),
             slots: self.env.slots.clone(),
-            // A stop request for this process must not stop other processes in this program.
+            // A stop request for this process must not stop other processes that this program executes.
             stop: stop.of_one(),
         }
     }

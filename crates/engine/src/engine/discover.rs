@@ -1,4 +1,4 @@
-//! Finds existing instances by the `queries` of drivers, as targets of references.
+//! Searches for existing instances with the `queries` that a package declares.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ pub struct DiscoveryQuery {
     pub placement: Placement,
     /// The properties that an instance must have.
     pub properties: BTreeMap<String, Value>,
-    /// The configuration of the search; `None` means the properties of the location.
+    /// The configuration of the search; `None` means that the properties of the location are the configuration.
     pub configuration: Option<BTreeMap<String, Input>>,
     /// The purpose of the result.
     pub purpose: Purpose,
-    /// The store whose next process removes the jobs of a killed search; `None` if the project has no store
-    /// yet.
+    /// The store of the project. If the search is killed, the next process in this store removes the jobs of
+    /// the search. `None` means that the project has no store yet.
     pub store: Option<StoreId>,
 }
 

@@ -1,6 +1,6 @@
-//! Drafts intents: the desired assembly, the plan, and its changes.
+//! Drafts intents: the desired assembly, the plan, and the changes that the plan makes.
 //!
-//! Drafting is pure, so a preview and the real execution can't differ.
+//! Drafting is a pure function, so a preview and the real execution can't differ.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,22 +37,22 @@ use crate::world::{Packages, Secrets, World};
 /// The records of an assembly's past that its snapshot doesn't contain.
 #[derive(Default)]
 pub(super) struct PreviousState {
-    /// Versions, oldest first. Empty if everything belongs to the newest version and the intent is not a
-    /// rollback.
+    /// The versions, the oldest first. The list is empty if all existing elements and pairs belong to the
+    /// newest version, and the intent is not a rollback.
     pub(super) versions: Vec<VersionRecord>,
-    /// Packages that elements were created from, and pinned packages.
+    /// The packages that existing elements were created from, and the packages that versions pin.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
     /// The intent of the last process, if that process has not completed. If the same scaling or rollback is
     /// requested again, it resumes that process.
     pub(super) unfinished: Option<Intent>,
-    /// The limits of the last intent, which a retry keeps.
+    /// The limits of the last intent, which also apply to a retry.
     pub(super) limits: Limits,
     /// The groups that were in a pause between batches when the last process was interrupted, each with the
     /// end of its pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 
-/// The limits that an operator gives an intent.
+/// The limits that an operator sets for an intent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Limits {
     /// The elements that the intent is limited to; empty means all.
@@ -70,28 +70,28 @@ pub(super) struct Draft {
     pub(super) world: World,
     pub(super) plan: Plan,
     pub(super) diff: Diff,
-    /// Changes that the plan omits because it is limited to some elements.
+    /// The changes that the plan omits because it is limited to some elements.
     pub(super) undone: Diff,
     /// The limits that the operator has given the intent.
     pub(super) limits: Limits,
     pub(super) intent: Intent,
     /// Whether the desired assembly differs from the recorded one.
     pub(super) is_new_version: bool,
-    /// Records of new elements.
+    /// The records of new elements.
     pub(super) enrolled: Vec<ElementRecord>,
-    /// Secrets that the store may lack.
+    /// Secrets that the store may not have yet.
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Packages that the store may lack.
+    /// Packages that the store may not have yet.
     pub(super) packages: Vec<Arc<Package>>,
     /// The arguments of the command that is called.
     pub(super) arguments: Option<Arguments>,
-    /// Elements that become Broken when the process begins.
+    /// The elements that become Broken when the process begins.
     pub(super) broken: Vec<ElementName>,
-    /// The results of the health checks; `None` if there were none.
+    /// The results of the health checks; `None` if no health checks were made.
     pub(super) seen: Option<Vec<Seen>>,
     /// The changes of the records that follow from these results.
     pub(super) found: Found,
-    /// The assembly before the intent; `None` for a new one.
+    /// Facts about the assembly before the intent; `None` for a new assembly.
     pub(super) before: Option<Before>,
     /// The plans that may remove or replace parts which are recorded as healthy.
     pub(super) consent: Consent,
@@ -108,7 +108,7 @@ pub(super) struct Before {
 
 /// The desired assembly, and the options of the planner.
 struct Target {
-    /// `None` if the assembly is to be removed.
+    /// The record of the desired assembly; `None` if the assembly is to be removed.
     record: Option<AssemblyRecord>,
     packages: Vec<Arc<Package>>,
     secrets: BTreeMap<SecretRef, Sensitive<String>>,
@@ -266,7 +266,8 @@ impl EngineEnv {
 }
 
 impl Draft {
-    /// Refuses a plan without consent that removes or replaces parts which are recorded as healthy.
+    /// Refuses a plan that removes or replaces parts which are recorded as healthy, if the request does not
+    /// consent to it.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {
             Consent::Any => true,
@@ -296,7 +297,7 @@ fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
     Ok(plan(&situation, options)?)
 }
 
-/// Tells whether a change removes a part of an additional node.
+/// Tells whether a change removes an additional node, or a part of an additional node.
 fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
     let is_in = |node: &ElementName| {
         let rest = change.element.as_str().strip_prefix(node.as_str());
@@ -343,7 +344,8 @@ fn refuse_protected(
     })))
 }
 
-/// Returns the intent to record; `goal` is the goal of the assembly before the intent.
+/// Returns the intent to record. A retry is recorded as `down` if the assembly is being removed, and otherwise
+/// as `up`. `goal` is the goal of the assembly before the intent.
 fn recorded(requested: &Intent, goal: State) -> Intent {
     match requested {
         Intent::Retry if goal == State::Absent => Intent::Down,
@@ -478,7 +480,7 @@ fn stored(
                 created: record.created,
                 version: record.version,
                 reached: record.reached,
-                // A rollback doesn't revive an assembly that is being removed; it is refused below.
+                // A rollback of an assembly that is being removed is refused below.
                 goal: if record.goal == State::Absent { State::Absent } else { version.assembly.goal },
                 ..version.assembly.clone()
             };
@@ -543,9 +545,9 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to roll back to: the version of `process`. Without a process, it is the newest earlier
-/// version that differs from the record in more than additional nodes. Ignores versions of an earlier
-/// assembly with the same name.
+/// Finds the version to roll back to. With `process`, this is the newest version from this process or from an
+/// earlier process. Without it, this is the newest earlier version that differs from the record in more than
+/// additional nodes. Versions of an earlier assembly with the same name are ignored.
 pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,

@@ -1,4 +1,4 @@
-//! The environment of an engine, and the part of drafting that needs no store.
+//! The environment of an engine, and the check that each resource can be placed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::world::World;
 pub struct EngineEnv {
     /// The drivers that are available.
     pub drivers: Registry,
-    /// The locations and runtimes.
+    /// The locations and their runtimes.
     pub places: Arc<dyn Places>,
     /// The slots of locations with a limit. Engines that share these slots also share the limits.
     pub slots: JobSlots,
@@ -27,13 +27,14 @@ pub struct EngineEnv {
     pub clock: Arc<dyn Clock>,
     /// The source of random ids.
     pub entropy: Arc<dyn Entropy>,
-    /// The machine and folder of this process, in words for people. Jobs that were started elsewhere can't be
-    /// found from here.
+    /// The host and the folder of this program, in words for people. Jobs that were started on another host or
+    /// in another folder can't be found from here.
     pub home: String,
 }
 
 impl EngineEnv {
-    /// Checks that every resource has a location, a driver and a runtime, before anything starts.
+    /// Checks, before anything starts, that each resource has a location, a runtime and drivers. If `adopt` is
+    /// true, also checks that each resource can be adopted.
     pub(super) fn preflight(&self, world: &World, adopt: bool) -> Result<(), EngineError> {
         let mut looked: HashMap<(Placement, DescriptorName), Result<(), (Lack, String)>> = HashMap::new();
         let mut problems: BTreeMap<(Lack, String), Unplaced> = BTreeMap::new();
@@ -97,7 +98,8 @@ impl EngineEnv {
     }
 }
 
-/// Returns the place in the descriptor that chooses an element's location, or else the place of the element.
+/// Returns the place in the descriptor that chooses the location of an element. If no place chooses a location,
+/// returns the place where the element is declared.
 fn placed_at(world: &World, element: &Element) -> Option<Origin> {
     let said = |of: &Element| {
         let names = [location::DEPLOYMENT_LOCATION, location::RESOURCE_MANAGER];

@@ -1,4 +1,4 @@
-//! Fingerprints of plans. A fingerprint contains everything in a plan except the origins of declarations.
+//! Fingerprints of plans. A fingerprint contains all data of a plan except the origins of declarations.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,8 +8,8 @@ use windlass_lifecycle::{Diff, Plan};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFingerprint {
     plan: Value,
-    /// The changes reveal a changed secret even if the steps are equal. `None` skips the comparison of the
-    /// changes.
+    /// The changes. They show a changed secret even if the steps are equal. `None` means that the changes are
+    /// not compared.
     changes: Option<Value>,
 }
 

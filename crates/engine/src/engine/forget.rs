@@ -12,12 +12,12 @@ use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::EngineError;
 use crate::sealing::markers;
 
-/// The records that are removed, or would be.
+/// The records that were removed, or that would be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgottenRecords {
     /// The resources that are recorded as existing, by name.
     pub parts: Vec<ForgottenPart>,
-    /// The created relationships between two nodes.
+    /// The number of created pairs.
     pub pairs: usize,
 }
 
@@ -28,7 +28,7 @@ pub struct ForgottenPart {
     pub name: ElementName,
     /// The recorded state of the resource.
     pub state: State,
-    /// The natural id of its instance; `None` if it has none, or if the id is secret.
+    /// The natural id of the instance; `None` if the instance has no natural id, or if the id is secret.
     pub natural: Option<String>,
 }
 
@@ -49,14 +49,16 @@ impl Upkeep<'_> {
         Ok(Forgetting::new(&snapshot, part).records())
     }
 
-    /// Removes the records of an assembly, or of one part with everything inside it, and calls no driver. The
-    /// next `up` re-creates a part that the descriptor still contains. The history of the assembly stays.
+    /// Removes the records of an assembly, or of one part and the parts inside it, and calls no driver. The
+    /// next `up` creates a part again if the descriptor still contains the part. The history of the assembly
+    /// stays.
     ///
     /// # Errors
     /// - An error if the assembly is leased.
-    /// - An error if other assemblies reference the assembly, or if it was interrupted, since its jobs may
-    ///   still run. [`Options::force`](super::Options::force) permits both. But an interrupted assembly can
-    ///   be forgotten only as a whole.
+    /// - An error if other assemblies reference the assembly. [`Options::force`](super::Options::force) permits
+    ///   this.
+    /// - An error if a process of the assembly was interrupted, since jobs may still run. `Options::force`
+    ///   permits to forget such an assembly as a whole, but not one part of it.
     pub async fn forget(
         &self,
         name: &AssemblyName,
@@ -73,7 +75,7 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Loads the records, or returns the reason why they can't be removed.
+    /// Loads the records of an assembly. If they must not be removed, returns the reason.
     async fn unentangled(
         &self,
         name: &AssemblyName,
@@ -83,8 +85,8 @@ impl Upkeep<'_> {
             return Err(unknown(&**self.store, name).await?);
         };
         let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
-        // The next intent would settle the open calls of a forgotten part, and apply their results to its new
-        // record.
+        // If a part with open calls were forgotten, the next intent would settle these calls. Their results
+        // would then be applied to the new record of the part.
         if is_unfinished && (part.is_some() || !self.force) {
             return Err(EngineError::Unfinished(name.clone()));
         }
@@ -146,7 +148,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// The records to remove: all of an assembly, or one of its parts with everything inside it.
+/// The records to remove: all records of an assembly, or the records of one part and of the parts inside it.
 struct Forgetting<'s> {
     snapshot: &'s Snapshot,
     part: Option<&'s ElementName>,

@@ -13,7 +13,8 @@ use super::look::Seen;
 use crate::world::World;
 
 impl Seen {
-    /// Returns the condition of the element; `None` if the element matches its record, or if that is unknown.
+    /// Returns the condition of the element; `None` if the element matches its record, or if the check could
+    /// not find out.
     pub fn condition(&self) -> Option<Condition> {
         match &self.sight {
             Ok(Observation::Absent) => Some(Condition::Gone),
@@ -37,7 +38,7 @@ pub(super) fn differences(
     names.into_iter().filter(|name| expected.get(*name) != found.get(*name)).cloned().collect()
 }
 
-/// The changes of an assembly's records that follow from an observation.
+/// The changes of an assembly's records that follow from health checks.
 #[derive(Default)]
 pub(super) struct Found {
     /// The elements whose state changes, each with the recorded and the new state.
@@ -50,12 +51,13 @@ pub(super) struct Found {
 
 /// Changes the records of elements that were found gone or broken.
 ///
-/// An element that is gone becomes Failed, and its recorded instance is dropped. Its relationships are ceased
-/// at their other ends only, because nothing can be called on it. An element for which an earlier process has
-/// found no instance is treated like an element that is gone.
+/// An element that is gone becomes Failed, and its recorded instance is dropped. When its relationships are
+/// ceased, operations are called only on their other ends, because nothing can be called on the element. If an
+/// earlier process has found no instance of an element, this element is treated in the same way.
 ///
-/// A broken element becomes Broken. But a broken element that declares neither Start nor Stop stays Active: a
-/// restart would call nothing, and a replacement needs consent.
+/// A broken element becomes Broken. But an unprotected element that declares neither Start nor Stop stays
+/// Active, and is replaced: a restart would call nothing, and the replacement of an Active element needs
+/// consent.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world
@@ -134,7 +136,7 @@ fn in_words(sight: &Result<Observation, Failure>) -> String {
     }
 }
 
-/// Tells whether only a replacement can repair an element, because a restart would call nothing. A protected
+/// Tells whether an element is repaired by a replacement, because a restart would call nothing. A protected
 /// element is never replaced.
 fn is_only_installed(world: &World, name: &ElementName) -> bool {
     let declares = |transition| world.element(name, Side::Installed).is_some_and(|e| e.declares(transition));
@@ -142,7 +144,7 @@ fn is_only_installed(world: &World, name: &ElementName) -> bool {
     !is_protected && !declares(Transition::Start) && !declares(Transition::Stop)
 }
 
-/// Returns the pairs whose operations may be called on elements that are gone.
+/// Returns all existing pairs if an element is gone. The operations of any pair may be called on this element.
 fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     if gone.is_empty() {
         return Vec::new();
@@ -150,8 +152,8 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     world.pairs.there().map(|pair| pair.key.clone()).collect()
 }
 
-/// Omits those operations for ceasing a pair that would be called on an element that is gone. If no operation
-/// is left, the pair no longer exists.
+/// Drops those ceasing and undoing operations of a pair that would be called on an element that is gone. If no
+/// operation is left, the pair is recorded as not existing.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {
     let Some(pair) = world.pairs.get(&key).cloned() else { return };
     let is_spared = |call: &OperationCall| {

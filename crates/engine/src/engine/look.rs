@@ -1,4 +1,4 @@
-//! Health checks: observe the actual state of elements. A check changes nothing, so it needs no lease.
+//! Health checks, which observe the actual state of elements. A check changes nothing, so it needs no lease.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -38,7 +38,7 @@ pub struct Seen {
     pub element: ElementName,
     /// The recorded state of the element.
     pub state: State,
-    /// The observation of the driver, or the reason why there is none.
+    /// The observation of the driver, or the reason why the driver made no observation.
     pub sight: Result<Observation, Failure>,
     /// The metrics that were measured during the check, by name.
     pub metrics: BTreeMap<String, Value>,
@@ -73,15 +73,16 @@ impl Seen {
 pub(super) struct HealthChecks<'e> {
     pub(super) store: &'e StoreId,
     pub(super) env: &'e EngineEnv,
-    /// Maximum number of concurrent checks.
+    /// The maximum number of concurrent checks.
     pub(super) parallelism: usize,
 }
 
 impl HealthChecks<'_> {
-    /// Checks the elements of a snapshot. `within` is the maximum time for all checks; a check that takes
-    /// longer counts as a check that could not run. `held` is the assembly if the caller holds its lease
-    /// during the checks. In this case, the next holder of the lease removes leftover jobs. Otherwise the
-    /// first process after the end of the checks' time removes them.
+    /// Checks the elements of an assembly. `within` is the maximum time for all checks. A check that takes
+    /// longer counts as a check that could not run. `held` is the name of the assembly, if the caller holds its
+    /// lease during the checks. If the program is killed, jobs of the checks may be left. With `held`, the next
+    /// holder of the lease removes these jobs. With `None`, any process removes them when the time in their ids
+    /// is over.
     pub(super) async fn of(
         &self,
         world: World,
@@ -139,7 +140,7 @@ impl HealthChecks<'_> {
         checked.into_iter().flatten().collect()
     }
 
-    /// Observes the elements of a batch together. Elements without a clear answer are then observed in
+    /// Observes the elements of a batch together. Elements without a clear answer are then observed again in
     /// smaller groups.
     async fn look_at(&self, batch: LookBatch, round: &CheckRound) -> Vec<Asked> {
         let LookBatch { driver, elements, calls } = batch;
@@ -174,7 +175,7 @@ impl HealthChecks<'_> {
             .collect()
     }
 
-    /// Observes a group of a batch by one call of the driver.
+    /// Observes a group of elements of a batch by one call of the driver.
     async fn look_together(
         &self,
         group: Group,
@@ -199,7 +200,7 @@ impl HealthChecks<'_> {
     /// Asks a driver about calls of one batch. Returns one answer for each call.
     ///
     /// # Errors
-    /// The driver is faulty. The check then counts as a check that could not run.
+    /// The driver has a fault, such as a panic. The check then counts as a check that could not run.
     async fn ask(
         &self,
         calls: &[Call],
@@ -207,7 +208,7 @@ impl HealthChecks<'_> {
         round: &CheckRound,
     ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
-        // The limit of concurrent checks applies to the groups of all batches together.
+        // The limit of concurrent checks is a limit for the groups of all batches together.
         let _permit = round.running.acquire().await;
         let not_run = |failure: Failure| Ok(calls.iter().map(|_| Err(failure.clone())).collect());
         let _slot = match round.slot(&self.env.slots, &first.location).await {
@@ -251,21 +252,21 @@ impl HealthChecks<'_> {
     }
 }
 
-/// Tells whether the plan of an intent depends on health checks. The plan of the restart of one resource does
-/// not.
+/// Tells whether the plan of an intent depends on health checks. The plan to restart one resource does not
+/// depend on them, and the plan for an assembly that is being removed does not, either.
 pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
     let restarted = intent.restarts().and_then(|part| assembly.topology.get(part));
     let is_resource = restarted.is_some_and(|element| element.kind == ElementKind::Resource);
     assembly.goal != State::Absent && !is_resource
 }
 
-/// A job of a health check that has failed, with its input and output.
+/// A failed job of a health check, with the input and output of the job.
 pub(super) type FailedJob = (RecordedJob, Transcript);
 
-/// A warning or an error on the stderr of a successful check, with one of the checked applications.
+/// A warning or an error on the stderr of a successful check, with the name of one of the checked applications.
 pub(super) type Line = (AssemblyName, LogEntry);
 
-/// The output of checks of applications.
+/// The output of jobs that have checked applications.
 #[derive(Default)]
 struct ApplicationJobs {
     failed: Vec<FailedJob>,
@@ -276,28 +277,28 @@ struct ApplicationJobs {
 pub(super) struct Checks {
     /// The answers, in no particular order.
     pub(super) answers: Vec<Answered>,
-    /// The jobs of applications that have failed.
+    /// The failed jobs of checks of applications.
     pub(super) failed: Vec<FailedJob>,
     /// The warnings and errors of successful checks of applications.
     pub(super) lines: Vec<Line>,
 }
 
-/// Maximum number of lines of stderr that a check adds to the log.
+/// The maximum number of lines of stderr that a check adds to the log.
 const LINES: usize = 100;
 
-/// One round of checks of an assembly.
+/// One round of health checks.
 struct CheckRound {
     /// The token that ends the checks.
     stop: CancellationToken,
-    /// Maximum time for all checks.
+    /// The maximum time for all checks.
     within: Option<Duration>,
     /// The assembly whose lease is held during the round.
     held: Option<AssemblyName>,
     /// The locations at which a check has waited for a slot, and got none.
     full: Mutex<BTreeSet<String>>,
-    /// The output of checks of applications.
+    /// The output of jobs that have checked applications.
     applications: Mutex<ApplicationJobs>,
-    /// The checks that may run at once.
+    /// The permits for the checks that run at once.
     running: Semaphore,
 }
 
@@ -314,8 +315,8 @@ impl CheckRound {
         }
     }
 
-    /// Keeps the last job of a check of applications if the check has failed. Otherwise keeps the warnings
-    /// and errors on its stderr.
+    /// If a check of applications has failed, keeps its last job. If the check has succeeded, keeps the
+    /// warnings and errors on the stderr of its last job.
     fn keep(
         &self,
         calls: &[Call],
@@ -360,14 +361,14 @@ impl CheckRound {
         Failure::new(FailureKind::Infrastructure, why)
     }
 
-    /// Waits until a check was ended, and its driver has had time to remove its job.
+    /// Waits until the round was ended, and the drivers have had time to remove their jobs.
     async fn is_overdue(&self) {
         self.stop.cancelled().await;
         tokio::time::sleep(LAST_ANSWER).await;
     }
 
-    /// Waits for a slot of a location; `None` if the location has no limit. If one wait of a round has ended
-    /// without a slot, later checks of the round do not wait at that location.
+    /// Waits for a slot of a location; `None` if the location has no limit. If a check has waited at a location
+    /// and got no slot, later checks of the round do not wait there.
     async fn slot(&self, slots: &JobSlots, location: &Location) -> Result<Option<JobSlot>, Failure> {
         let full = || self.full.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = if full().contains(&location.name) { Duration::ZERO } else { SLOT_PATIENCE };
@@ -383,14 +384,15 @@ impl CheckRound {
     }
 }
 
-/// Maximum time that a check waits for a slot. The wait ends before the next sample is due, so that a heal
+/// The maximum time that a check waits for a slot. The wait ends before the next sample is due, so that a heal
 /// policy does not count a missing sample.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Time that a driver has to answer after its check was ended.
+/// The time that a driver has to answer after its check was ended.
 const LAST_ANSWER: Duration = Duration::from_secs(6);
 
-/// Groups checks into batches. Also returns the results of the checks that can't run, with their positions.
+/// Groups checks into batches. Also returns the results of the checks that can't run, each with the position of
+/// its check.
 fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     let mut batches: Vec<LookBatch> = Vec::new();
     let mut last: HashMap<BatchKey, usize> = HashMap::new();
@@ -429,7 +431,7 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
 /// The key of a batch: the driver's own key, the driver, and the shared package, action and location.
 type BatchKey = (String, DriverKind, PackageDigest, String, String);
 
-/// Checks that one call of a driver makes.
+/// Checks that a driver can make by one call.
 struct LookBatch {
     driver: Arc<dyn Driver>,
     /// The elements, with their positions among all checks.
@@ -457,7 +459,7 @@ struct Asked {
 struct GroupAnswer {
     group: Group,
     answers: Vec<Result<Observed, Failure>>,
-    /// Whether the driver is faulty.
+    /// Whether the driver had a fault, such as a panic.
     is_faulty: bool,
 }
 
@@ -477,9 +479,9 @@ pub(super) enum Answered {
     Failed(Seen),
 }
 
-/// Returns a unique prefix for the ids of a check's jobs. It contains the time, in seconds, after which no
-/// process waits for these jobs. If a check runs under the lease of an assembly, the prefix also contains a
-/// mark of that assembly.
+/// Returns a unique prefix for the ids of the jobs of a check or a search. The prefix contains the time, in
+/// seconds, after which no process waits for these jobs. If the check runs under the lease of an assembly, the
+/// prefix also contains a mark of that assembly.
 pub(super) fn round(
     store: &StoreId,
     entropy: &dyn Entropy,
@@ -494,16 +496,17 @@ pub(super) fn round(
 }
 
 /// Returns the mark of checks under the lease of an assembly. The mark is shorter than the random part of a
-/// prefix, so the two are never equal. In the rare case that two assemblies have the same mark, a process of
-/// one assembly may end a check of the other assembly. That check counts as a check that could not run.
+/// prefix, so a mark never equals a random part. In the rare case that two assemblies have the same mark, a
+/// process of one assembly may end a check of the other assembly. That check counts as a check that could not
+/// run.
 fn mark(assembly: &AssemblyName) -> String {
     let mut hasher = DefaultHasher::new();
     assembly.as_str().hash(&mut hasher);
     format!("of{:06x}", hasher.finish() & 0xff_ffff)
 }
 
-/// Tells whether no process waits for a job of a health check or a query. Either the time of the job is over,
-/// or the job ran under the lease of `held`, which this process holds now.
+/// Tells whether a job belongs to a health check or a search, and no process waits for the job any more. Either
+/// the time in the job id is over, or the job ran under the lease of `held`, which the caller holds now.
 pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &AssemblyName) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
     let Some((over, rest)) = rest.and_then(|rest| rest.split_once('-')) else { return false };
@@ -511,13 +514,14 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// Time that a check's job may still exist after its time limit, until it has ended and is removed.
+/// The time that the job of a check may exist after its time limit, until the job has ended and is removed.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// Number of random letters that distinguish checks which end in the same second: 60 bits.
+/// The number of random letters, with 60 bits, that distinguish checks which end in the same second.
 const LETTERS: usize = 12;
 
-/// Returns the metrics of a report. Invalid updates yield no metrics, and don't invalidate the observation.
+/// Returns the metrics of a report. If the updates of the report are not valid, returns no metrics; the
+/// observation is used nevertheless.
 fn measured(report: &Report) -> BTreeMap<String, Value> {
     let mut document = json!({});
     let applied = Update::parse(&report.updates, shape()).map(|parsed| parsed.update.apply(&mut document));
@@ -525,7 +529,7 @@ fn measured(report: &Report) -> BTreeMap<String, Value> {
     metrics.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Maximum duration of a check's job.
+/// The maximum duration of a job of a check.
 const LONGEST: Duration = Duration::from_secs(120);
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Names that an assembly has left by `rename` or `export`. Its components still exist under the new name or
-//! in the new store, so an `up` under the old name would create them a second time.
+//! The old names of renamed and exported assemblies. The components of such an assembly still exist, so an `up`
+//! under the old name would create them a second time.
 //!
-//! The batch that renames or exports an assembly puts a document of the project, named like the old name. The
-//! document is ignored as soon as a later process has used the old name.
+//! The batch that renames or exports an assembly stores a document of the project. The name of the document is
+//! the old name. If a later process has used the old name, the document is ignored.
 
 use std::collections::BTreeSet;
 
@@ -22,12 +22,12 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 struct Moved {
     to: MovedTo,
-    /// The last process of the old name when the assembly moved; `None` if the name had no process.
+    /// The last process that the store kept under the old name when the assembly moved; `None` if it kept none.
     last: Option<ProcessId>,
 }
 
-/// Returns the document which records that an assembly has left its name. `last` is the last process that the
-/// store keeps under the old name.
+/// Returns the document which records that the assembly `from` was renamed or exported. `last` is the last
+/// process that the store keeps under the old name.
 pub(super) fn moved(from: &AssemblyName, to: MovedTo, last: Option<ProcessId>) -> DocumentDraft {
     DocumentDraft {
         key: key(from),
@@ -63,7 +63,8 @@ pub(super) async fn refuse_if_moved(
 
 async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<MovedTo>, StoreError> {
     let Some(document) = store.document(&key(name)).await? else { return Ok(None) };
-    // A newer windlass may write another format. Then this program does not know where the assembly is.
+    // A newer windlass may have written another format. In this case, this program does not know where the
+    // assembly is.
     let Ok(Moved { to, last }) = serde_json::from_value(document.body) else { return Ok(None) };
     let newest = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
     Ok((newest <= last).then_some(to))

@@ -29,7 +29,7 @@ impl Engine {
     /// Takes the lease, settles the open calls of earlier processes, plans the intent, and records the process.
     ///
     /// # Errors
-    /// The reason why the intent is refused. After an error the lease is released.
+    /// The reason why the intent is refused. After an error, the lease is released.
     pub async fn prepare(
         &self,
         name: &AssemblyName,
@@ -50,7 +50,7 @@ impl Engine {
         }
     }
 
-    /// Prepares an intent under a lease. The caller renews the lease, since settling open calls may take
+    /// Prepares an intent under a lease. The caller renews the lease, since the settling of open calls may take
     /// long.
     pub(super) async fn prepare_under(
         &self,
@@ -60,7 +60,7 @@ impl Engine {
         stop: &Stop,
         queued: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
-        // Calls may report new secrets, and their reports could not be recorded without the key.
+        // Calls may report new secrets. Without the key, such a report could not be recorded.
         if request.intent != Intent::Down {
             self.check_key(name).await?;
         }
@@ -90,9 +90,9 @@ impl Engine {
             refuse_if_entangled(&*self.store, name).await?;
         }
         draft.refuse_without_consent()?;
-        // The lease of a newly referenced assembly is held until the reference is recorded, so that the
-        // assembly is not removed before. The lease of an assembly on whose elements operations are called is
-        // held until the operations have ended.
+        // The lease of a newly referenced assembly is held until the reference is recorded, so that no other
+        // process removes the assembly first. The lease of an assembly on whose elements operations are called
+        // is held until the process has ended.
         let visits = self.visitor().visit(lease, &draft, stop).await?;
         let called = draft::called_on(&draft);
         let (kept, passed): (Vec<Lease>, Vec<Lease>) =
@@ -118,7 +118,7 @@ impl Engine {
         }
     }
 
-    /// Records a new process durably, with everything that it needs.
+    /// Records a new process durably, with all data that it needs.
     async fn begin(
         &self,
         lease: &Lease,
@@ -159,7 +159,7 @@ impl Engine {
             commands::drop_oldest(&*self.store, &process.assembly, &mut batch).await?;
         }
         if let Some(request) = request {
-            // The same batch ends the request, so that it is executed only once.
+            // The same batch ends the request, so that the request is executed only once.
             batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
         }
         self.store.commit(lease, batch).await?;
@@ -167,7 +167,8 @@ impl Engine {
     }
 }
 
-/// Returns whether an `up` launches or reconfigures an application; `None` for other intents and assemblies.
+/// Returns whether an `up` launches or reconfigures an application; `None` for other intents, and for
+/// assemblies that are not applications.
 fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
     let assembly = &draft.world.assembly;
     let is_up = assembly.application.is_some() && draft.intent == Intent::Up;
@@ -188,8 +189,8 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
         let bytes = Sensitive::new(value.expose().clone().into_bytes());
         batch = batch.put_secret(secret.clone(), world.assembly.name.clone(), bytes);
     }
-    // An interrupted process whose call has not begun leaves the sealed arguments of its command, which are
-    // dropped here.
+    // If a process was interrupted before it called its command, the sealed arguments of the command are left.
+    // They are dropped here.
     if let Some(before) = process.continues {
         commands::forget_arguments(world, before, &mut batch);
     }
@@ -224,8 +225,9 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     batch
 }
 
-/// Counts a restart that a policy demanded. An operator's intent resets the counts of all elements. Other
-/// processes of the daemon leave the counts unchanged.
+/// Updates the counts of heals. A process that a policy demanded adds 1 to the count of the element that it
+/// heals. An operator's intent sets the counts of all elements to 0. All other processes leave the counts
+/// unchanged.
 fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
     let is_asked = !process.unattended || process.request.is_some();
     let restarted = process.intent.restarts();

@@ -1,4 +1,4 @@
-//! Prepared processes, and their results.
+//! Prepared processes, and the results of processes.
 
 use std::collections::BTreeMap;
 
@@ -26,9 +26,10 @@ use crate::world::World;
 
 /// A recorded process that is ready to run, with its leases.
 ///
-/// The leases are renewed in the background, so a person can take any time to decide. Dropping a `Prepared`
-/// releases the leases in the background, and the process stays recorded as interrupted. To record the
-/// process as cancelled instead, run it with a [`Stop`] that is already triggered.
+/// The leases are renewed in the background, so a person can take any time to decide. If a `Prepared` is
+/// dropped, the leases are released in the background. The record of the process stays open, as after an
+/// interruption. A program can record the process as cancelled: it runs the process with a [`Stop`] that is
+/// already requested.
 #[must_use = "nothing happens before it is run"]
 pub struct Prepared {
     pub(super) engine: Engine,
@@ -47,19 +48,19 @@ pub struct Prepared {
 pub struct Ended {
     /// The record of the ended process.
     pub process: ProcessRecord,
-    /// The number of steps, by result.
+    /// The numbers of steps, by result.
     pub tally: Tally,
     /// The desired state of all elements.
     pub goal: State,
-    /// The lowest state of a resource; the goal if there are no resources.
+    /// The lowest state of all resources; the goal if the assembly has no resources.
     pub reached: State,
-    /// Whether the process was limited to some elements; also `true` if that is unknown.
+    /// Whether the process was limited to some elements; also `true` if this is unknown.
     pub limited: bool,
-    /// Elements and relationships with outdated inputs, which another plan updates.
+    /// The elements and pairs with outdated inputs, which another plan updates.
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
-    /// The consent for a further process that [continues](Self::continued).
+    /// The consent for a further process, which [`continued`](Self::continued) requests.
     pub consent: Consent,
     /// The group with a failed batch that demands a rollback; `None` if there is no such group.
     pub failed_group: Option<ElementName>,
@@ -71,7 +72,7 @@ pub struct Ended {
 }
 
 impl Prepared {
-    /// Takes over a recorded process with its lease.
+    /// Creates the prepared process from its draft, its record and its lease.
     pub(super) fn new(engine: Engine, renewal: Renewal, draft: Draft, process: ProcessRecord) -> Self {
         let Draft { world, plan, diff, undone, consent, seen, .. } = draft;
         renewal.add(world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()));
@@ -93,12 +94,12 @@ impl Prepared {
         &self.undone
     }
 
-    /// Returns the results of the health checks before the plan was made; `None` if there were none.
+    /// Returns the results of the health checks before the plan was made; `None` if no health checks were made.
     pub fn seen(&self) -> Option<&[Seen]> {
         self.seen.as_deref()
     }
 
-    /// Returns the process as recorded at its beginning.
+    /// Returns the record of the process, as it was at its beginning.
     pub fn process(&self) -> &ProcessRecord {
         &self.process
     }
@@ -108,13 +109,14 @@ impl Prepared {
         self.world.topology()
     }
 
-    /// Runs the process to its end and releases the lease.
+    /// Runs the process to its end, and releases its leases.
     ///
-    /// Dropping the returned future interrupts the process: running jobs continue, the lease is released in
-    /// the background, and the same intent resumes the process. `stop` ends the process in an orderly way.
+    /// If the returned future is dropped, the process is interrupted: running jobs continue, and the leases are
+    /// released in the background. The same intent then continues from the records. `stop` ends the process in
+    /// an orderly way.
     ///
     /// # Errors
-    /// An error of the store. Committed changes remain, and the same intent resumes from them.
+    /// An error of the store. Committed changes remain, and the same intent continues from them.
     /// [`LeaseLost`](windlass_store::StoreError::LeaseLost) if the lease was lost before the process ran.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
         let Self { engine, mut renewal, world, process, plan, diff, undone: _, consent, seen: _ } = self;
@@ -149,21 +151,20 @@ impl Prepared {
 }
 
 /// The maximum number of consecutive processes that remove additional nodes. A second process is needed if
-/// nodes change again during the first.
+/// nodes change again during the first process.
 const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {
-    /// Continues with further processes, as long as they are needed. Returns the last result. `next` gets the
-    /// previous result and a request, executes the request, and returns the next result. A further process is
-    /// needed in three cases:
+    /// Runs further processes, as long as a further process is needed. Returns the result of the last process.
+    /// `next` gets the result of the previous process and a request, executes the request, and returns the
+    /// result. A further process is needed in three cases:
     ///
-    /// - A batch has failed, and its group demands a rollback: the assembly is rolled back. The demand in the
-    ///   descriptor is the consent.
-    /// - A completed change has left additional nodes: [`Intent::Retry`] removes them, which needs no
-    ///   consent.
-    /// - An output has changed while the process ran, so its readers have outdated inputs: [`Intent::Retry`]
+    /// - A batch of nodes has failed, and its group demands a rollback. [`Intent::Rollback`] rolls the assembly
+    ///   back. The demand in the descriptor is the consent to this rollback.
+    /// - A completed change has left additional nodes. [`Intent::Retry`] removes them, which needs no consent.
+    /// - An output has changed while the process ran, so other elements have outdated inputs. [`Intent::Retry`]
     ///   updates them. This retry is requested only after a completed `up` or rollback of the whole assembly.
-    ///   If the same inputs are still outdated after the retry, it is not repeated.
+    ///   If the same inputs are still outdated after the retry, the retry is not repeated.
     ///
     /// # Errors
     /// The error of `next`.
@@ -190,7 +191,8 @@ impl Ended {
         }
     }
 
-    /// Tells whether a further process has to roll back, because a group that demands it has failed.
+    /// Tells whether a further process has to roll the assembly back, because a batch of a group that demands a
+    /// rollback has failed.
     pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
         has_failed && self.process.intent.rolls_back()
@@ -209,8 +211,8 @@ impl Ended {
         is_whole && is_left && self.process.intent.updates_all()
     }
 
-    /// Builds the result of a process from the present records of its assembly. A removed assembly yields
-    /// default values.
+    /// Builds the result of a process from the present records of its assembly. If the assembly was removed,
+    /// the result contains default values.
     pub fn of(process: ProcessRecord, tally: Tally, snapshot: Option<Snapshot>) -> Self {
         let surge = snapshot.as_ref().map(|snapshot| snapshot.assembly.surge.clone()).unwrap_or_default();
         let world = snapshot.map(World::load);
@@ -234,8 +236,8 @@ impl Ended {
     }
 }
 
-/// Returns the first group that demands a rollback, and in which a node or a relationship of a node has
-/// failed. Nodes of the group must have been changed or replaced: merely added nodes have no version to
+/// Returns the first group that demands a rollback and in which a node, or a relationship of a node, has
+/// failed. A group to which the process only added nodes does not count, because new nodes have no version to
 /// return to.
 fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     let topology = machine.world.topology();
@@ -257,7 +259,7 @@ fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     groups.find(has_failed).map(|group| group.name.clone())
 }
 
-/// Tells whether an element is a part of the element `whole`.
+/// Tells whether an element is inside the element `whole`.
 fn is_within(topology: &Topology, name: &ElementName, whole: &ElementName) -> bool {
     let above = |name: &ElementName| topology.get(name).and_then(|element| element.parent.as_ref());
     std::iter::successors(above(name), |name| above(name)).any(|above| above == whole)

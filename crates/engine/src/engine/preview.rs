@@ -1,4 +1,4 @@
-//! Previews: the plan of an intent, without changing anything.
+//! Previews: the plan of an intent, which is not executed.
 
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::AssemblyName;
@@ -22,7 +22,7 @@ pub struct Preview {
     pub plan: Plan,
     /// The changes that the plan makes.
     pub diff: Diff,
-    /// Changes that the plan omits because it is limited to some elements.
+    /// The changes that the plan omits because it is limited to some elements.
     pub undone: Diff,
     /// The record of the desired assembly.
     pub assembly: AssemblyRecord,
@@ -30,7 +30,7 @@ pub struct Preview {
     pub intent: Intent,
     /// Whether the assembly already exists.
     pub exists: bool,
-    /// The results of the health checks; `None` if there were none.
+    /// The results of the health checks; `None` if no health checks were made.
     pub seen: Option<Vec<Seen>>,
 }
 
@@ -42,8 +42,8 @@ impl Preview {
 }
 
 impl EngineEnv {
-    /// Previews [`Request::up`], with or without an expected plan, for an assembly that doesn't exist. Does
-    /// not use the store, and changes nothing.
+    /// Previews [`Request::up`] for an assembly that does not exist. This function uses no store, and changes
+    /// nothing.
     ///
     /// # Errors
     /// The reason why the assembly can't be created.
@@ -89,7 +89,8 @@ impl Engine {
         Ok(draft)
     }
 
-    /// Checks the elements of an assembly before the plan of a request, if the request demands it.
+    /// Checks the health of an assembly before the plan of a request is made, if the request demands health
+    /// checks.
     pub(super) async fn refreshed(
         &self,
         request: &Request,

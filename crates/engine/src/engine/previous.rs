@@ -1,4 +1,4 @@
-//! Reads recorded assemblies, with their packages and their past.
+//! Reads recorded assemblies, with their packages, earlier versions and earlier processes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,9 +26,10 @@ use crate::world::{Configuration, Packages, World};
 #[derive(Clone, Copy)]
 pub(super) struct Records<'e> {
     pub(super) store: &'e dyn Store,
-    /// The drivers. Each driver tells after which changes of a package it keeps the instances.
+    /// The drivers. Each driver tells whether it can manage the instances of an old package with a new package.
     pub(super) drivers: &'e Registry,
-    /// The cache of records that many assemblies share; `None` reads such records for each assembly.
+    /// The cache of records that many assemblies share; `None` means that such records are read again for each
+    /// assembly.
     pub(super) shared: Option<&'e SharedRecords>,
 }
 
@@ -41,7 +42,7 @@ pub(super) struct SharedRecords {
 }
 
 impl Records<'_> {
-    /// Builds the world of a recorded assembly, with each element as it was created.
+    /// Builds the world of a recorded assembly, with its installed version and its packages.
     pub(super) async fn loaded(&self, snapshot: Snapshot) -> Result<World, EngineError> {
         let versions = self.versions_since_reached(&snapshot).await?;
         let packages = self.packages(&snapshot, &versions).await?;
@@ -58,9 +59,9 @@ impl Records<'_> {
         Ok(world)
     }
 
-    /// Reads the configuration for the calls of an application: the configuration of its factory, with each
-    /// value converted to the type of its pin. Returns `None` for an assembly without an owner: its calls use
-    /// the configuration of their location.
+    /// Reads the configuration for the calls of an application. This is the configuration of its factory, with
+    /// each value converted to the type of its pin. Returns `None` for an assembly without an owner, because
+    /// the calls of such an assembly use the configuration of their location.
     pub(super) async fn configuration(
         &self,
         assembly: &AssemblyRecord,
@@ -84,7 +85,7 @@ impl Records<'_> {
             );
             return Ok(Err(Failure::new(FailureKind::Refused, message)));
         };
-        // Only the factory's own values are read, so its packages are not needed.
+        // Only the values of the factory itself are read, so the other packages are not needed.
         let world = World::load(snapshot);
         let Some(factory) = resources(world.topology()).next() else { return Ok(Ok(BTreeMap::new())) };
         let digest = world.assembly.packages.get(&factory.descriptor);
@@ -103,7 +104,7 @@ impl Records<'_> {
         Ok(Ok(pins.map(|pins| pins.configuration(&values)).unwrap_or_default()))
     }
 
-    /// Reads a package from the store. Returns `None` for a missing package; with `pinned_by`, a missing
+    /// Reads a package from the store. Returns `None` for a missing package. With `pinned_by`, a missing
     /// package is an error.
     pub(super) async fn package(
         &self,
@@ -129,8 +130,8 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions since the version that was reached last, if the assembly has elements of several
-    /// versions. These versions describe everything that exists.
+    /// Reads the versions since the version that was reached last, if elements or pairs of several versions
+    /// exist. These versions describe all existing elements and pairs.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -139,7 +140,8 @@ impl Records<'_> {
         Ok(self.store.versions_since(&snapshot.assembly.name, reached).await?)
     }
 
-    /// Reads the packages of an assembly, of its elements as they were created, and of earlier versions.
+    /// Reads the packages of the desired assembly, the packages that existing elements were created from, and
+    /// the packages of `versions`.
     async fn packages(
         &self,
         snapshot: &Snapshot,
@@ -148,7 +150,7 @@ impl Records<'_> {
         let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
         let mut digests: BTreeMap<&PackageDigest, Option<&DescriptorName>> =
             made.map(|digest| (digest, None)).collect();
-        // Versions from before the last removal are only history, and their packages are gone.
+        // The packages of versions from before the last removal of the assembly are gone.
         let of_versions = versions.iter().flat_map(|version| version.assembly.packages.values());
         digests.extend(of_versions.map(|digest| (digest, None)));
         digests.extend(snapshot.assembly.packages.iter().map(|(name, digest)| (digest, Some(name))));
@@ -161,7 +163,7 @@ impl Records<'_> {
         Ok(packages)
     }
 
-    /// Reads the earlier records that a draft needs.
+    /// Reads the records about earlier processes and versions that a draft needs.
     pub(super) async fn previous(
         &self,
         intent: &Intent,
@@ -192,7 +194,7 @@ impl Records<'_> {
     async fn paused(&self, name: &AssemblyName) -> Result<BTreeMap<ElementName, Timestamp>, EngineError> {
         let last = self.store.processes_of(name, None, 1).await?.pop();
         let last = last.filter(|process| process.status != ProcessStatus::Completed);
-        // Few plans have pauses. Only a plan with a pause is read as a whole.
+        // Few plans have pauses. Only a plan whose text contains this word is parsed.
         let Some(process) = last.filter(|process| process.plan.as_str().contains("\"pause\"")) else {
             return Ok(BTreeMap::new());
         };
@@ -211,8 +213,8 @@ impl Records<'_> {
         Ok(interrupted.collect())
     }
 
-    /// Reads the versions back to the version that a rollback restores. This is the newest version that
-    /// differs from the recorded assembly in more than its additional nodes.
+    /// Reads the newest versions, back to the version that a rollback restores. The restored version is the
+    /// newest version that differs from the recorded assembly in more than its additional nodes.
     async fn versions_to_roll_back(
         &self,
         snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! Removes old processes, versions and entries of health checks from the store.
+//! Removes old processes, old versions and old entries of health checks from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use super::upkeep::Upkeep;
 use crate::error::EngineError;
 use crate::recordings;
 
-/// Number of processes that are read or removed at once.
+/// The number of records that are read or removed at once.
 const MANY: usize = 200;
 
-/// The removed records of an assembly, oldest first.
+/// The removed records of an assembly, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pruned {
     /// The processes, with their steps, calls, jobs and events.
@@ -34,7 +34,7 @@ impl Pruned {
 }
 
 impl Upkeep<'_> {
-    /// Returns the records that [`prune`](Self::prune) would remove. The assembly itself may already be removed.
+    /// Returns the records that [`prune`](Self::prune) would remove. The assembly need not exist any more.
     ///
     /// # Errors
     /// An error of the store.
@@ -51,9 +51,9 @@ impl Upkeep<'_> {
         Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Removes, under the lease of the assembly, processes and versions that are old and not among the
-    /// newest, and old entries of health checks. Keeps open processes, undecided calls, and everything that a
-    /// rollback to a kept version needs.
+    /// Removes old records under the lease of the assembly. A process or a version is removed if it is old and
+    /// not among the newest. An entry of a health check is removed if it is old. Open processes, undecided
+    /// calls, and all records that a rollback to a kept version needs are kept.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. Earlier removals remain.
@@ -63,7 +63,7 @@ impl Upkeep<'_> {
         keep: Retention,
         holder: &Holder,
     ) -> Result<Pruned, EngineError> {
-        // Usually there is nothing to remove, so this avoids taking the lease.
+        // Usually no record has to be removed. The lease is then not taken.
         if self.prunable(name, keep).await?.is_empty() {
             return Ok(Pruned::default());
         }
@@ -77,8 +77,8 @@ impl Upkeep<'_> {
 
     async fn prune_under(&self, lease: &Lease, keep: Retention) -> Result<Pruned, EngineError> {
         let pruned = self.prunable(&lease.scope, keep).await?;
-        // One batch removes all versions. So a version that is stored as a difference from a removed version
-        // is rewritten only once.
+        // One batch removes all versions. If the store keeps a version as a difference from removed versions,
+        // the store then rewrites the version only once.
         let versions: Batch = pruned.versions.iter().map(|process| Change::DropVersion(*process)).collect();
         self.store.commit(lease, versions).await?;
         for processes in pruned.processes.chunks(MANY) {
@@ -139,7 +139,7 @@ fn is_of_check(event: &EventDraft) -> bool {
     event.process.is_none() && matches!(event.body, Event::Logged { .. } | Event::StateChanged { .. })
 }
 
-/// Returns the old processes and versions that can be removed, because nothing needs them.
+/// Returns the old processes and versions that no kept record needs.
 fn doomed(
     old: &BTreeSet<ProcessId>,
     versions: &[VersionRecord],
@@ -171,7 +171,8 @@ fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<Process
     let newest_at = |process: ProcessId| versions.iter().rfind(|version| version.process <= process);
     let mut found: BTreeSet<ProcessId> =
         named.into_iter().filter_map(|process| Some(newest_at(process)?.process)).collect();
-    // Versions keep the packages that they pin. So the version that pins an element's package is kept.
+    // The store keeps the packages that a kept version pins. So the version that pins the package of an
+    // existing element is kept.
     let pinned: BTreeSet<_> = assembly.packages.values().collect();
     let mut pins = BTreeMap::new();
     for version in versions {

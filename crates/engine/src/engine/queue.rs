@@ -1,4 +1,5 @@
-//! The queue of requests: intents that one process submits and a later lease holder executes.
+//! The queue of requests: intents that one program submits, and that another program executes later under the
+//! lease of the assembly.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,8 +28,8 @@ use crate::stop::Stop;
 /// The format version of a request's content.
 const VERSION: u32 = 2;
 
-/// The content of a queued request, sealed as a whole. It is complete, since the executing process may lack
-/// the files of the submitter.
+/// The content of a queued request, which is sealed as a whole. The content includes all inputs, since the
+/// program that executes the request may not have the files of the program that submitted it.
 #[derive(Serialize, Deserialize)]
 struct Content {
     version: u32,
@@ -38,8 +39,8 @@ struct Content {
     request: Request,
 }
 
-/// Serializes a [`Request`]. Secrets are in plain text, since the content is sealed as a whole. Requests have
-/// no public serialization for that reason.
+/// Serializes a [`Request`]. The secrets are in plain text, since the content is sealed as a whole. For this
+/// reason, the type `Request` itself has no serialization.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Request")]
 struct RequestContent {
@@ -54,7 +55,8 @@ struct RequestContent {
     arguments: Arguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<PlanFingerprint>,
-    /// Requests of earlier releases contain no consent, because no plan needed consent.
+    /// Requests of earlier releases contain no consent, because no plan needed consent. Such a request consents
+    /// to each plan.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,7 +161,7 @@ mod exposed {
 }
 
 impl Engine {
-    /// Submits an intent for the present or next holder of the assembly's lease. That holder plans it.
+    /// Submits an intent. The program that later executes the intent makes the plan.
     ///
     /// # Errors
     /// [`EngineError::NeedsConsent`], or an error of the store.
@@ -183,7 +185,7 @@ impl Engine {
         Ok(record)
     }
 
-    /// Refuses a request that lacks the consent to its plan, according to the present records. All other
+    /// Refuses a request that does not consent to the plan that follows from the present records. All other
     /// problems are reported when the request is executed, because the records may have changed by then.
     async fn refuse_request_without_consent(
         &self,
@@ -200,8 +202,8 @@ impl Engine {
         }
     }
 
-    /// Takes the lease for a request and prepares its intent. Records the reason if the request is refused
-    /// permanently.
+    /// Takes the lease for a request and prepares its intent. If the request is refused permanently, records
+    /// the reason.
     ///
     /// # Errors
     /// The reason why the intent is refused. [`EngineError::RequestEnded`] if the request has already ended.
@@ -287,7 +289,7 @@ fn read(content: &[u8], request: RequestId) -> Result<Content, EngineError> {
     serde_json::from_value(content).map_err(|error| unreadable(error.to_string()))
 }
 
-/// Converts content of version 1, whose intents contained their inputs.
+/// Converts the content of a request in version 1 of the format, in which an intent contained its inputs.
 fn from_version_1(mut content: Value) -> Value {
     let request = request_from_version_1(content["ask"].take());
     json!({ "version": VERSION, "force": content["force"], "request": request })

@@ -40,9 +40,9 @@ impl RecordedSecrets {
         Self { world, stored }
     }
 
-    /// Returns the texts to mask in the output of a running call. Returns `None` if the call may publish a
-    /// secret that is not recorded yet, or if the call's element is not part of the desired assembly. In
-    /// these cases, the output must not be shown before the call has ended.
+    /// Returns the texts to mask in the output of a running call. The result is `None` in two cases: the call
+    /// may publish a secret that is not recorded yet, or the desired assembly does not contain the call's
+    /// element. The output must then not be shown before the call has ended.
     pub fn of_call(&self, call: &CallRecord) -> Option<Vec<String>> {
         let element = self.world.topology().get(&call.element).filter(|element| !may_publish(element))?;
         let inputs = values::properties(&self.world, element, call.side, Unknown::LeftOut).ok()?;
@@ -56,14 +56,14 @@ impl RecordedSecrets {
     }
 }
 
-/// Returns a stored secret, and the texts in it if it is JSON: secret parts of private state are stored as
-/// JSON.
+/// Returns a stored secret. If the secret is JSON, also returns the texts in it, because secret parts of
+/// private state are stored as JSON.
 fn spelled(stored: String) -> Vec<String> {
     let inside = serde_json::from_str::<Value>(&stored).map(|value| texts(&value)).unwrap_or_default();
     std::iter::once(stored).chain(inside).collect()
 }
 
-/// Tells whether an element has a sensitive property whose value its driver publishes.
+/// Tells whether an element has a sensitive property whose value the element may publish.
 fn may_publish(element: &Element) -> bool {
     element.properties.values().any(|p| p.sensitive && (p.read_only || p.value.is_none()))
 }

@@ -1,10 +1,10 @@
-//! References between assemblies: their values, and the changes that they forbid.
+//! References between assemblies: the values that an assembly offers, and the changes that a reference forbids.
 //!
-//! The referring assembly records a reference. A process that resolves a new reference holds the lease of the
-//! referenced assembly until the reference is recorded. A process that removes an assembly, or elements of
-//! it, holds the lease of this assembly while it looks for referring assemblies. So each of the two processes
-//! sees the changes of the other. References form no cycle, and each wait for a lease is bounded, so there is
-//! no deadlock.
+//! The record of the referring assembly contains the reference. A process that adds a reference holds the lease
+//! of the referenced assembly until the reference is recorded. A process that removes an assembly, or elements
+//! of it, holds the lease of this assembly while it looks for referring assemblies. So each of the two
+//! processes detects the changes of the other process. References form no cycle, and each wait for a lease is
+//! bounded, so there is no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub fn offer(snapshot: Snapshot) -> Offer {
     }
 }
 
-/// Delay between two attempts to take a lease.
+/// The time between two attempts to take a lease.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Refuses an intent that removes or replaces something that referring assemblies may use.
@@ -65,18 +65,18 @@ pub(super) async fn refuse_if_referenced(store: &dyn Store, draft: &Draft) -> Re
     if by.is_empty() { Ok(()) } else { Err(EngineError::Referenced { name: name.clone(), by, what }) }
 }
 
-/// Takes the leases of further assemblies.
+/// Takes the leases of other assemblies for a process.
 #[derive(Clone, Copy)]
 pub(super) struct Visitor<'e> {
     pub(super) store: &'e dyn Store,
-    /// Maximum wait for the lease of another holder.
+    /// The maximum wait for a lease that another program holds.
     pub(super) patience: Duration,
 }
 
 impl Visitor<'_> {
-    /// Takes the leases of newly referenced assemblies, and of the assemblies on whose elements operations
-    /// are called. Refuses a newly referenced assembly that is missing, is being removed, or references the
-    /// referring assembly in turn.
+    /// Takes the leases of newly referenced assemblies, and of the assemblies on whose elements the plan calls
+    /// operations. Refuses a newly referenced assembly that is missing, is being removed, or itself references
+    /// the referring assembly.
     pub(super) async fn visit(
         &self,
         lease: &Lease,
@@ -125,8 +125,8 @@ impl Visitor<'_> {
         Ok(leases)
     }
 
-    /// Takes a further lease for the holder of the lease `beside`. Waits up to `patience` while another
-    /// holder has the further lease.
+    /// Takes the lease of the assembly `name` for the holder of the lease `beside`. While another program holds
+    /// the lease of `name`, the function waits up to `patience`.
     pub(super) async fn patiently(
         &self,
         name: &AssemblyName,
@@ -160,12 +160,12 @@ pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) 
     Ok(())
 }
 
-/// Loads the assemblies of the given leases. An assembly that no longer exists is omitted and its lease
-/// released, since it has no elements on which operations could be called.
+/// Loads the assemblies of the given leases. An assembly that no longer exists is omitted, and its lease is
+/// released, since the assembly has no elements on which operations could be called.
 ///
 /// # Errors
-/// [`EngineError::Interrupted`] if one of the assemblies was interrupted itself, or an error of the store.
-/// After an error all leases are released.
+/// [`EngineError::Interrupted`] if a process of one of these assemblies was interrupted, or an error of the
+/// store. After an error, all leases are released.
 pub(super) async fn foreign_assemblies(
     records: &Records<'_>,
     leases: Vec<Lease>,
@@ -196,8 +196,8 @@ async fn foreign(records: &Records<'_>, name: &AssemblyName) -> Result<Option<Wo
     Ok(Some(records.loaded(snapshot).await?))
 }
 
-/// Refuses a reference to an assembly that is missing, is being removed, or references the referring assembly
-/// in turn.
+/// Refuses a reference to an assembly that is missing, is being removed, or itself references the referring
+/// assembly.
 pub(super) async fn stays(
     store: &dyn Store,
     name: &AssemblyName,
@@ -221,7 +221,7 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
 }
 
 /// Describes the consequence of an intent for referring assemblies, as a sentence fragment. Returns `None` if
-/// there is no consequence, or if the removal has already begun.
+/// the intent has no such consequence, or if the removal of the assembly has already begun.
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {

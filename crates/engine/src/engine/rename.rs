@@ -15,19 +15,19 @@ use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, MovedTo, NameUse};
 use crate::stop::Stop;
 
-/// Number of owned assemblies that are read at once.
+/// The number of records that are read at once.
 const PAGE: usize = 500;
 
 impl Upkeep<'_> {
     /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The name also
-    /// changes in the records of other assemblies that reference the assembly or belong to it. `documents`
-    /// are the project's documents that name the assembly, already with its new name.
+    /// changes in the records of other assemblies that reference the assembly, or whose owner is the assembly.
+    /// `documents` are the project's documents that name the assembly, already with its new name.
     ///
     /// Returns the names of these other assemblies.
     ///
     /// # Errors
     /// An error if the new name is in use or has a history. An error if one of the assemblies is leased, was
-    /// interrupted, or has a pending request. After an error nothing has changed.
+    /// interrupted, or has a pending request. After an error, nothing has changed.
     pub async fn rename(
         &self,
         renaming: &Renaming,
@@ -86,7 +86,7 @@ impl Upkeep<'_> {
         let body = Event::Renamed { from: from.to_string() };
         let event = EventDraft { at: self.clock.now(), assembly: to.clone(), process: None, body };
         let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
-        // The history of the old name moves to the new one, so the old name keeps no process.
+        // The history of the old name moves to the new name, so the old name keeps no process.
         let moved = moved(from, MovedTo::Assembly(to.clone()), None);
         let documents = documents.into_iter().chain([moved]);
         let batch = documents.fold(Batch::new(), Batch::put_document).rename(rename).event(event);
@@ -95,7 +95,7 @@ impl Upkeep<'_> {
         Ok(others)
     }
 
-    /// Refuses an assembly that does not exist or was interrupted.
+    /// Refuses an assembly that does not exist, or one of whose processes was interrupted.
     async fn is_finished(&self, name: &AssemblyName) -> Result<(), EngineError> {
         match self.store.load_sealed(name).await? {
             None => Err(unknown(&**self.store, name).await?),
@@ -113,8 +113,8 @@ impl Upkeep<'_> {
             return in_use(NameUse::Assembly);
         }
         let has_processes = !self.store.processes_of(name, None, 1).await?.is_empty();
-        // The last event of the store is kept even if its process was removed. So only events without a
-        // process show that the history was kept.
+        // The last event of the store is kept even if its process was removed. So an event of a process does
+        // not show that the name has a history, but an event without a process does.
         let left = self.store.events_of(name, Seq::START, PAGE).await?;
         if has_processes || left.iter().any(|event| event.draft.process.is_none()) {
             return in_use(NameUse::History);
@@ -122,8 +122,8 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Returns the other assemblies whose records name an assembly, because they reference it or belong to
-    /// it.
+    /// Returns the other assemblies whose records name an assembly, because they reference it or it is their
+    /// owner.
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
         let mut after: Option<AssemblyName> = None;
@@ -138,8 +138,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Adds the plans of an assembly's processes to `plans`, with the new name. A plan in an old format that
-    /// can't be read any more stays as it is.
+    /// Adds the plans of an assembly's processes to `plans`, with the new name in them. A plan in an old format
+    /// that can't be read any more is not added.
     async fn rename_plans(
         &self,
         name: &AssemblyName,

@@ -1,4 +1,4 @@
-//! The calls that recorded jobs belong to, for a replay of their output.
+//! The calls that recorded jobs belong to. A program needs them to apply the recorded output of a job again.
 
 use windlass_driver::Call;
 use windlass_model::AssemblyName;
@@ -9,8 +9,8 @@ use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::RecordedJob;
 
-/// Returns the calls of a recorded job for those of its applications that still exist, with their present
-/// records. The calls are not executed.
+/// Returns a call for each application of a recorded job that still exists. The calls contain the present data
+/// of the applications. They are not executed.
 ///
 /// # Errors
 /// An error of the store.

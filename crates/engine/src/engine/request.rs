@@ -25,17 +25,17 @@ use crate::error::EngineError;
 pub struct Answer {
     /// The outcome of the calls.
     pub what: Assumption,
-    /// The elements whose undecided calls the answer covers. If this and [`calls`](Self::calls) are empty,
+    /// The elements whose undecided calls the answer covers. If `of` and [`calls`](Self::calls) are both empty,
     /// the answer covers all undecided calls.
     pub of: Vec<ElementName>,
     /// Single calls that the answer covers. Several calls of one element can have different outcomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallId>,
-    /// The outputs of the element, if its call was executed and the report is lost. Such an answer covers one
-    /// element, and names only outputs that the element declares.
+    /// The outputs of the element, if its call was executed and the report is lost. An answer with outputs
+    /// covers one element, and names only outputs that the element declares.
     #[serde(default)]
     pub published: PublishedOutputs,
-    /// The natural id of the launched element, if its report is lost.
+    /// The natural id of the launched instance, if the report of the launch is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub natural: Option<String>,
 }
@@ -122,7 +122,7 @@ impl Answer {
 #[must_use]
 pub struct Request {
     pub(super) intent: Intent,
-    /// The new desired assembly of `up`; `None` brings up the recorded assembly.
+    /// The new desired assembly of `up`; `None` means that the recorded assembly is the desired assembly.
     pub(super) desired: Option<Box<Desired>>,
     /// Packages for `down`. Each package replaces the pinned package of the same name.
     pub(super) packages: Vec<Arc<Package>>,
@@ -134,11 +134,12 @@ pub struct Request {
     pub(super) expected: Option<PlanFingerprint>,
     /// The plans that may remove or replace parts which are recorded as healthy.
     pub(super) consent: Consent,
-    /// Maximum time for the health checks before the plan is made; `None` if there are none.
+    /// The maximum time for the health checks before the plan is made; `None` means that no health checks are
+    /// made.
     pub(super) refresh: Option<Duration>,
     /// The parts that `down` is limited to.
     pub(super) selection: Selection,
-    /// The required conditions. The intent is refused if the health checks find other conditions.
+    /// The conditions that the health checks must find. If they find other conditions, the intent is refused.
     pub(super) observed: Option<BTreeMap<ElementName, Condition>>,
 }
 
@@ -160,50 +161,55 @@ impl From<Intent> for Request {
 }
 
 impl Request {
-    /// Creates, changes or repairs the assembly, so that it becomes the desired assembly.
+    /// Returns a request to create, change or repair an assembly, so that it becomes the desired assembly.
     pub fn up(desired: Desired) -> Self {
         let intent = if desired.options.adopt { Intent::Adopt } else { Intent::Up };
         Self { desired: Some(Box::new(desired)), ..intent.into() }
     }
 
-    /// Removes the assembly with other packages. Each of them replaces the pinned package of the same name.
+    /// Returns a request to remove the assembly with other packages. Each of these packages replaces the pinned
+    /// package of the same name.
     pub fn down_with(packages: Vec<Arc<Package>>) -> Self {
         Self { packages, ..Intent::Down.into() }
     }
 
-    /// Resumes the last intent, with an operator's answer about undecided calls.
+    /// Returns a request to resume the last intent, with an operator's answer about undecided calls.
     pub fn retry(answer: Answer) -> Self {
         Self { answer: Some(answer), ..Intent::Retry.into() }
     }
 
-    /// Calls a command of a resource. Nothing else changes.
+    /// Returns a request to call a command of a resource.
     pub fn call(part: ElementName, command: CommandName, arguments: Arguments) -> Self {
         Self { arguments, ..Intent::Call { part, command }.into() }
     }
 
-    /// Refuses the intent unless its plan equals a saved plan.
+    /// Returns the request with a required plan. If the plan of the intent differs from this plan, the intent
+    /// is refused.
     pub fn as_planned(self, expected: PlanFingerprint) -> Self {
         Self { expected: Some(expected), ..self }
     }
 
-    /// Limits the plans that may remove or replace parts which are recorded as healthy. The default permits all.
+    /// Returns the request with a consent. Without a call of this function, each plan may remove or replace
+    /// parts that are recorded as healthy.
     pub fn with_consent(self, consent: Consent) -> Self {
         Self { consent, ..self }
     }
 
-    /// Checks the health of all active parts before the plan is made. The plan repairs what the checks find
-    /// gone or broken. All checks together take at most `within`; `None` checks nothing.
+    /// Returns the request with health checks of all Active parts before the plan is made. The plan repairs the
+    /// parts that the checks find gone or broken. All checks together take at most the time `within`. With
+    /// `None`, no health checks are made.
     pub fn refreshed(self, within: Option<Duration>) -> Self {
         Self { refresh: within, ..self }
     }
 
-    /// Refuses the intent unless the health checks find exactly the conditions `observed`.
+    /// Returns the request with required conditions. If the health checks find other conditions than
+    /// `observed`, the intent is refused.
     pub fn as_observed(self, observed: BTreeMap<ElementName, Condition>) -> Self {
         Self { observed: Some(observed), ..self }
     }
 
-    /// Limits `down` to some parts; other intents are not affected. The assembly is removed once all its
-    /// parts are removed.
+    /// Returns the request with a limit of `down` to some parts. Other intents ignore this limit. When all
+    /// parts of the assembly are removed, the assembly is removed, too.
     pub fn limited_to(self, selection: Selection) -> Self {
         Self { selection, ..self }
     }
@@ -223,8 +229,8 @@ impl Request {
         &self.packages
     }
 
-    /// Tells whether the intent can be stored in a saved plan. An intent with an operator's answer and a call
-    /// of a command can't: their inputs may be secret, or may be used only once.
+    /// Tells whether the intent can be stored in a saved plan. Two kinds of requests can't: requests with an
+    /// operator's answer, and calls of commands. Their inputs may be secret, or may be used only once.
     pub fn can_be_saved(&self) -> bool {
         self.answer.is_none() && !self.intent.repeats()
     }
@@ -246,7 +252,8 @@ pub struct Desired {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The packages of the assembly's resources. Assemblies with the same packages share them.
+    /// The packages of the assembly's resources. Several assemblies with the same packages may share these
+    /// values.
     pub packages: Vec<Arc<Package>>,
     /// The options of [`Request::up`].
     pub options: UpOptions,
@@ -255,9 +262,9 @@ pub struct Desired {
 /// The parts that a plan is limited to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Selection {
-    /// Elements that the plan is limited to; empty means all.
+    /// The elements that the plan is limited to; empty means all elements.
     pub target: BTreeSet<ElementName>,
-    /// Elements that the plan must not change.
+    /// The elements that the plan must not change.
     pub except: BTreeSet<ElementName>,
 }
 
@@ -273,13 +280,14 @@ impl Selection {
 pub struct UpOptions {
     /// The desired state of all elements.
     pub goal: State,
-    /// Whether existing instances are adopted instead of created.
+    /// Whether existing instances are adopted, and no instances are created.
     pub adopt: bool,
-    /// Elements to re-create, even if they have not changed.
+    /// The elements to create again, even if they have not changed.
     pub replace: BTreeSet<ElementName>,
-    /// Elements that the plan is limited to, together with their prerequisites; empty means all.
+    /// The elements that the plan is limited to, together with the elements that they need; empty means all
+    /// elements.
     pub target: BTreeSet<ElementName>,
-    /// Elements that the plan must not change.
+    /// The elements that the plan must not change.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub except: BTreeSet<ElementName>,
     /// The number of nodes of each group that a change may take down at once. `None` means the number that
@@ -290,17 +298,17 @@ pub struct UpOptions {
     /// descriptor declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
-    /// Whether parts are also stopped and removed with the new packages, instead of the packages that they
-    /// were created from.
+    /// Whether parts are also stopped and removed with the new packages. By default, they are stopped and
+    /// removed with the packages that they were created from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub current_packages: bool,
-    /// Whether an assembly that exists already is refused instead of changed.
+    /// Whether the intent is refused if the assembly exists already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_new: bool,
 }
 
 impl Default for UpOptions {
-    /// Returns options that make all elements Active and touch only changed elements.
+    /// Returns options with which all elements become Active, and with no other limits or demands.
     fn default() -> Self {
         let (replace, target, except) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Self {

@@ -1,4 +1,5 @@
-//! Settles the open calls of earlier processes, before anything new is planned.
+//! Settles the open calls of earlier processes, before a new plan is made. To settle a call is to make it
+//! again, so that its end is recorded.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -25,8 +26,8 @@ use crate::machine::{Command, Event, Preparer, ProcessMachine};
 use crate::stop::Stop;
 
 impl Engine {
-    /// Settles the open calls of an assembly, ends its interrupted processes, removes their jobs, and then
-    /// loads the assembly.
+    /// Settles the open calls of an assembly, ends its interrupted processes, removes the jobs of these
+    /// processes, and returns the records of the assembly.
     pub(super) async fn settled(
         &self,
         lease: &Lease,
@@ -59,10 +60,11 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Returns a snapshot in which undecided calls have ended as the operator answered. Refuses if an
-    /// undecided call has no answer.
+    /// Returns a snapshot as if the operator's answer about undecided calls were recorded. Refuses the intent
+    /// if an undecided call has no answer.
     ///
-    /// Other open calls of an interrupted process stay open, since a dry run must not observe them.
+    /// The open calls of an interrupted process that are not undecided stay open, since a dry run must not
+    /// settle them.
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,
@@ -109,7 +111,8 @@ impl Engine {
         snapshot.ok_or_else(|| EngineError::Unknown { name: name.clone(), known: Vec::new() })
     }
 
-    /// Repeats the open calls. A job that has already run does not run again: its recorded outcome is used.
+    /// Repeats the open calls. A job that has already run does not run again: the driver gets its recorded
+    /// outcome.
     async fn settle(&self, lease: &Lease, snapshot: Snapshot, stop: &Stop) -> Result<(), EngineError> {
         let calls = snapshot.calls.clone();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
@@ -129,7 +132,8 @@ impl Engine {
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
-    /// Returns the open calls from other machines or folders, each with the number of its attempt there.
+    /// Returns the open calls that were made on other hosts or in other folders, each with the number of its
+    /// last attempt.
     fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, RemoteCall> {
         let strange = snapshot.processes.iter().filter_map(|process| {
             process.from.as_ref().filter(|from| **from != self.env.home).map(|from| (process.id, from))
@@ -142,7 +146,7 @@ impl Engine {
         calls.collect()
     }
 
-    /// Returns the batches that close undecided calls as the operator answered.
+    /// Returns the batches that close undecided calls with the operator's answer.
     async fn assumed(
         &self,
         snapshot: Snapshot,
@@ -151,8 +155,8 @@ impl Engine {
     ) -> Result<Vec<Batch>, EngineError> {
         let Answer { what: answer, published, natural, .. } = answer;
         let name = snapshot.assembly.name.clone();
-        // The pairs that are lost with an element depend on the version that contains the element, which may
-        // not be the newest.
+        // The pairs that no longer exist after the removal of an element depend on the version that contains
+        // the element. This version may not be the newest.
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
@@ -196,9 +200,10 @@ impl Engine {
 
     /// Removes the jobs of an assembly's processes from the runtimes.
     ///
-    /// All calls are settled, and nothing runs under the lease. A job that still runs has no call record:
-    /// older releases recorded `repeatable` calls late. Such a job is awaited, since no other job may run
-    /// beside it. A runtime that doesn't answer is an error, since it may run such a job.
+    /// When this function is called, all calls are settled, so normally no job of the assembly runs. A job that
+    /// runs nevertheless belongs to a call without a record, because older releases of windlass recorded
+    /// `repeatable` calls late. Such a job is awaited, since no other job may run beside it. A runtime that
+    /// does not answer is an error, since it may run such a job.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         let mut owners = HashMap::new();
@@ -207,7 +212,8 @@ impl Engine {
             if jobs.is_empty() {
                 continue;
             }
-            // No process waits for these jobs of health checks. They change nothing, so they are cancelled.
+            // No process waits for these jobs of health checks and searches. They change nothing, so they are
+            // cancelled.
             let now = self.env.clock.now();
             for job in jobs.iter().filter(|job| look::is_forgotten(job, self.store.id(), now, name)) {
                 if let Err(error) = forget(&*runtime, job, self.options.grace).await {
@@ -233,8 +239,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Tells whether a job belongs to a process of an assembly; `owners` caches the results. The job id names
-    /// the process, so no other process is read.
+    /// Tells whether a job belongs to a process of an assembly. The job id names the process, so no other
+    /// process is read. `owners` caches the results.
     async fn is_job_of(
         &self,
         name: &AssemblyName,
@@ -262,7 +268,7 @@ async fn forget(runtime: &dyn Runtime, job: &JobId, grace: Duration) -> Result<(
     runtime.remove(job).await
 }
 
-/// Returns the error for a runtime whose jobs are unknown.
+/// Returns the error for a runtime that can't tell which jobs it runs.
 fn unknown_jobs(error: &RuntimeError) -> EngineError {
     let why = in_words(error);
     EngineError::Unreachable(format!(
@@ -271,15 +277,15 @@ fn unknown_jobs(error: &RuntimeError) -> EngineError {
     ))
 }
 
-/// The undecided calls that an operator answered, and the rest.
+/// The undecided calls that an operator's answer covers (`calls`), and the other undecided calls (`open`).
 struct Answered {
     answer: Answer,
     calls: Vec<CallRecord>,
     open: Vec<CallRecord>,
 }
 
-/// Splits undecided calls into those that the operator answered and the rest. Returns `None` if no call is
-/// undecided and no answer is given.
+/// Splits the undecided calls into the calls that the operator's answer covers and the other calls. Returns
+/// `None` if no call is undecided and no answer is given.
 fn answered(
     name: &AssemblyName,
     snapshot: &Snapshot,
@@ -306,8 +312,8 @@ fn answered(
     Ok(Some(Answered { answer, calls, open }))
 }
 
-/// Returns the element that gets the natural id from the operator's answer. Refuses if an id is needed and
-/// missing, or if an id is given and no element needs it.
+/// Returns the element that gets the natural id from the operator's answer, and this id. Refuses the answer if
+/// an id is needed and missing, or if an id is given and no element needs it.
 fn named(
     name: &AssemblyName,
     answer: Assumption,
@@ -331,7 +337,7 @@ fn named(
     }
 }
 
-/// Applies changes of elements, relationships, calls and secrets to a snapshot, as the store would.
+/// Applies the changes of elements, pairs, calls and secrets in a batch to a snapshot, as the store would.
 fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     for change in batch.changes() {
         match change {
@@ -351,7 +357,7 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
             Change::DropPair(key) => {
                 snapshot.pairs.remove(key);
             }
-            // Only ended calls are put here.
+            // The batch contains only calls that have ended.
             Change::PutCall(record) => snapshot.calls.retain(|call| call.id != record.id),
             Change::PutSecret { secret, value, .. } => {
                 snapshot.secrets.insert(secret.clone(), value.clone());
@@ -364,8 +370,8 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     }
 }
 
-/// Refuses stated outputs that the element can't have published. The error names all outputs that it doesn't
-/// declare.
+/// Refuses stated outputs that the element can't have published. The error names all stated outputs that the
+/// element does not declare.
 fn may_be_published(
     snapshot: &Snapshot,
     answered: &[CallRecord],

@@ -1,5 +1,5 @@
-//! Moves an assembly from one store to another. At every moment the assembly has one owner: the first store,
-//! the bundle, or the second store.
+//! Moves an assembly from one store to another. At any time, the assembly belongs to exactly one of three
+//! places: the first store, the bundle, or the second store.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,11 +22,11 @@ use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, MovedTo};
 use crate::stop::Stop;
 
-/// Everything that the next intent needs of an assembly, independent of a store. Steps, calls, jobs and events
+/// All data about an assembly that the next intent needs, independent of a store. Steps, calls, jobs and events
 /// are not included.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bundle {
-    /// The id of the export; `None` in files of writers that gave no id.
+    /// The id of the export; `None` if the file contains no id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferId>,
     /// The record of the assembly.
@@ -41,10 +41,11 @@ pub struct Bundle {
     pub processes: Vec<ProcessRecord>,
     /// The versions of the assembly.
     pub versions: Vec<VersionRecord>,
-    /// The packages of the assembly's elements and versions. The writer of the bundle stores them separately.
+    /// The packages of the assembly's elements and versions. The program that writes the bundle to a file
+    /// stores the packages separately.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
-    /// The assembly's secrets. The writer of the bundle seals them.
+    /// The assembly's secrets. The program that writes the bundle to a file seals them.
     #[serde(skip)]
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }
@@ -108,8 +109,8 @@ impl Upkeep<'_> {
         }
         let mut versions = Vec::new();
         for version in self.store.versions(name).await? {
-            // Versions of an earlier assembly with this name have lost their packages, and no rollback uses
-            // them.
+            // The packages of versions of an earlier assembly with this name are gone, and no rollback uses
+            // these versions.
             let mut whole = true;
             for digest in version.assembly.packages.values() {
                 whole &= self.fetch(digest, &mut packages).await?;
@@ -137,7 +138,7 @@ impl Upkeep<'_> {
         Ok(bundle)
     }
 
-    /// Reads a package, unless it was read before. Returns whether it exists.
+    /// Adds a package to `packages`, unless `packages` contains it. Tells whether the package exists.
     async fn fetch(
         &self,
         digest: &PackageDigest,
@@ -231,13 +232,13 @@ impl Upkeep<'_> {
         taken
     }
 
-    /// Returns the time at which an export was imported here.
+    /// Returns the time at which an export was imported into this store; `None` if it was not imported.
     async fn imported(
         &self,
         name: &AssemblyName,
         transfer: Option<&TransferId>,
     ) -> Result<Option<Timestamp>, EngineError> {
-        /// Number of events that are read at once.
+        /// The number of events that are read at once.
         const MANY: usize = 10_000;
         let mut seen = Seq::START;
         loop {
@@ -253,8 +254,9 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Maps the ids of the bundle's processes that this store already knows to their ids here. The order of
-    /// ids must be kept, so all processes after the first unknown process count as unknown.
+    /// Finds the processes of the bundle that this store already has, and maps their ids in the bundle to their
+    /// ids in this store. The order of ids must be kept, so all processes after the first unknown process count
+    /// as unknown.
     async fn known_processes(
         &self,
         name: &AssemblyName,
@@ -360,16 +362,16 @@ impl HandOver {
         &self.bundle
     }
 
-    /// Gives the bundle the id of an earlier export, which was interrupted.
+    /// Gives the bundle the id of an earlier export that was interrupted.
     pub fn of(mut self, transfer: TransferId) -> Self {
         self.bundle.transfer = Some(transfer);
         self
     }
 
-    /// Removes the assembly from the store. From then on the bundle in `file` owns it.
+    /// Removes the assembly from the store. From then on, the assembly belongs to the bundle in `file`.
     ///
     /// # Errors
-    /// An error of the store, which then still owns the assembly.
+    /// An error of the store. The assembly then still belongs to the store.
     pub async fn complete(self, file: &str) -> Result<(), EngineError> {
         let Self { store, clock, lease, bundle } = self;
         let name = &bundle.assembly.name;
@@ -405,8 +407,8 @@ impl Bundle {
         numbers
     }
 
-    /// Replaces process ids by process ids of another store. Only the order of the ids has a meaning, and
-    /// that order stays the same.
+    /// Replaces the process ids in the bundle by process ids of another store. The order of the ids stays the
+    /// same.
     fn renumber(&mut self, numbers: &BTreeMap<ProcessId, ProcessId>) {
         let number = |id: &mut ProcessId| {
             if let Some(new) = numbers.get(id) {

@@ -1,9 +1,10 @@
-//! Turns of daemons at the duties of a factory: the health check of its applications, and its discovery. If
-//! several daemons use one store, only one of them performs a duty at each fire time.
+//! Turns of daemons. A factory has two duties: the health check of its applications, and its discovery. A turn
+//! is one execution of a duty by one daemon. If several daemons use one store, only one of them gets the turn
+//! at each fire time.
 //!
-//! A turn holds the lease of the factory, so two duties of a factory never run at the same time. The time of
-//! a turn is recorded under that lease. A daemon that gets the lease later finds this record, and skips its
-//! own turn.
+//! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same
+//! time. The daemon records the time of its turn under that lease. A daemon that gets the lease later finds
+//! this record, and skips its own turn.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -36,28 +37,28 @@ impl FactoryDuty {
     }
 }
 
-/// The time of a turn.
+/// The time for which a daemon asks for a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnTime {
     /// The fire time of a cron expression, which all daemons compute alike.
     At(Timestamp),
-    /// Once in a period. Each daemon begins its periods at another time.
+    /// Once in a period. The periods of each daemon begin at another time.
     Every(Duration),
 }
 
 /// The answer to a daemon that asks for a turn.
 #[non_exhaustive]
 pub enum Turn {
-    /// The turn of this daemon.
+    /// The daemon gets the turn.
     Own(DutyTurn),
     /// Another daemon has already taken this turn, or the factory no longer exists.
     Over,
-    /// Another holder has the lease of the factory. The daemon asks again.
+    /// Another program holds the lease of the factory. The daemon asks again later.
     Held,
 }
 
-/// A turn, which holds the lease of its factory.
+/// A turn, with the lease of its factory.
 pub struct DutyTurn {
     renewal: Renewal,
 }
@@ -104,19 +105,20 @@ impl LastTurn {
         Self { holder: lease.holder.clone(), began: lease.since, fired }
     }
 
-    /// Tells whether a turn for `time`, which would begin with `lease`, is over because this turn already
-    /// covers that time.
+    /// Tells whether this last turn already covers the time of a new turn. The new turn is for `time`, and
+    /// would begin with `lease`.
     ///
-    /// A daemon does not skip a turn because of its own last turn: its own schedule already separates the two
-    /// turns.
+    /// If both turns belong to the same daemon, the last turn covers only its own fire time and earlier fire
+    /// times. The schedule of the daemon already separates the turns of this daemon.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
-            // The other daemon may have begun its turn late. A turn covers all fire times until its
-            // beginning.
+            // The other daemon may have begun its turn late. Its turn covers all fire times until the beginning
+            // of the turn.
             TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
             TurnTime::Every(period) => {
-                // A daemon that is a little early takes its turn. Otherwise it would be a whole period late.
+                // A daemon that is a little early gets the turn. If it did not, it would be a whole period
+                // late.
                 let next = period.mul_f64(0.9).as_millis();
                 !is_own && u128::from(lease.since.millis_since(self.began)) < next
             }
@@ -124,7 +126,7 @@ impl LastTurn {
     }
 }
 
-/// The version of the record.
+/// The version of the format of the record.
 const VERSION: u32 = 1;
 
 fn key(factory: &AssemblyName, duty: FactoryDuty) -> DocumentKey {
@@ -158,7 +160,8 @@ pub async fn take_turn(
     Ok(Turn::Over)
 }
 
-/// Records a turn. Returns false if another daemon has already taken it, or if there is no such factory.
+/// Records a turn. Returns false if another daemon has already taken this turn, or if the factory does not
+/// exist.
 async fn record_turn(
     store: &dyn Store,
     lease: &Lease,

@@ -1,4 +1,4 @@
-//! Upkeep of the records of a store: it calls no driver.
+//! The upkeep of the records of a store, which calls no driver.
 
 use std::sync::Arc;
 
@@ -9,14 +9,15 @@ use windlass_store::{Lease, Store};
 use super::references::Visitor;
 use crate::error::EngineError;
 
-/// The upkeep of a store: removes old records, forgets assemblies, and moves them to other stores. It calls no
-/// driver.
+/// The upkeep of a store. It removes old records, renames and forgets assemblies, and moves assemblies to other
+/// stores. It calls no driver.
 #[derive(Clone, Copy)]
 pub struct Upkeep<'e> {
     pub(super) store: &'e Arc<dyn Store>,
     pub(super) clock: &'e Arc<dyn Clock>,
     pub(super) entropy: &'e dyn Entropy,
-    /// Whether an assembly may be removed although other assemblies reference it.
+    /// Whether an assembly may be removed from the store although other assemblies reference it, or although it
+    /// was interrupted.
     pub(super) force: bool,
     pub(super) visitor: Visitor<'e>,
 }
@@ -27,7 +28,7 @@ pub(super) async fn unknown(store: &dyn Store, name: &AssemblyName) -> Result<En
     Ok(EngineError::Unknown { name: name.clone(), known })
 }
 
-/// Releases a lease after an error.
+/// Releases a lease after an error, and returns the error.
 pub(super) async fn give_back(store: &dyn Store, lease: Lease, error: EngineError) -> EngineError {
     // The caller needs the first error, not a failure to release the lease.
     let _ = store.release(lease).await;

@@ -15,8 +15,8 @@ impl Clock for Paused {
     }
 }
 
-/// A machine that starts given timers at its beginning, and further timers whenever one is due. It ends at a
-/// stop.
+/// A machine that starts the timers `first` at its beginning. Each time a timer is due, the machine starts one
+/// timer of `later`. It ends at a stop.
 #[derive(Default)]
 struct Alarms {
     first: Vec<(u8, i64)>,
@@ -52,7 +52,7 @@ impl Machine for Alarms {
     }
 }
 
-/// A dispatcher that needs 10 ms for each command.
+/// A dispatcher whose commands take 10 ms each.
 struct Slow;
 
 impl Dispatcher<Alarms> for Slow {
@@ -68,7 +68,7 @@ impl Dispatcher<Alarms> for Slow {
     }
 }
 
-/// Runs a machine until a stop after `stop` milliseconds. Returns the time of its end.
+/// Runs a machine, and requests a stop after `stop` milliseconds. Returns the time at which the run ends.
 fn run(machine: &mut Alarms, stop: u64) -> i64 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(async {
@@ -101,7 +101,8 @@ fn a_stop_makes_all_timers_due_and_awaits_work() {
     assert_eq!(alarms.due, [(40, 1), (40, 2), (40, 3)]);
 }
 
-/// Returns the due timers with their times, by looking at all of them each time.
+/// Returns the expected due timers with their times. The function searches all running timers for the next one
+/// each time.
 fn expected(first: &[(u8, i64)], mut later: Vec<(u8, i64)>) -> Vec<(i64, u8)> {
     let mut running: BTreeMap<u8, i64> = first.iter().copied().collect();
     let mut due = Vec::new();

@@ -7,7 +7,7 @@ use windlass_driver::{Call, Driver, Nature};
 use windlass_model::record::{CallRecord, CallState, Failure, FailureKind};
 use windlass_secret::SecretRef;
 
-/// A call that is being made, and the facts known about its jobs.
+/// A call that is being made, and the known facts about its jobs.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own, and they come in any combination"
@@ -17,11 +17,12 @@ pub(super) struct CallRun {
     pub(super) call: Call,
     pub(super) driver: Arc<dyn Driver>,
     pub(super) nature: Nature,
-    /// The time in which the results of a command may arrive after its call.
+    /// The time after the beginning of a command during which its results may arrive; `None` if only its call
+    /// reports results.
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
-    /// Whether the next observation decides if a lost call was executed.
+    /// Whether the next observation is to find out whether a lost call was executed.
     pub(super) recovering: bool,
     /// Whether the call waits for its next attempt.
     pub(super) repeats: bool,
@@ -30,21 +31,20 @@ pub(super) struct CallRun {
     /// Whether an observation has shown that no attempt so far has done anything.
     pub(super) untouched: bool,
     pub(super) polls: u32,
-    /// Sealed outcomes of the call's jobs.
+    /// The sealed outcomes of the call's jobs, which are dropped when the call ends.
     pub(super) wipe: Vec<SecretRef>,
-    /// The secrets that the call's jobs have published.
+    /// The secrets that the driver has named, such as a password that a job has published.
     pub(super) hidden: Vec<String>,
 }
 
 impl CallRun {
-    /// Tells whether no report of the call was applied yet. If so, the recorded status is older than the
-    /// call.
+    /// Tells whether no report of the call was applied yet. The recorded status is then older than the call.
     pub(super) fn has_no_report(&self) -> bool {
         self.record.state == CallState::Open
     }
 
-    /// Tells whether a failed call may have acted. If the kind of failure doesn't tell, the call may have
-    /// acted once one of its jobs has started.
+    /// Tells whether a failed call may have acted. If the kind of the failure does not tell, the call may have
+    /// acted if one of its jobs has started.
     pub(super) fn may_have_acted(&self, failure: &Failure) -> bool {
         match failure.kind {
             FailureKind::Refused | FailureKind::AlreadyExists => false,

@@ -1,4 +1,4 @@
-//! Calls of drivers: their answers, observations and losses.
+//! Calls of drivers: reports, observations, failures, lost calls, and repetitions.
 
 use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
@@ -18,8 +18,8 @@ use crate::engine::PublishedOutputs;
 use crate::report::Answered;
 
 impl ProcessMachine {
-    /// Performs a call, unless it creates a relationship with an end that has failed. In that case a job of
-    /// an earlier process is still awaited, but no new job begins.
+    /// Performs an open call of an earlier process. If the call creates a relationship with an end that has
+    /// failed, no new job begins. The jobs of the earlier process are still awaited.
     pub(super) fn resume(&mut self, id: &CallId) {
         let failed_endpoint = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
         self.perform(id, failed_endpoint);
@@ -32,18 +32,20 @@ impl ProcessMachine {
         }
     }
 
-    /// Performs a call whose record is durable, unless a stop was requested since the call was recorded.
+    /// Performs a call when its record is durable. If a stop was requested or an end of the relationship has
+    /// failed in the meantime, the function ends the call without performing it.
     pub(super) fn may_perform(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
         match self.obstacle_of(record) {
             _ if self.cancelling => self.not_begun(id),
-            // An end of its relationship has failed since the call was planned.
+            // An end of the call's relationship has failed since the call was recorded.
             Some(failure) => self.failed(id, failure),
             None => self.perform(id, None),
         }
     }
 
-    /// Returns the reason why a call must not create its relationship now.
+    /// Returns the failure because of which a call must not create its relationship; `None` if the call may be
+    /// performed.
     fn obstacle_of(&self, record: &CallRecord) -> Option<Failure> {
         let pair = record.pair.as_ref().filter(|_| self.creates_pair(record))?;
         self.failed_endpoint(&record.element, pair)
@@ -57,7 +59,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Applies a report, and decides whether the call has ended.
+    /// Applies a report, and decides whether the call has ended. `seen` is the observation if the report comes
+    /// from one.
     pub(super) fn reported(&mut self, id: &CallId, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
         let before = self.said_before(id);
@@ -78,11 +81,12 @@ impl ProcessMachine {
         }
     }
 
-    /// Returns the status that an instance had before an operation that has not reported yet. Such a status is
-    /// not a result of the operation.
+    /// Returns the status that the instance had before an operation or a command, if the call has not reported
+    /// yet. For any other call, the result is an empty status.
     ///
-    /// A transition resets the status (see [`apply`](Self::apply)). An operation acts on a relationship, so
-    /// it keeps the status of the instance.
+    /// The first report of a transition resets the status (see [`apply`](Self::apply)). A report of an
+    /// operation or a command does not reset the status. So a flag that was set before the call is not a result
+    /// of the call.
     fn said_before(&self, id: &CallId) -> Status {
         let operation =
             self.calls.get(id).filter(|run| run.has_no_report() && run.record.action.transition().is_none());
@@ -90,8 +94,8 @@ impl ProcessMachine {
         operation.map(|run| status(&run.call.element)).unwrap_or_default()
     }
 
-    /// Applies a report to the world, and adds its log entries to the activity log. Returns the call's
-    /// element.
+    /// Applies a report to the world, and adds its log entries to the activity log. Returns the element of the
+    /// call; `None` if the call is not running.
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
         let (element, process) = (run.call.element.clone(), run.record.process);
@@ -109,7 +113,7 @@ impl ProcessMachine {
         }))
     }
 
-    /// Tells whether a call removes its element, so that the absence of the instance is a success.
+    /// Tells whether a call removes its element, so that an absent instance means success.
     pub(super) fn leaves(&self, id: &CallId) -> bool {
         let then = self.calls.get(id).map(|run| run.record.then);
         let action = self.calls.get(id).map(|run| run.record.action.clone());
@@ -117,8 +121,9 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call is a command of an application. Such a command may destroy the application; its
-    /// element then no longer exists.
+    /// Tells whether a call may remove its element although it is no transition: a command of an application
+    /// may destroy the application. For such a command, the function also changes the consequence of success to
+    /// the state Absent.
     fn may_destroy(&mut self, id: &CallId) -> bool {
         let Some(run) = self.calls.get_mut(id) else { return false };
         let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
@@ -128,14 +133,14 @@ impl ProcessMachine {
         may
     }
 
-    /// Tells whether a call creates something that was not there: an instance, or a part of a relationship.
+    /// Tells whether a call creates an instance, or executes a creating operation of a relationship.
     fn makes(&self, id: &CallId) -> bool {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return false };
         matches!(record.action, Action::Transition(Transition::Create | Transition::Install))
             || self.creates_pair(record)
     }
 
-    /// Tells whether a call creates a part of a relationship.
+    /// Tells whether a call executes a creating operation of a relationship.
     fn creates_pair(&self, record: &CallRecord) -> bool {
         let Some(pair) = &record.pair else { return false };
         let is_created = self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -230,7 +235,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Handles a lost call: observes it, repeats it, or leaves the decision to an operator.
+    /// Handles a lost call: observes the instance, repeats the call, or leaves the decision to an operator.
     pub(super) fn lost(&mut self, id: &CallId, failure: Failure) {
         let Some(run) = self.calls.get_mut(id) else { return };
         if self.cancelling && run.taken_up {
@@ -251,10 +256,10 @@ impl ProcessMachine {
         self.again(id, failure);
     }
 
-    /// Repeats a call, with five attempts in all. The first repetition follows at once, the second to fourth
-    /// after 1, 2 and 4 s.
+    /// Repeats a call. The second attempt follows at once, and the next three attempts after 1, 2 and 4 s.
+    /// After five attempts, the call fails.
     ///
-    /// A call is repeated only if it may run twice, or certainly was not executed.
+    /// The caller has checked that the call may run twice, or that its action was certainly not done.
     pub(super) fn again(&mut self, id: &CallId, failure: Failure) {
         const MOST: u32 = 5;
         const FIRST_WAIT: i64 = 1000;
@@ -288,8 +293,8 @@ impl ProcessMachine {
             Observation::Converging => {
                 self.reported(id, Report { settled: Settled::Converging, ..report }, None);
             }
-            // A part of the instance may exist. The call fails instead of being repeated, so that no second
-            // instance is created.
+            // A part of the instance may exist. The call fails and is not repeated, so that no second instance
+            // is created.
             Observation::Differs(how) if self.makes(id) => {
                 let failure = Failure::new(FailureKind::Failed, format!("its job was lost, and {how}"));
                 match self.apply(id, report) {
@@ -309,7 +314,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Closes an undecided call as an operator answered.
+    /// Closes an undecided call with the answer of an operator.
     pub(super) fn assume(&mut self, record: CallRecord, answer: Assumption, published: &PublishedOutputs) {
         let CallRecord { element, action, pair, then, process, .. } = record.clone();
         let failure = || Failure::new(FailureKind::Lost, "the operator reported a failure");
@@ -344,9 +349,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call was to cease a relationship that no longer exists, because an endpoint was
-    /// removed since. The outcome of this call says nothing about a new relationship between the same
-    /// endpoints.
+    /// Tells whether a call was to cease a pair that no longer exists, because an end of the pair was removed
+    /// after the call. The answer about this call says nothing about a new pair with the same ends.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -367,11 +371,11 @@ impl ProcessMachine {
         self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
     }
 
-    /// Ends a call that was stopped before this attempt ran a job.
+    /// Ends a call that a stop ended before the present attempt ran a job.
     ///
-    /// If it was the first attempt, nothing has been done. Otherwise earlier attempts may have had effects,
-    /// unless an observation has shown that they had none. A call of an earlier process stays open for the
-    /// next process.
+    /// If there was no earlier attempt, or an observation has shown that earlier attempts had no effect, the
+    /// call ends as not begun. If earlier attempts may have had effects, the call ends like a call that a stop
+    /// has cancelled. A call of an earlier process stays open for the next process.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {
@@ -390,7 +394,8 @@ impl ProcessMachine {
         self.end_step((*process, *step), StepEnd::Cancelled);
     }
 
-    /// Leaves a call of an earlier process and its step open, without recording anything.
+    /// Forgets a call of an earlier process and its step in memory. Their records stay open for the next
+    /// process.
     fn leave_open(&mut self, id: &CallId) {
         let Some(run) = self.calls.remove(id) else { return };
         let key = (run.record.process, run.record.step);
@@ -398,14 +403,14 @@ impl ProcessMachine {
         self.leave_step_open(key);
     }
 
-    /// Leaves a step of an earlier process open.
+    /// Forgets a step of an earlier process in memory. Its record stays open for the next process.
     pub(super) fn leave_step_open(&mut self, key: StepKey) {
         if self.steps.remove(&key).is_some() {
             self.unfinished -= 1;
         }
     }
 
-    /// Ends a call that was cancelled by a stop and may be repeated.
+    /// Ends a call that a stop has cancelled. The next plan may repeat its action.
     pub(super) fn stopped(&mut self, id: &CallId) {
         let failure = Failure::new(FailureKind::Lost, "it was stopped on request");
         let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
@@ -413,13 +418,14 @@ impl ProcessMachine {
         self.end_step((run.record.process, run.record.step), StepEnd::Cancelled);
     }
 
-    /// Records the state of an element whose transition was cancelled.
+    /// Records the consequences of a cancelled call for its element or its pair.
     ///
-    /// - Create, Install: the instance may exist in part, and `down` must remove it. The element is Failed.
-    /// - Stop: the element may still work in part. It is Broken, and is not re-created, since nothing was
-    ///   lost.
-    /// - Other transitions: the state stays. But after Start the element may run nevertheless, and after a
-    ///   removal it may be partly gone.
+    /// - Create, Install: the element becomes Failed, because the instance may exist in part, and `down` must
+    ///   remove it.
+    /// - Stop: the element becomes Broken, because it may still work in part. It is not created again, since
+    ///   nothing was lost.
+    /// - Other transitions: the state stays. The function [`note_attempt`](Self::note_attempt) records a
+    ///   transition that may have had effects.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {
@@ -434,14 +440,14 @@ impl ProcessMachine {
                 self.reach(element, State::Broken, Some(*process));
                 self.note_failure(element, Some(failure.clone()));
             }
-            // The success of Start is already recorded.
+            // The success of the preceding Start is already recorded.
             Action::Transition(Transition::Integrity) => {}
             Action::Transition(transition) => self.note_attempt(element, *transition),
             _ => {}
         }
     }
 
-    /// Applies the failure of a call that may have begun to act.
+    /// Applies the failure of a call that may have acted.
     fn cut(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, pair, then, process, .. } = record;
         let (pair, then, process) = (pair.as_ref(), *then, *process);

@@ -17,7 +17,7 @@ pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
     pub(super) action: &'a Action,
     pub(super) pair: Option<&'a PairKey>,
-    /// The effect that the call's success would have had.
+    /// The consequence that the success of the call would have had.
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,
@@ -67,11 +67,11 @@ impl ProcessMachine {
         } else if let Action::Transition(transition) = action {
             self.fall_by(element, *transition, failure, process, acted);
         }
-        // A command says nothing about the state of its element.
+        // The failure of a command says nothing about the state of its element.
         if matches!(action, Action::Command(_)) {
             return;
         }
-        // A lost operation doesn't make the state of its element doubtful.
+        // After a lost operation, the state of the element itself is still known.
         let is_of_pair = pair.is_some() && failure.kind == FailureKind::Lost;
         let kind = if is_of_pair { FailureKind::Failed } else { failure.kind };
         self.note_failure(element, Some(Failure { kind, ..failure.clone() }));
@@ -95,7 +95,7 @@ impl ProcessMachine {
             return;
         }
         if to == from && matches!(transition, Transition::Uninstall | Transition::Delete) {
-            // The state stays, so completed teardown steps are not repeated.
+            // The state stays, so that completed steps of a removal are not repeated.
             return self.note_attempt(element, transition);
         }
         let was_there = from == State::Broken || from.rank() >= State::Created.rank();
@@ -180,8 +180,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the package and the process of an element as soon as anything of it may exist. They replace
-    /// the records of an earlier attempt that left nothing.
+    /// Records the package of an element and the process that creates it, before anything of the element can
+    /// exist. For an element that is neither Absent nor Failed, nothing is recorded.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
         if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {
@@ -200,7 +200,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Reverts [`note_making`](Self::note_making) after a stop before the element's first call.
+    /// Reverts [`note_making`](Self::note_making) if a stop has prevented the first call of the element.
     pub(super) fn unmake_what_has_not_begun(&mut self, element: &ElementName) {
         let known = self.world.elements.get(element);
         if known.is_some_and(|record| record.state == State::Absent && record.progress == 0) {
@@ -208,7 +208,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the recorded inputs of a relationship after a stop before its first operation.
+    /// Drops the recorded inputs of a pair if a stop has prevented its first operation.
     pub(super) fn unrelate_what_has_not_begun(&mut self, pair: &PairKey) {
         if self.world.pairs.get(pair).is_some_and(|known| !known.is_there()) {
             self.put_pair(pair, false);
@@ -238,7 +238,8 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an element uses its desired package from now on, if its driver keeps the instance.
+    /// Records that an element uses its desired package from now on, if its driver can manage the instance with
+    /// that package.
     pub(super) fn note_package(&mut self, element: &ElementName) {
         let Some(package) = self.world.new_package(element).cloned() else { return };
         self.update_element(element, |record| {
@@ -248,11 +249,12 @@ impl ProcessMachine {
         });
     }
 
-    /// Drops the records of absent elements and relationships that the desired version doesn't contain.
+    /// Drops the records of those elements and pairs that do not exist and that the desired version does not
+    /// contain.
     pub(super) fn forget_leftovers(&mut self) {
         let topology = &self.world.assembly.topology;
         let strange = self.world.elements.values().filter(|record| topology.get(&record.name).is_none());
-        // An element that was never created may still be an end of a relationship that must be ceased.
+        // An element that was never created may nevertheless be an end of a relationship that must be ceased.
         let gone: Vec<ElementName> = strange
             .filter(|record| record.state == State::Absent && record.made.is_none())
             .filter(|record| !self.world.pairs.is_tied(&record.name))
@@ -279,8 +281,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records that a completed change has reached the desired version, and drops references that are no longer
-    /// used.
+    /// Records that a completed process has reached the desired version. Drops the references to other
+    /// assemblies that the desired version does not contain.
     pub(super) fn note_reached(&mut self) {
         let through = |process: &ProcessRecord| {
             process.status == ProcessStatus::Completed && process.intent != Intent::Down
@@ -300,9 +302,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the recorded failures of elements that are neither Failed nor Broken. Such a failure comes from
-    /// an operation that has succeeded since. Without this, it would stay until the next transition of the
-    /// element.
+    /// Drops the recorded failures of elements that are neither Failed nor Broken. Such a failure comes from an
+    /// operation that has succeeded since then. Without this function, the failure would stay recorded until
+    /// the next transition of the element.
     fn forget_failures(&mut self) {
         if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;
@@ -324,7 +326,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Records that a relationship is created or ceased.
+    /// Records that a pair is created, or that it does not exist.
     pub(super) fn put_pair(&mut self, key: &PairKey, created: bool) {
         if !created {
             self.world.pairs.forget_inputs(key, &mut self.world.secrets, &mut self.out.batch);
@@ -341,7 +343,7 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that one more operation of a relationship has succeeded.
+    /// Records that one more operation of a pair has succeeded.
     fn go_on_with_pair(&mut self, key: &PairKey, done: u32) {
         let begun = self.begun_with(key, done);
         self.update_pair(key, |record| {
@@ -350,7 +352,7 @@ impl ProcessMachine {
         });
     }
 
-    /// Records a successful undo call for the last operation of a half-created relationship.
+    /// Records that a call to undo the last operation of a half-created pair has succeeded.
     fn undo_pair(&mut self, key: &PairKey) {
         let mut begun = self.world.begun(key);
         while begun.pop_if(|last| last.undo.is_empty()).is_some() {}
@@ -371,7 +373,7 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an operation of a relationship failed after it may have begun to act.
+    /// Records that an operation of a pair has failed and may have acted.
     pub(super) fn doubt_pair(&mut self, key: &PairKey, then: Advance) {
         let known = self.world.pairs.get(key);
         let is_made = known.is_some_and(|pair| pair.created);
@@ -386,8 +388,8 @@ impl ProcessMachine {
         self.update_pair(key, |record| (record.begun, record.in_doubt) = (begun, true));
     }
 
-    /// Returns the first `called` creating operations of a relationship. Returns none for a created
-    /// relationship, which is being ceased.
+    /// Returns the first `called` creating operations of a pair, each with the operations that undo it. For a
+    /// created pair, the list is empty, because `called` then counts ceasing operations.
     fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
         if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
             return Vec::new();

@@ -1,13 +1,13 @@
-//! Elements that have failed since the plan was made, indexed by their ancestors.
+//! The elements that have failed since the plan was made.
 
 use std::collections::{BTreeSet, HashMap};
 
 use windlass_model::{ElementName, Topology};
 
-/// The failed elements, by their own name and by each enclosing group and assembly.
+/// The failed elements, by their own names and by the names of all groups and assemblies around them.
 ///
-/// The machine searches here before it creates a relationship. The search must visit neither all elements of
-/// an end nor all failed elements.
+/// Before the machine creates a relationship, it searches here for a failed element at an end of the
+/// relationship. With this map, the search visits neither all elements of the end nor all failed elements.
 #[derive(Default)]
 pub(super) struct FailedParts(HashMap<ElementName, BTreeSet<ElementName>>);
 
@@ -34,13 +34,13 @@ impl FailedParts {
         }
     }
 
-    /// Returns the first failed element at or below one of two ends.
+    /// Returns the first failed element that is one of two ends, or is inside one of them.
     pub(super) fn first_at(&self, one: &ElementName, other: &ElementName) -> Option<&ElementName> {
         [one, other].into_iter().filter_map(|end| self.0.get(end)?.first()).min()
     }
 }
 
-/// Returns an element and all its ancestors.
+/// Returns the names of an element and of all groups and assemblies around it.
 fn ends(part: &ElementName, topology: &Topology) -> impl Iterator<Item = ElementName> {
     let parent = |name: &ElementName| topology.get(name).and_then(|element| element.parent.clone());
     std::iter::successors(Some(part.clone()), parent)

@@ -1,13 +1,13 @@
 //! The machine that executes a plan: a [`Machine`] of the [host](crate::host).
 //!
-//! A step makes its calls one after the other. For each call, the machine
+//! A step makes its calls one after another. For each call, the machine does the following:
 //!
-//! 1. records the call durably;
-//! 2. lets its driver perform it;
-//! 3. applies the report, and observes the instance while it converges;
-//! 4. records in one batch the end of the call, all changes, and the new state of the element.
+//! 1. It records the call durably.
+//! 2. It lets the driver perform the call.
+//! 3. It applies the report, and observes the instance while the instance converges.
+//! 4. It records in one batch the end of the call, all changes, and the new state of the element.
 //!
-//! The steps that wait for this step start only when that batch is durable.
+//! When the batch with the end of the step is durable, the steps that wait for the step may start.
 
 mod call_run;
 mod calls;
@@ -58,25 +58,25 @@ pub(crate) enum Event {
     Performed { call: CallId, result: Result<Report, Failure>, artifacts: CallArtifacts },
     /// A driver has observed an instance.
     Observed { call: CallId, result: Result<Observed, Failure>, artifacts: CallArtifacts },
-    /// An operator has answered about undecided calls.
+    /// An operator has answered the question about undecided calls.
     Assume {
         calls: Vec<CallRecord>,
         answer: Assumption,
-        /// The outputs of the call's element, as stated by the operator.
+        /// The outputs that the operator states for the element of the call.
         published: PublishedOutputs,
         /// The element that gets a natural id from the operator, and that id.
         natural: Option<(ElementName, String)>,
     },
-    /// A driver waits until an intermediate report is durable.
+    /// A driver has made an intermediate report, and waits until the report is durable.
     Checkpoint { call: CallId, report: Report, hidden: Vec<String>, reply: u64 },
-    /// A slot that [`Command::TakeSlot`] has requested is free.
+    /// The slot that [`Command::TakeSlot`] has requested.
     Slot(JobSlot),
 }
 
 /// A timer of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// The next observation, or the next attempt, of a call.
+    /// The next observation or the next attempt of a call.
     Call(CallId),
     /// The end of a pause between batches.
     Pause(StepKey),
@@ -84,19 +84,19 @@ pub(crate) enum Timer {
 
 /// A command of the machine.
 pub(crate) enum Command {
-    /// Commits a batch. Its acknowledgements follow when it is durable.
+    /// Commits a batch. When the batch is durable, [`Event::Durable`] returns `acks`.
     Commit { batch: Batch, acks: Vec<Ack> },
-    /// Performs a call. With a `failed_endpoint`, no new job begins; only an existing job is awaited.
+    /// Performs a call. With a `failed_endpoint`, no new job begins, but an existing job is awaited.
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
-    /// Requests a slot of a location. [`Event::Slot`] delivers the slot, unless a stop is requested before.
+    /// Requests a slot of a location. [`Event::Slot`] delivers the slot, unless a stop is requested first.
     TakeSlot(LimitedLocation),
     /// Answers a checkpoint, so that its driver continues.
     Reply { reply: u64, result: Result<(), Failure> },
 }
 
-/// A consequence of a durable batch.
+/// A consequence that takes effect when a batch is durable.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ack {
     /// The call may be performed.
@@ -112,32 +112,32 @@ pub(crate) enum Ack {
 /// The concurrency and the polling of a machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// Maximum number of concurrent calls.
+    /// The maximum number of concurrent calls.
     pub(crate) parallelism: usize,
-    /// Delay before the first observation of a converging instance.
+    /// The time before the first observation of a converging instance.
     pub(crate) poll: Duration,
 }
 
-/// The number of steps of a process, by result.
+/// The numbers of steps of a process, by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// The number of steps that succeeded.
     pub succeeded: u32,
     /// The number of steps that failed.
     pub failed: u32,
-    /// Failed steps that use the packages from which parts were created, usually pinned by an earlier `up`.
+    /// The number of failed steps that use the packages from which existing parts were created.
     pub failed_with_pinned: u32,
-    /// Steps that did not start because a step that they need did not succeed.
+    /// The number of steps that did not start because a step that they need did not succeed.
     pub skipped: u32,
-    /// Steps that were cancelled by a stop.
+    /// The number of steps that were cancelled by a stop.
     pub cancelled: u32,
-    /// Steps with a call whose outcome only an operator can determine.
+    /// The number of steps with a call about which an operator must decide.
     pub undecided: u32,
 }
 
 impl Tally {
-    /// Counts the end of a step; `work` is `None` for a step of an earlier process. A skipped step without calls
-    /// doesn't count.
+    /// Counts the end of a step. `work` is `None` for a step of an earlier process. A skipped step without
+    /// calls is not counted.
     pub fn count(&mut self, end: &StepEnd, work: Option<&Work>) {
         match end {
             StepEnd::Succeeded => self.succeeded += 1,
@@ -163,7 +163,7 @@ pub(crate) struct Tools {
 
 pub(crate) struct ProcessMachine {
     store: StoreId,
-    /// Delay before the first observation of a converging instance.
+    /// The time before the first observation of a converging instance.
     poll: Duration,
     preparer: Preparer,
     pub(crate) world: World,
@@ -172,22 +172,22 @@ pub(crate) struct ProcessMachine {
     process: Option<ProcessRecord>,
     steps: HashMap<StepKey, StepRun>,
     calls: HashMap<CallId, CallRun>,
-    /// The running calls, and the steps that are parked until an element or a location is free.
+    /// The running calls, and the steps that wait until an element or a location is free.
     queues: Queues,
-    /// Elements that existed and have failed since the plan was made.
+    /// The elements that existed and have failed since the plan was made.
     failed_parts: FailedParts,
-    /// Elements with a transition of unknown outcome since the plan was made.
+    /// The elements with a transition whose outcome has become unknown since the plan was made.
     undecided: HashSet<ElementName>,
-    /// Open calls of earlier processes, which the machine resumes when it begins.
+    /// The open calls of earlier processes, which the machine resumes when it begins.
     left_open: Vec<CallRecord>,
     /// The running pauses between batches.
     pauses: BTreeSet<StepKey>,
-    /// Number of started steps whose end is not durable yet.
+    /// The number of started steps whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
     ended: bool,
     pub(crate) tally: Tally,
-    /// The ends of those relationships that the process could not create or cease.
+    /// The ends of the relationships that the process could not create or cease.
     pub(crate) failed_ends: BTreeSet<ElementName>,
     now: Timestamp,
     out: Outbox,
@@ -213,24 +213,25 @@ impl Outbox {
 struct StepRun {
     title: String,
     queue: VecDeque<Planned>,
-    /// Pairs that are omitted because their source has not reached its required state.
+    /// The pairs that are omitted because their source has not reached the required state.
     left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,
     /// The time at which this process resumed the step, if an earlier process began it.
     resumed: Option<Timestamp>,
     recorded: bool,
-    /// The slot of the location of the last call, kept for the step's further calls there.
+    /// The slot of the location of the step's last call. The step's next call at this location uses the same
+    /// slot.
     slot: Option<JobSlot>,
-    /// The open call of an earlier process, until it is resumed.
+    /// The open call of an earlier process, until this machine resumes the call.
     left_open: Option<CallRecord>,
 }
 
-/// A call that a step has yet to make.
+/// A call that a step still has to make.
 struct Planned {
     action: PlannedAction,
     then: Advance,
-    /// Whether the call ceases a relationship.
+    /// Whether the call ceases a pair, or undoes an operation of a half-created pair.
     ends: bool,
     /// The version of the assembly whose values and package the call uses.
     side: Side,
@@ -356,7 +357,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Keeps, until the end of a call, the secrets that its jobs have published.
+    /// Keeps the secrets that the driver of a call has named, until the call ends.
     fn hide(&mut self, call: &CallId, secrets: &mut Vec<String>) {
         if let Some(run) = self.calls.get_mut(call) {
             run.hidden.append(secrets);
@@ -403,7 +404,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Starts the steps that may start, records skipped steps, and ends the process when nothing is left.
+    /// Starts the steps that may start, records skipped steps, and ends the process when no step is left.
     fn advance(&mut self) {
         if !self.cancelling {
             while let Some(key) = self.queues.wake() {
@@ -418,7 +419,7 @@ impl ProcessMachine {
             }
         }
         for skipped in self.runner.take_skipped() {
-            // A skipped step without calls doesn't count.
+            // A skipped step without calls is not counted.
             self.tally.skipped += u32::from(self.runner.work(skipped.step).has_calls());
             self.note_skipped(&skipped);
         }
@@ -436,8 +437,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Gives a slot to the first step that is parked at its location. A slot that no step can use now is
-    /// freed.
+    /// Gives a slot to the first step in the queue of its location. If no step can use the slot now, the slot
+    /// is freed.
     fn admit(&mut self, slot: JobSlot) {
         if self.cancelling {
             return;
@@ -449,11 +450,11 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Cancels the run: no further step or call starts. Parked steps and pauses end at once. Running calls
-    /// may still end.
+    /// Reacts to a stop: no further step or call starts. Steps in queues and pauses end at once. Running calls
+    /// may finish.
     fn cancel(&mut self) {
         self.cancelling = true;
-        // The next process resumes these calls of earlier processes.
+        // The next process resumes these open calls of earlier processes.
         self.left_open.clear();
         for step in self.pauses.clone() {
             self.end_pause(step, StepEnd::Cancelled);
@@ -495,7 +496,7 @@ impl ProcessMachine {
         self.out.acks.push(Ack::ProcessEnded);
     }
 
-    /// Drops the assembly when a `down` has completed and nothing is left.
+    /// Drops the records of the assembly if a `down` has completed and no element is left.
     fn forget_assembly(&mut self) {
         let down = self.process.as_ref().is_some_and(|process| {
             process.intent == Intent::Down && process.status == ProcessStatus::Completed
@@ -559,7 +560,7 @@ mod tests {
         }
     }
 
-    /// A driver waits until its checkpoint is answered, even if its call has ended.
+    /// A driver waits for the answer to its intermediate report, even if its call has ended.
     #[test]
     fn a_checkpoint_for_an_unknown_call_is_refused() {
         let tools = Tools {

@@ -1,4 +1,4 @@
-//! Prepares calls: their driver, location and values.
+//! Prepares calls: chooses the driver and the location, and resolves the values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::values::{self, Unknown, sensitive};
 use crate::world::World;
 use crate::{check_failure, command_arguments, commands};
 
-/// The inputs for preparing a call.
+/// The data from which a call is prepared.
 pub(super) struct CallSeed {
     pub(super) id: CallId,
     pub(super) key: StepKey,
@@ -36,7 +36,7 @@ pub(super) struct CallSeed {
     pub(super) side: Side,
     pub(super) attempt: u32,
     pub(super) started: Timestamp,
-    /// Whether an earlier process has made the call.
+    /// Whether an earlier process has begun the call.
     pub(super) again: bool,
 }
 
@@ -58,32 +58,33 @@ impl CallSeed {
     }
 }
 
-/// An element to check.
+/// A health check of one element.
 pub(crate) struct Look {
     pub(crate) element: ElementName,
     pub(crate) state: State,
-    /// Whether the last check of the element has failed, so that the element is checked alone.
+    /// Whether the last health check of the element has failed. Such an element is checked alone.
     pub(crate) is_suspect: bool,
     /// The prepared call, or the reason why the check can't run.
     pub(crate) ready: Result<ReadyLook, Failure>,
 }
 
-/// The prepared call of a check.
+/// The prepared call of a health check.
 pub(crate) struct ReadyLook {
     pub(crate) call: Box<Call>,
     pub(crate) driver: Arc<dyn Driver>,
-    /// The key of the batch in which the driver checks the element; `None` for a check of this element alone.
+    /// The key of the batch in which the driver checks the element. All elements with the same key may be
+    /// checked together. `None` means that the driver checks this element alone.
     pub(crate) batch: Option<String>,
 }
 
-/// A call that is not executed, with its driver.
+/// A call that is never performed, with its driver.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.
 pub(crate) struct Preparer {
     drivers: Registry,
     places: Arc<dyn Places>,
-    /// The locations that were resolved, by placement.
+    /// The locations that were resolved already, by placement.
     locations: HashMap<Placement, Arc<Location>>,
 }
 
@@ -92,10 +93,10 @@ impl Preparer {
         Self { drivers, places, locations: HashMap::new() }
     }
 
-    /// Prepares a call; `None` if its action needs no call.
+    /// Prepares a call; `None` if no driver must be called for its action.
     pub(super) fn prepare(&mut self, world: &World, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
         let home = world.home(&seed.element);
-        // Elements of another assembly are used as installed.
+        // A call on an element of another assembly uses the installed version of that assembly.
         let side = if world.is_foreign(&seed.element) { Side::Installed } else { seed.side };
         let element = home.element(&seed.element, side).ok_or_else(|| {
             Failure::new(FailureKind::NotFound, format!("there is no element `{}`", seed.element))
@@ -148,7 +149,8 @@ impl Preparer {
         }))
     }
 
-    /// Returns the elements of launch calls whose driver chooses the natural id, if that id is unknown.
+    /// Returns the elements of those launch calls whose report contains the natural id, and whose element has
+    /// no recorded natural id.
     pub(crate) fn unnamed(&mut self, world: &World, calls: &[CallRecord]) -> Vec<(ElementName, InstanceId)> {
         let mut unnamed = Vec::new();
         for record in calls {
@@ -163,7 +165,7 @@ impl Preparer {
         unnamed
     }
 
-    /// Prepares a health check for each Active element whose driver can observe.
+    /// Prepares a health check for each Active element whose driver can observe its instance.
     pub(crate) fn looks(&mut self, world: &World, store: &StoreId, now: Timestamp) -> Vec<Look> {
         let up = world.elements.values().filter(|record| record.state == State::Active);
         let up: BTreeSet<ElementName> = up.map(|record| record.name.clone()).collect();
@@ -200,7 +202,8 @@ impl Preparer {
             .collect()
     }
 
-    /// Prepares a call that is not executed. The engine uses it to apply a report that no call has requested.
+    /// Prepares a call that is never performed. The engine uses it to apply a report that no call has
+    /// requested.
     pub(crate) fn unasked(
         &mut self,
         world: &World,
@@ -239,7 +242,7 @@ impl Preparer {
         Some(Look { element, state: State::Active, is_suspect, ready })
     }
 
-    /// Returns a location, which is resolved once for all calls of a run.
+    /// Returns the location of a placement. Each placement is resolved once.
     fn location(&mut self, placement: Placement) -> Result<Arc<Location>, Failure> {
         if let Some(known) = self.locations.get(&placement) {
             return Ok(known.clone());
@@ -250,7 +253,7 @@ impl Preparer {
         Ok(location)
     }
 
-    /// Returns the binding and the driver of a resource for an action at a location.
+    /// Returns the binding and the driver of a package for an action at a location.
     fn choose(
         &self,
         package: &Package,
@@ -287,8 +290,8 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
     let side = if world.is_foreign(&record.element) { Side::Installed } else { record.side };
     let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
     let known = home.elements.get(&record.element);
-    // The instance that a reference resolves to was not created here. It has no record, and its id follows
-    // from the name of the element.
+    // The instance that a reference resolves to was not created by this assembly. It has no record here, and
+    // its instance id follows from the name of the element.
     let foreign = element.referent.as_ref().filter(|_| known.is_none());
     let id = match (known, foreign) {
         (Some(known), _) => known.id.clone(),
@@ -341,8 +344,8 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
     })
 }
 
-/// Returns the values for an operation of a relationship. Once an operation was called, the recorded values
-/// apply, even if they are outdated. Otherwise the present values apply.
+/// Returns the values for an operation of a pair. If an operation of the pair was called before, these are the
+/// recorded values, even if they are outdated. If no values are recorded, these are the present values.
 fn arguments(
     world: &World,
     pair: &PairKey,
@@ -360,8 +363,9 @@ fn arguments(
     }
 }
 
-/// Returns the natural id of the instance that a reference resolves to: the id that a driver found, or the
-/// name of an assembly. The natural id of a listed instance is its property `id`, or else its name.
+/// Returns the natural id of the thing that a reference resolves to. For an instance that a driver has found,
+/// this is the id that the driver found. For an assembly, it is the name of the assembly. For an entry of
+/// `existing:`, it is the property `id`, or the name of the entry if there is no such property.
 fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -> String {
     let id = properties.get("id").map(|id| text_of(&id.value));
     match referent {
@@ -372,7 +376,7 @@ fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -
     }
 }
 
-/// Tells whether an action adopts an instance by searching for it.
+/// Tells whether an action is an Adopt that the engine executes as a search with the `queries` of the package.
 fn is_by_queries(package: &Package, action: &Action) -> bool {
     let bindings = package.bindings();
     *action == Action::Transition(Transition::Adopt)
@@ -380,11 +384,11 @@ fn is_by_queries(package: &Package, action: &Action) -> bool {
         && !bindings.queries.is_empty()
 }
 
-/// The resolved parts of a call.
+/// The parts of a call that are already chosen.
 struct Found {
     package: Arc<Package>,
     binding: Binding,
     location: Arc<Location>,
-    /// Whether an earlier process has made the call.
+    /// Whether an earlier process has begun the call.
     again: bool,
 }

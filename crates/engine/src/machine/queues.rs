@@ -1,13 +1,13 @@
-//! Admission of calls: a limited number in total, one at a time on each element, and a limited number at each
-//! location with `max-jobs`.
+//! The queues of steps that wait for their next call. The number of concurrent calls is limited in total and at
+//! each location with `max-jobs`, and an element has at most one running call.
 //!
-//! A step whose element is in use is parked in the queue of that element. The end of a call wakes only the
-//! first step of that queue, so N steps on one element cost N wake-ups.
+//! A step whose element has a running call is *parked*: it waits in the queue of that element. The end of the
+//! call wakes only the first step of that queue, so N steps on one element cost N wake-ups.
 //!
-//! A step whose location has a limit is parked in the queue of that location, and the machine requests a
-//! slot. The slot admits the first step of that queue. A parked step holds neither an element nor a slot, so
-//! no step waits for another parked step. One slot at a time is requested for each queue, so that the queues
-//! of several machines take turns.
+//! A step whose location has a limit is parked in the queue of that location, and the machine requests a slot.
+//! When the slot is free, the first step of that queue gets the slot. A parked step holds neither an element
+//! nor a slot, so parked steps cannot block each other. A machine requests one slot of a location at a time, so
+//! that several machines take turns.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -21,16 +21,16 @@ pub(crate) type StepKey = (ProcessId, StepId);
 
 /// The running calls and the parked steps.
 pub(super) struct Queues {
-    /// Maximum number of concurrent calls.
+    /// The maximum number of concurrent calls.
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// Elements on which a call has ended while steps were parked for them. An element that is in use again
-    /// is skipped.
+    /// The elements on which a call has ended while steps were parked for them. An element that has a running
+    /// call again is skipped.
     left: VecDeque<ElementName>,
-    /// The parked steps of each location. A queue is kept until a slot that was requested for it arrives.
+    /// The parked steps of each location. A queue exists until the slot that was requested for it arrives.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
-    /// Locations with parked steps for which no slot is requested yet.
+    /// The locations with parked steps for which no slot is requested yet.
     unrequested: Vec<LimitedLocation>,
 }
 
@@ -83,15 +83,15 @@ impl Queues {
         }
     }
 
-    /// Parks a step until the element is free, behind other parked steps.
+    /// Adds a step to the end of the queue of an element.
     pub(super) fn park(&mut self, element: &ElementName, step: StepKey) {
         self.elements.entry(element.clone()).or_default().parked.push_back(step);
     }
 
-    /// Returns the next parked step whose element is free, if one more call may run.
+    /// Returns the next parked step whose element has no running call, if one more call may run.
     ///
-    /// The step leaves its queue. If the step doesn't start a call on the element now, the next step of the
-    /// queue may start one.
+    /// The step is removed from its queue. If the caller does not start a call of this step, the next call of
+    /// this function returns the next step of the same queue.
     pub(super) fn wake(&mut self) -> Option<StepKey> {
         while self.has_slot() {
             let element = self.left.front()?;
@@ -108,7 +108,7 @@ impl Queues {
         None
     }
 
-    /// Parks a step until it gets a slot of its location, behind other parked steps.
+    /// Adds a step to the end of the queue of a location.
     pub(super) fn park_at(&mut self, location: LimitedLocation, step: StepKey) {
         match self.locations.entry(location) {
             Entry::Occupied(queue) => queue.into_mut().push_back(step),
@@ -119,14 +119,13 @@ impl Queues {
         }
     }
 
-    /// Returns the locations at which a slot must be requested now. There are none while the limit of
-    /// concurrent calls is reached, since a requested slot would stay unused.
+    /// Returns the locations at which a slot must be requested now. While no further call may run, the list is
+    /// empty, because a requested slot would stay unused.
     pub(super) fn take_requests(&mut self) -> Vec<LimitedLocation> {
         if self.has_slot() { std::mem::take(&mut self.unrequested) } else { Vec::new() }
     }
 
-    /// Returns the step that gets a requested slot; `None` if the limit of concurrent calls was reached since
-    /// the request.
+    /// Returns the step that gets a requested slot; `None` if no further call may run now.
     pub(super) fn admit(&mut self, location: &LimitedLocation) -> Option<StepKey> {
         let has_slot = self.has_slot();
         let queue = self.locations.get_mut(location)?;

@@ -1,5 +1,5 @@
-//! The ready sources of a relationship: if one source has failed, the relationship is still created between
-//! the other sources and the target.
+//! The sources of a relationship that are ready. If one source has failed, the relationship is still created
+//! between the other sources and the target.
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Failure, FailureKind, PairKey};
@@ -9,8 +9,8 @@ use windlass_model::{Modifier, Side, State};
 use super::{Planned, PlannedAction, ProcessMachine};
 
 impl ProcessMachine {
-    /// Returns the calls of a step that can be made, and the pairs that are omitted because their source has
-    /// not reached its required state.
+    /// Returns the calls of a step that can be made, and the pairs that the step omits. A pair is omitted if
+    /// its source has not reached the state that the relationship requires.
     pub(super) fn with_who_is_ready(
         &self,
         work: &Work,
@@ -32,7 +32,8 @@ impl ProcessMachine {
         (ready.collect(), left)
     }
 
-    /// Returns the failure that lists the omitted sources; `None` if there are none.
+    /// Returns the failure of a step that has omitted pairs, with the sources of these pairs; `None` if `left`
+    /// is empty.
     pub(super) fn not_made_with(&self, left: &[PairKey]) -> Option<Failure> {
         const NAMED: usize = 3;
         let state = |pair: &PairKey| {
@@ -70,10 +71,9 @@ impl ProcessMachine {
             Modifier::Post => wanted,
             Modifier::Pre => wanted.saturating_sub(1),
         };
-        // A resource without the transition Create goes from Absent to Installed directly, so Absent is
-        // enough.
+        // A resource without the transition Create is never Created, so the state Absent is enough.
         let may_be_absent = Some(least) == State::Created.rank() && !source.has_created();
-        // The recorded state of an element with an undecided call is its state before the call.
+        // If an element has an undecided call, its recorded state is the state before that call.
         may_be_absent && record.state == State::Absent
             || !self.undecided.contains(&pair.source) && record.state.rank().is_some_and(|rank| rank >= least)
     }

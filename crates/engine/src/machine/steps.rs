@@ -48,8 +48,8 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Begins a pause between two batches. If the process is killed during the pause, the next plan repeats
-    /// the pause, unless its end has passed by then.
+    /// Begins a pause between two batches of nodes. If the process is killed during the pause, the next plan
+    /// contains the pause again, unless the time of its end has passed by then.
     fn begin_pause(&mut self, step: StepKey, pause: Pause) {
         if self.cancelling {
             return self.end_step(step, StepEnd::Cancelled);
@@ -67,7 +67,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Executes a step without calls, which only changes recorded states.
+    /// Changes the records of those elements and pairs for which the step needs no call.
     pub(super) fn attain_without_calls(&mut self, work: &Work, process: ProcessId) {
         match work {
             Work::Transition { element, to, calls, side, .. } if calls.is_empty() => {
@@ -82,10 +82,10 @@ impl ProcessMachine {
                     &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
-                    // An earlier version with more operations may have called all operations that this
-                    // version needs.
+                    // The pair may be half-created from an earlier version with more operations. All operations
+                    // of this version may then have been called.
                     let is_whole = made && self.world.pairs.get(&key).is_some_and(PairRecord::is_half_made);
-                    // The version that the pair was created from may have operations to cease it.
+                    // The record of the pair may contain ceasing operations that this version does not have.
                     if !(operations.is_empty() || is_whole)
                         || !self.planned_pair(&key, operations, *direction, *side).is_empty()
                     {
@@ -108,7 +108,8 @@ impl ProcessMachine {
                 let side = *side;
                 let known = self.world.elements.get(element);
                 let done = known.map_or(0, |record| usize::try_from(record.progress).unwrap_or(0));
-                // Calls of another transition don't count here. Older records don't name the transition.
+                // The recorded progress may belong to another transition, and then does not count. Records of
+                // older versions of windlass do not name the transition.
                 let attempted = known.and_then(|record| record.attempted);
                 let is_own = attempted.is_none() || calls.iter().nth(done.wrapping_sub(1)) == attempted;
                 let done = if is_own { done } else { 0 };
@@ -162,11 +163,11 @@ impl ProcessMachine {
         planned_from(key, operations, done, direction == Direction::Create, side)
     }
 
-    /// Lists the calls for a half-created relationship.
+    /// Lists the calls for a half-created pair.
     ///
-    /// - Create: undo the operation in doubt, and call the remaining operations. If the operations have
-    ///   changed, first undo all that were called.
-    /// - Cease: undo all operations, the last first.
+    /// - Create: undo the operation in doubt, and call the remaining operations. If the operations of the
+    ///   relationship have changed, undo all operations that were called, and call all operations.
+    /// - Cease: undo all operations that were called, the last operation first.
     /// - Undo: undo only the operation in doubt.
     fn planned_rest(
         &self,
@@ -182,7 +183,7 @@ impl ProcessMachine {
         let kept = match direction {
             Direction::Undo => done,
             Direction::Create if is_same => done,
-            // If the operations have changed, the calls made so far can't be continued, so all are undone.
+            // If the operations have changed, all operations that were called are undone.
             Direction::Create | Direction::Cease => 0,
         };
         let undo: Vec<&OperationCall> = begun[kept..].iter().rev().flat_map(|begun| &begun.undo).collect();
@@ -219,7 +220,7 @@ impl ProcessMachine {
                 Err(failure) => return self.end_step(key, StepEnd::Failed(failure)),
             };
             if planned.ends && self.world.is_missed(&element) {
-                // An element that was removed by force has no relationships to cease.
+                // The element was removed with `--force`, so the relationship no longer exists.
                 let (then, action) = (planned.then, action.clone());
                 if let Some(run) = self.steps.get_mut(&key) {
                     run.queue.pop_front();
@@ -272,7 +273,7 @@ impl ProcessMachine {
                     });
                     return self.end_step(key, StepEnd::Failed(failure));
                 }
-                // No call is needed: only recorded states change.
+                // No driver is called. The step only changes records.
                 Ok(None) => {
                     self.before_making(&element, &action, side, key.0);
                     self.record_inputs(&element, &action, side, None);
@@ -283,7 +284,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether the next call of a step needs a slot of its location. If so, parks the step.
+    /// Tells whether the next call of a step must wait for a slot of its location. In this case, puts the step
+    /// into the queue of the location.
     fn is_parked_at(&mut self, key: StepKey, location: &Location) -> bool {
         let Some(run) = self.steps.get_mut(&key) else { return false };
         let wanted = LimitedLocation::of(location);
@@ -293,11 +295,13 @@ impl ProcessMachine {
         true
     }
 
-    /// Records the package and the process of an element before a transition of the desired version.
+    /// Records the package of an element and the process that creates it, before a transition of the desired
+    /// version.
     fn before_making(&mut self, element: &ElementName, action: &Action, side: Side, process: ProcessId) {
         if side == Side::Desired && matches!(action, Action::Transition(_)) {
             self.note_making(element, process);
-            // Until a Reconfigure has succeeded, the next plan must repeat it.
+            // The package is recorded only after the Reconfigure has succeeded. If it fails, the next plan
+            // repeats it.
             if *action != Action::Transition(Transition::Reconfigure) {
                 self.note_package(element);
             }
@@ -322,8 +326,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records a call, and performs it once the record is durable. After a crash, the next process must know
-    /// each job that may have changed something.
+    /// Records a call. The machine performs the call when the record is durable. After a crash, the next
+    /// process must know each job that may have changed something.
     pub(super) fn open(&mut self, key: StepKey, call: CallRun) {
         self.record_start(key);
         if let Some(run) = self.steps.get_mut(&key) {
@@ -340,7 +344,7 @@ impl ProcessMachine {
         self.out.acks.push(Ack::MayPerform(id));
     }
 
-    /// Records the inputs of a relationship when its first operation is called.
+    /// Records the inputs of a pair when its first creating operation is called.
     fn note_given_to(&mut self, run: &CallRun) {
         let Some(pair) = &run.record.pair else { return };
         let known = self.world.pairs.get(pair);
@@ -351,7 +355,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the inputs of an existing relationship that is adopted: the present values, if they are known.
+    /// Records the inputs of an existing pair that is adopted without a call. The inputs are the present
+    /// values, if these are known.
     fn note_given_before(&mut self, pair: &PairKey) {
         let found = self.world.topology().relationship(&pair.assembly, pair.relationship.as_str());
         if found.is_none_or(|found| found.create.is_empty()) {
@@ -381,8 +386,8 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Resumes an open call of an earlier process. For jobs that have ended, their recorded outcomes are
-    /// used.
+    /// Resumes an open call of an earlier process. The driver gets the recorded outcomes of jobs that have
+    /// ended.
     fn take_up_call(&mut self, key: StepKey, record: CallRecord) {
         let id = record.id.clone();
         let converging = matches!(record.state, CallState::Converging { .. });
@@ -398,7 +403,7 @@ impl ProcessMachine {
         match prepared {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;
-                // Even a wrong recorded time doesn't make the engine wait longer than the timeout of the
+                // If a recorded time is wrong, the engine nevertheless waits no longer than the timeout of the
                 // call.
                 call.record.started = call.record.started.min(self.now);
                 let latest = i64::try_from(call.nature.timeout.as_millis()).unwrap_or(i64::MAX);
@@ -411,8 +416,8 @@ impl ProcessMachine {
                 if converging {
                     self.out.wake(Timer::Call(id), self.now);
                 } else {
-                    // The call may already have been executed. The journal then uses the existing jobs, and
-                    // nothing runs twice.
+                    // The call may already have been executed. The driver then gets the outcomes of the
+                    // existing jobs, and no job runs twice.
                     self.resume(&id);
                 }
             }
@@ -493,7 +498,7 @@ impl ProcessMachine {
     }
 }
 
-/// Lists the operations of a relationship from an index on.
+/// Lists the calls of the operations of a pair, from the operation with the index `from`.
 fn planned_from(
     key: &PairKey,
     operations: &[OperationCall],

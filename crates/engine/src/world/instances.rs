@@ -1,4 +1,4 @@
-//! The instances of elements: their documents, as drivers have reported them.
+//! The instances of elements, with the documents that drivers have reported.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ impl Instances {
         self.0.get(element)
     }
 
-    /// Returns the record of an element, or an empty record.
+    /// Returns the record of an element; an empty record if the element has none.
     pub(crate) fn of(&self, element: &ElementName) -> InstanceRecord {
         self.0.get(element).cloned().unwrap_or_else(|| empty(element))
     }
 
-    /// Stores a changed record as the next revision. Returns the previous record of the element, or an empty
-    /// record.
+    /// Stores a changed record as the next revision. Returns the previous record of the element; an empty
+    /// record if the element had none.
     pub(crate) fn put(&mut self, record: InstanceRecord, batch: &mut Batch) -> InstanceRecord {
         let record = InstanceRecord { revision: record.revision + 1, ..record };
         batch.push(Change::PutInstance(Box::new(record.clone())));
@@ -36,7 +36,7 @@ impl Instances {
         self.0.insert(element.clone(), record).unwrap_or_else(|| empty(&element))
     }
 
-    /// Empties the record of an element that is gone.
+    /// Stores an empty record for an element that is gone.
     pub(crate) fn empty(&mut self, element: &ElementName, batch: &mut Batch) {
         if let Some(InstanceRecord { revision, .. }) = self.0.remove(element) {
             self.put(InstanceRecord { revision, ..self.of(element) }, batch);
@@ -48,8 +48,8 @@ impl Instances {
         self.0.remove(element);
     }
 
-    /// Returns the names of the published outputs of an element, and of its signals as properties
-    /// `interface.pin`.
+    /// Returns the names of the published outputs of an element, and of its other signals, named
+    /// `INTERFACE.PIN`. The signals of the interface for metrics are omitted.
     pub(crate) fn outputs(&self, element: &ElementName) -> impl Iterator<Item = PropertyName> {
         let document = self.get(element).map(|instance| InstanceView::new(&instance.document));
         let signals = document.into_iter().flat_map(InstanceView::signals);
@@ -61,7 +61,7 @@ impl Instances {
         names.filter_map(|name| name.parse::<PropertyName>().ok())
     }
 
-    /// Returns a published output of an element. A secret is its marker.
+    /// Returns a published output of an element. For a sealed output, the result is a marker.
     pub(crate) fn output(&self, element: &ElementName, property: &PropertyName) -> Option<&Value> {
         InstanceView::new(&self.get(element)?.document).property(property.as_str())
     }
@@ -71,8 +71,8 @@ impl Instances {
         self.get(element).map(|instance| InstanceView::new(&instance.document).status()).unwrap_or_default()
     }
 
-    /// Clears the reported flags `failed` and `converging` of an element before a transition, which reports
-    /// its own result.
+    /// Clears the reported flags `failed` and `converging` of an element. This happens at the first report of a
+    /// transition, so that earlier flags do not count as its result.
     pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
         if let Some(record) = self.0.get_mut(element) {
             clear_complaint(&mut record.document);

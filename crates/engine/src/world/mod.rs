@@ -1,9 +1,10 @@
 //! An assembly in memory: its desired version, its records and its values.
 //!
-//! Every change is applied to the world in memory first. This yields the changes to commit, so memory and
-//! store can't differ.
+//! Each change is applied to the world in memory, and is at the same time added to a batch for the store. The
+//! world and the store therefore can't differ.
 //!
-//! [`World`] contains the topologies and the states of elements. Its other parts are types of their own.
+//! [`World`] itself contains the topologies and the states of elements. Pairs, instances, packages, secrets and
+//! readers are types of their own.
 
 mod instances;
 mod packages;
@@ -45,13 +46,14 @@ pub(crate) struct ForeignAssembly {
 /// The commands of an assembly that have not ended.
 pub(crate) type Commands = BTreeMap<CommandId, CommandRecord>;
 
-/// The configuration of a factory, by pin ids, or the reason why it can't be read.
+/// The values of the configuration of a factory, by the ids of their pins; or the reason why the configuration
+/// can't be read.
 pub(crate) type Configuration = Result<BTreeMap<String, Resolved>, Failure>;
 
 /// An assembly in memory.
 pub(crate) struct World {
     pub(crate) assembly: AssemblyRecord,
-    /// The topology that existing elements were created from, if it differs from the desired topology.
+    /// The topology of the installed version, if it differs from the desired topology.
     pub(crate) installed: Option<Topology>,
     pub(crate) elements: BTreeMap<ElementName, ElementRecord>,
     pub(crate) instances: Instances,
@@ -63,7 +65,7 @@ pub(crate) struct World {
     pub(crate) configuration: Option<Configuration>,
     /// The commands that have not ended.
     pub(crate) commands: Commands,
-    /// Whether the plan is limited to some elements.
+    /// Whether the plan is limited to some elements of the assembly.
     pub(crate) limited: bool,
     /// Other assemblies on whose elements operations are called, each under its own lease.
     pub(crate) foreign_assemblies: BTreeMap<AssemblyName, ForeignAssembly>,
@@ -99,8 +101,8 @@ impl World {
         }
     }
 
-    /// Returns the pairs that are lost with a removed element: its own pairs, and the pairs of each enclosing
-    /// assembly, which is incomplete without the element.
+    /// Returns the pairs that no longer exist after the removal of an element. These are the pairs of the
+    /// element itself, and the pairs of each assembly around it, which is incomplete without the element.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.pairs.is_tied(element) {
             return Vec::new();
@@ -112,14 +114,15 @@ impl World {
         keys.filter(|key| ends.contains(&key.source) || ends.contains(&key.target)).cloned().collect()
     }
 
-    /// Tells whether `part` belongs to the assembly `whole`, in the newest version that contains `whole`.
+    /// Tells whether `part` belongs to the assembly `whole`, according to the newest version that contains
+    /// `whole`.
     fn belongs(&self, part: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
     }
 
-    /// Drops the other assemblies, and returns their leases.
+    /// Removes the worlds of other assemblies from this world, and returns their leases.
     pub(crate) fn take_leases(&mut self) -> Vec<Lease> {
         std::mem::take(&mut self.foreign_assemblies).into_values().map(|foreign| foreign.lease).collect()
     }
@@ -129,7 +132,7 @@ impl World {
         element.assembly() != self.assembly.name
     }
 
-    /// Returns the world of an element: this world, or the world of another assembly.
+    /// Returns the world that contains an element: this world, or the world of another assembly.
     pub(crate) fn home(&self, element: &ElementName) -> &Self {
         match self.foreign_assemblies.get(&element.assembly()) {
             Some(foreign) => &foreign.world,
@@ -137,7 +140,7 @@ impl World {
         }
     }
 
-    /// Returns the world of an element, for changes.
+    /// Returns the world that contains an element, for changes.
     pub(crate) fn home_mut(&mut self, element: &ElementName) -> &mut Self {
         if !self.foreign_assemblies.contains_key(&element.assembly()) {
             return self;
@@ -145,7 +148,7 @@ impl World {
         &mut self.foreign_assemblies.get_mut(&element.assembly()).expect("it was just seen").world
     }
 
-    /// Tells whether an element of another assembly no longer exists.
+    /// Tells whether an element belongs to another assembly and no longer exists.
     pub(crate) fn is_missed(&self, element: &ElementName) -> bool {
         let there = |foreign: &ForeignAssembly| {
             foreign.world.elements.get(element).is_some_and(|record| record.state != State::Absent)
@@ -157,7 +160,7 @@ impl World {
         &self.assembly.topology
     }
 
-    /// Returns the topology of a version.
+    /// Returns the topology of the installed or the desired version.
     pub(crate) fn version(&self, side: Side) -> &Topology {
         match (side, &self.installed) {
             (Side::Installed, Some(installed)) => installed,
@@ -175,7 +178,7 @@ impl World {
         self.version(side).get(name).or_else(|| self.version(other).get(name))
     }
 
-    /// Creates a record with a new id for each element that has none.
+    /// Creates a record with a new instance id for each element of the desired topology that has no record.
     pub(crate) fn enroll(&mut self, now: Timestamp, entropy: &dyn Entropy, batch: &mut Vec<ElementRecord>) {
         for element in self.assembly.topology.elements() {
             if element.kind == ElementKind::Reference || self.elements.contains_key(&element.name) {
@@ -209,8 +212,9 @@ impl World {
         sources.map(key).collect()
     }
 
-    /// Returns the operations that were called for a half-created relationship, with their undo calls. Older
-    /// records contain only the number of these operations.
+    /// Returns the creating operations that were called for a half-created pair, each with the operations that
+    /// undo it. The list is empty for other pairs. Records of older versions of windlass contain only the
+    /// number of called operations.
     pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
         let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
         if !pair.begun.is_empty() {
@@ -219,8 +223,8 @@ impl World {
         (0..pair.progress as usize).filter_map(|at| self.begins(key, at)).collect()
     }
 
-    /// Returns a creating operation of a relationship by its index, with its undo calls. The desired version
-    /// has precedence over the installed version.
+    /// Returns the creating operation of a pair with the index `at`, and the operations that undo it. The
+    /// desired version has precedence over the installed version.
     pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         let mut found =
@@ -229,7 +233,8 @@ impl World {
         Some(Begun { operation: relationship.create.get(at)?.clone(), undo: relationship.undo_of(at) })
     }
 
-    /// Returns the resource on which an operation of a pair is called, and the name of the operation there.
+    /// Returns the resource on which an operation of a pair is called, and the name of the operation in that
+    /// resource.
     pub(crate) fn operation(
         &self,
         pair: &PairKey,
@@ -250,7 +255,7 @@ impl World {
         }
     }
 
-    /// Returns the lowest state of the resources; `None` if there are none.
+    /// Returns the lowest state of all resources; `None` if the assembly has no resources.
     pub(crate) fn lowest(&self) -> Option<State> {
         let resources = self.topology().elements().iter();
         let resources = resources.filter(|element| element.kind == ElementKind::Resource);
@@ -258,12 +263,12 @@ impl World {
         resources.map(|element| state(&element.name)).min_by_key(|state| state.rank())
     }
 
-    /// Returns the state that all resources have reached; the goal if there are none.
+    /// Returns the state that all resources have reached; the goal if the assembly has no resources.
     pub(crate) fn reached(&self) -> State {
         self.lowest().unwrap_or(self.assembly.goal)
     }
 
-    /// Returns the package of an element.
+    /// Returns the package for the calls of an element in a version.
     pub(crate) fn package(&self, element: &Element, side: Side) -> Result<Arc<Package>, Failure> {
         self.packages.of(element, self.elements.get(&element.name), side)
     }

@@ -1,4 +1,5 @@
-//! The packages of an assembly: those of the desired version, and those that existing elements were created from.
+//! The packages of an assembly: the packages of the desired version, and the packages that existing elements
+//! were created from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,38 +16,41 @@ use crate::panic::described;
 pub(crate) struct Packages {
     /// The packages of the desired version.
     desired: HashMap<DescriptorName, Arc<Package>>,
-    /// The packages that existing elements were created from, and the packages that records pin.
+    /// The packages that existing elements were created from, and other packages that the records of the
+    /// assembly pin.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// The changes of packages, from an installed to a desired package, after which drivers keep the
-    /// instances.
+    /// Pairs of an installed and a desired package. With the desired package, the drivers can manage the
+    /// instances that were created from the installed package: they *keep* the instances.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
-    /// Whether existing elements are also stopped and removed with the packages of the desired version.
+    /// Whether calls of the installed version also use the packages of the desired version.
     prefers_desired: bool,
 }
 
 impl Packages {
-    /// Creates the packages of an assembly that has none in the desired version yet.
+    /// Creates the set with previous packages only. [`desire`](Self::desire) adds the packages of the desired
+    /// version.
     pub(crate) fn new(previous: HashMap<PackageDigest, Arc<Package>>) -> Self {
         Self { previous, ..Self::default() }
     }
 
-    /// Uses a package instead of all previous packages of the same name.
+    /// Replaces all previous packages of the same name by a package.
     pub(crate) fn use_instead(&mut self, package: &Arc<Package>) {
         let same = self.previous.values_mut().filter(|known| known.name() == package.name());
         same.for_each(|known| *known = package.clone());
     }
 
-    /// For all calls, uses the packages of the desired version instead of previous packages of the same
-    /// names.
+    /// Lets calls of the installed version also use the packages of the desired version, in place of previous
+    /// packages of the same names.
     pub(crate) fn prefer_desired(&mut self) {
         self.prefers_desired = true;
     }
 
-    /// Sets the packages of the desired version by their digests. They come from `given` and from the
-    /// previous packages.
+    /// Sets the packages of the desired version. `pinned` contains their digests. The packages themselves come
+    /// from `given`, or else from the previous packages.
     ///
     /// # Errors
-    /// The name of the first package that is in neither set. All other packages are set nevertheless.
+    /// The name of the first package that is neither in `given` nor among the previous packages. All other
+    /// packages are set nevertheless.
     pub(crate) fn desire(
         &mut self,
         pinned: &BTreeMap<DescriptorName, PackageDigest>,
@@ -63,7 +67,7 @@ impl Packages {
         missing.map_or(Ok(()), Err)
     }
 
-    /// Asks the drivers after which changes of packages they keep their instances.
+    /// Asks the drivers for which changed packages they keep the instances.
     pub(crate) fn ask_what_is_kept<'a>(
         &mut self,
         elements: impl Iterator<Item = &'a ElementRecord>,
@@ -87,23 +91,23 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns the changes of packages after which drivers keep the instances.
+    /// Returns the pairs of an installed and a desired package for which drivers keep the instances.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }
 
-    /// Tells whether the driver of an installed package keeps its instances for a desired package.
+    /// Tells whether the drivers keep the instances of an installed package with a desired package.
     pub(crate) fn is_kept(&self, installed: &PackageDigest, desired: &PackageDigest) -> bool {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }
 
-    /// Returns the package that a version uses for the calls of an element. An existing instance that its
-    /// driver does not keep after a change of its package uses the old package, even for the desired version.
+    /// Returns the package for the calls of an element in the version `side`. If the driver does not keep an
+    /// existing instance with the desired package, all calls use the package that the element was created from.
     ///
-    /// Any other element uses the desired package in the desired version. In the installed version, it uses
-    /// the package that it was created from. Two exceptions use the desired package: all elements after
-    /// [`prefer_desired`](Self::prefer_desired), and leftovers of a failed creation if their driver keeps
-    /// instances with the desired package.
+    /// Otherwise, a call of the desired version uses the desired package. A call of the installed version uses
+    /// the package that the element was created from. But in two cases, it uses the desired package. The first
+    /// case is after [`prefer_desired`](Self::prefer_desired). The second case is the removal of the leftovers
+    /// of a failed Create or Install, if the driver keeps instances with the desired package.
     pub(crate) fn of(
         &self,
         element: &Element,
@@ -135,26 +139,26 @@ impl Packages {
         })
     }
 
-    /// Tells whether an element exists and can't use the desired package of its type.
+    /// Tells whether an element exists, and its driver does not keep it with the desired package.
     fn is_outdated(&self, element: &Element, record: &ElementRecord) -> bool {
         if matches!(record.state, State::Absent | State::Failed) {
             return false;
         }
         let known = record.made.as_ref().and_then(|made| self.previous.get(&made.package));
-        // An element of another type is re-created.
+        // An element whose desired resource has another name is created again.
         let (Some(old), Some(new)) = (known, self.desired.get(&element.descriptor)) else { return false };
         old.name() == new.name() && old.digest() != new.digest() && !self.is_kept(old.digest(), new.digest())
     }
 }
 
-/// Tells whether the first Create or Install of an element failed, so that only leftovers of it exist.
+/// Tells whether the Create or Install of an element failed, so that only leftovers of the element exist.
 fn never_was(record: &ElementRecord) -> bool {
     record.state == State::Failed
         && matches!(record.attempted, Some(Transition::Create | Transition::Install))
 }
 
-/// Tells whether the drivers of a package keep its instances for another package: both name the same drivers,
-/// and each driver agrees.
+/// Tells whether drivers keep the instances of the package `old` with the package `new`: both packages name the
+/// same drivers, and each driver agrees.
 fn keeps(drivers: &Registry, old: &Package, new: &Package) -> bool {
     let named = old.bindings().drivers();
     let agrees = |kind| {

@@ -1,4 +1,4 @@
-//! The pairs of relationships: their records, and the values that each was created with.
+//! The pairs of relationships: their records, with the values that each pair was created with.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,19 +8,20 @@ use windlass_store::{Batch, Change};
 
 use super::secrets::Secrets;
 
-/// The pairs of an assembly.
+/// The pairs of an assembly. A pair is *half-created* if creating operations were called, but not all have
+/// succeeded.
 #[derive(Default)]
 pub(crate) struct Pairs {
     records: BTreeMap<PairKey, PairRecord>,
-    /// Number of created or half-created pairs at each element.
+    /// The number of created and half-created pairs of each element.
     tied: HashMap<ElementName, usize>,
-    /// The pairs that were dropped because an endpoint is gone, and whose drop is not recorded yet.
+    /// The pairs that were dropped from memory because an end is gone, but not yet in the store.
     parted: Vec<PairKey>,
 }
 
 impl Pairs {
-    /// Reads the pairs of an assembly. Drops the pairs of elements that are gone, even pairs that could not
-    /// be ceased.
+    /// Creates the pairs of an assembly from their records. Drops each pair with an end that is gone, even if
+    /// the pair could not be ceased.
     pub(crate) fn of(
         records: BTreeMap<PairKey, PairRecord>,
         elements: &BTreeMap<ElementName, ElementRecord>,
@@ -82,7 +83,8 @@ impl Pairs {
         batch.push(Change::DropPair(Box::new(key)));
     }
 
-    /// Records the drop of pairs whose endpoint is gone. A re-created endpoint starts without these pairs.
+    /// Drops the pairs with an end that is gone from the store, too. If the end is created again, it has no
+    /// pairs at first.
     pub(crate) fn put_parted(&mut self, secrets: &mut Secrets, batch: &mut Batch) {
         for key in std::mem::take(&mut self.parted) {
             self.forget_inputs(&key, secrets, batch);
@@ -92,7 +94,7 @@ impl Pairs {
         }
     }
 
-    /// Records the values that the creating operations of a pair are called with. They replace the values of
+    /// Records the values with which the creating operations of a pair are called. The values replace those of
     /// an earlier attempt.
     pub(crate) fn put_inputs(
         &mut self,
@@ -107,7 +109,7 @@ impl Pairs {
         self.put(record, batch);
     }
 
-    /// Drops the recorded values of a pair that is ceased, or is not created after all.
+    /// Drops the recorded values of a pair that does not exist any more, or is not created after all.
     pub(crate) fn forget_inputs(&mut self, key: &PairKey, secrets: &mut Secrets, batch: &mut Batch) {
         let given = self.records.get_mut(key).and_then(|pair| pair.given.take()).unwrap_or_default();
         for given in given.into_values() {
@@ -125,7 +127,7 @@ pub(super) fn enclosing(name: &ElementName) -> impl Iterator<Item = ElementName>
     names.filter_map(|name| name.parse().ok())
 }
 
-/// Tells whether an element and all elements in it are Absent; `false` if there are no records of them.
+/// Tells whether an element and all elements inside it are Absent; `false` if none of them has a record.
 fn is_gone(elements: &BTreeMap<ElementName, ElementRecord>, name: &ElementName) -> bool {
     let behind = elements.range(name..).take_while(|(other, _)| other.as_str().starts_with(name.as_str()));
     let mut own = behind.filter(|(other, _)| *other == name || enclosing(other).any(|whole| whole == *name));

@@ -1,22 +1,23 @@
-//! The readers of outputs: the properties whose values depend on each output.
+//! The readers of outputs. A reader of an output is a property whose value depends on the output.
 
 use std::collections::HashMap;
 
 use windlass_model::resolve::{NothingYet, Resolver};
 use windlass_model::{ElementName, PropertyName, Side, Topology};
 
-/// A property that reads an output, with the version that declares it.
+/// A property that reads an output: its element, its name, and the version that declares it.
 pub(crate) type Reader = (ElementName, PropertyName, Side);
 
 type ByOutput = HashMap<(ElementName, PropertyName), Vec<Reader>>;
 
-/// The readers of each output of an assembly, found on first use. They include the properties of the
-/// installed version, since an element may not have reached the desired version yet.
+/// The readers of each output of an assembly. The map is computed on first use. It includes the properties of
+/// the installed version, since an element may not have reached the desired version yet.
 #[derive(Default)]
 pub(crate) struct Readers(Option<ByOutput>);
 
 impl Readers {
-    /// Returns the readers of some outputs of an element, by name.
+    /// Returns the readers of some outputs of an element, sorted by the names of the reading element and
+    /// property.
     pub(crate) fn of(
         &mut self,
         desired: &Topology,
@@ -39,7 +40,8 @@ fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
     if let Some(installed) = installed {
         add(&mut readers, installed, Side::Installed);
     }
-    // The sort is stable, so a reader in both versions counts once, as a reader of the desired version.
+    // The sort is stable. A property that reads the output in both versions is therefore listed once, with the
+    // desired version.
     for found in readers.values_mut() {
         found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
@@ -47,12 +49,12 @@ fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
     readers
 }
 
-/// Adds the readers of each output in a version.
+/// Adds the readers of each output in one version.
 fn add(readers: &mut ByOutput, topology: &Topology, side: Side) {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {
         for (at, name) in element.properties.keys().enumerate() {
-            // A value that can never be known waits for no output.
+            // An error means that the value can never be known. Such a property reads no output.
             let _ = resolver.awaited_at(place, at, |producer, output| {
                 if producer != place {
                     let producer = topology.elements()[producer].name.clone();

@@ -1,4 +1,4 @@
-//! The secrets of an assembly in plain text, and their changes.
+//! The secrets of an assembly in plain text.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use windlass_model::record::InstanceRecord;
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change, Snapshot};
 
-/// The secrets of an assembly that are text. A secret that can't be opened is missing.
+/// The texts of the secrets of an assembly. A secret that is not text or can't be opened is missing here.
 #[derive(Default)]
 pub(crate) struct Secrets(BTreeMap<SecretRef, Sensitive<String>>);
 
@@ -21,12 +21,12 @@ impl Secrets {
         Self(texts.collect())
     }
 
-    /// Returns the text of a secret, if it is known.
+    /// Returns the text of a secret as a sensitive value; `None` if the secret is missing here.
     pub(crate) fn get(&self, secret: &SecretRef) -> Option<&Sensitive<String>> {
         self.0.get(secret)
     }
 
-    /// Returns the text of a secret.
+    /// Returns the text of a secret; `None` if the secret is missing here.
     pub(crate) fn text(&self, secret: &SecretRef) -> Option<&str> {
         self.0.get(secret).map(|value| value.expose().as_str())
     }
@@ -42,12 +42,12 @@ impl Secrets {
         instance.natural.clone().or_else(sealed)
     }
 
-    /// Adds secrets that are stored already, or that the caller stores.
+    /// Adds secrets in memory only. The store has them already, or the caller stores them.
     pub(crate) fn extend(&mut self, secrets: &BTreeMap<SecretRef, Sensitive<String>>) {
         self.0.extend(secrets.iter().map(|(secret, value)| (secret.clone(), value.clone())));
     }
 
-    /// Stores a secret of an assembly.
+    /// Adds a secret of an assembly, and stores it.
     pub(crate) fn seal(
         &mut self,
         secret: SecretRef,
@@ -60,7 +60,7 @@ impl Secrets {
         self.0.insert(secret, Sensitive::new(text));
     }
 
-    /// Drops a secret.
+    /// Removes a secret in memory and in the store.
     pub(crate) fn forget(&mut self, secret: SecretRef, batch: &mut Batch) {
         self.0.remove(&secret);
         batch.push(Change::DropSecret(secret));

@@ -14,14 +14,14 @@ pub struct Drawing {
     pub nodes: Vec<Node>,
     /// The edges. Their ends are indices of `nodes`.
     pub edges: Vec<Edge>,
-    /// The groups of nodes. Outer groups precede inner ones.
+    /// The groups of nodes. A group that contains other groups comes before them.
     pub groups: Vec<Group>,
-    /// The legend: shapes, lines and colours of the picture, with their meanings.
+    /// The legend: the signs of the picture, each with its meaning.
     #[serde(skip)]
     pub legend: Vec<(Sign, String)>,
 }
 
-/// A sign that a legend explains.
+/// A sign that the legend of a picture explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// A node of this shape.
@@ -36,22 +36,22 @@ pub enum Sign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tone {
-    /// The object is in its desired state.
+    /// The object of the node works. Example: an element in the state Active.
     Good,
-    /// The object has not reached its desired state yet.
+    /// The object of the node is not complete. Example: an element in the state Installed.
     Pending,
-    /// The object has failed.
+    /// The object of the node has failed or no longer works.
     Bad,
 }
 
-/// The maximum number of named edges in a picture that shows their names. More names would overlap.
+/// The maximum number of edges with a name in a picture that shows these names. More names would overlap.
 const MOST_NAMES: usize = 60;
 
-/// The greatest number of characters of a name in a picture.
+/// The maximum length of an edge's name in a picture, in characters.
 const LONGEST_NAME: usize = 28;
 
 impl Edge {
-    /// Returns the name as a picture shows it. A long name is cut.
+    /// Returns the name as a picture shows it. The end of a long name is replaced by `…`.
     pub(super) fn shown_name(&self) -> String {
         match self.name.char_indices().nth(LONGEST_NAME) {
             Some(_) => self.name.chars().take(LONGEST_NAME - 1).chain(['…']).collect(),
@@ -61,7 +61,7 @@ impl Edge {
 }
 
 impl Drawing {
-    /// Tells whether the picture shows the names of edges.
+    /// Tells whether a picture of the drawing shows the names of edges.
     pub(super) fn shows_names(&self) -> bool {
         self.edges.iter().filter(|edge| !edge.name.is_empty()).count() <= MOST_NAMES
     }
@@ -101,9 +101,9 @@ pub struct Node {
     /// The tone of the node; none for a node without a state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tone: Option<Tone>,
-    /// The index of the node's group in [`Drawing::groups`].
+    /// The index of the node's group in [`Drawing::groups`]; none for a node outside of all groups.
     pub group: Option<usize>,
-    /// The details that the HTML page shows on a click: names and values.
+    /// The details that the HTML page shows after a click on the node: names and values.
     pub details: Vec<(String, String)>,
 }
 
@@ -115,23 +115,23 @@ pub enum Shape {
     Box,
     /// An emphasized box, for example on the critical path.
     Bold,
-    /// A rounded box, for an object outside of the graph's subject.
+    /// A rounded box, for an object that does not belong to the subject of the drawing.
     Round,
     /// An inconspicuous box, for a barrier.
     Quiet,
 }
 
-/// An edge from a node to another node, which depends on the first.
+/// An edge from one node to a second node, which depends on the first node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edge {
     /// The index of the edge's first node in [`Drawing::nodes`].
     pub from: usize,
     /// The index of the edge's second node in [`Drawing::nodes`].
     pub to: usize,
-    /// The name of the edge, such as that of a relationship; empty for an edge without a name.
+    /// The name of the edge, such as the name of a relationship; empty for an edge without a name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The description of the edge.
+    /// The description of the edge, which a picture shows as a tooltip.
     pub label: String,
     /// The line style of the edge.
     pub line: Line,
@@ -152,6 +152,6 @@ pub enum Line {
 pub struct Group {
     /// The label of the group.
     pub label: String,
-    /// The index of the group that contains this group; none for an outermost group.
+    /// The index in [`Drawing::groups`] of the group that contains this group; none for an outermost group.
     pub parent: Option<usize>,
 }

@@ -1,13 +1,13 @@
-//! The items of a layout, and the positions of a drawing in pixels.
+//! The items that a layout arranges, and the resulting positions in pixels.
 
-/// The width of a character and the height of a line of text, in pixels.
+/// The width of a character, in pixels. `LINE` is the height of a line of text.
 pub(super) const CHAR: u32 = 7;
 pub(super) const LINE: u32 = 17;
 /// The width of a character of small text, in pixels.
 pub(super) const SMALL_CHAR: u32 = 6;
-/// The space between a box and its text, and around the picture, in pixels.
+/// The space between a box and its text, and around the content of the picture, in pixels.
 pub(super) const PAD: u32 = 10;
-/// The space between two columns, in pixels.
+/// The minimum space between two columns, in pixels.
 pub(super) const GAP_X: u32 = 70;
 
 /// The positions of nodes, edges and frames, in pixels.
@@ -19,13 +19,13 @@ pub struct Layout {
     pub height: u32,
     /// The box of each node.
     pub nodes: Vec<Place>,
-    /// The points of each edge, from its start to its end.
+    /// The points of each edge of the graph, from its first node to its second node.
     pub edges: Vec<Vec<(u32, u32)>>,
     /// The frame of each group; none for a group without content.
     pub frames: Vec<Option<Place>>,
 }
 
-/// The rectangle that a node or a group occupies.
+/// The rectangle of a node or of a group's frame, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
     /// The left edge of the rectangle.
@@ -38,27 +38,28 @@ pub struct Place {
     pub height: u32,
 }
 
-/// An item of the layout: a node of the drawing, or a bend of an edge.
+/// An item that the layout arranges: a node of the drawing, or a bend of an edge in one column.
 pub(super) struct Item {
     pub(super) lane: usize,
     pub(super) column: usize,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The neighbours in the previous columns. `after` contains the neighbours in the following columns.
+    /// The items of the same lane in previous columns that edges connect with this item. `after` contains those
+    /// in following columns.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
-    /// The vertical position of the middle, relative to any origin.
+    /// The vertical position of the item's middle, in pixels. The position 0 may be anywhere.
     pub(super) y: i64,
 }
 
 impl Item {
-    /// Returns half of the height.
+    /// Returns half of the item's height.
     pub(super) fn half(&self) -> i64 {
         i64::from(self.height / 2)
     }
 }
 
-/// Converts a count to 32 bits. No drawing has enough items to overflow.
+/// Converts a count to 32 bits. No real drawing reaches the maximum.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX / 1024)
 }

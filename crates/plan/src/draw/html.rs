@@ -1,13 +1,13 @@
-//! The HTML page: the picture, and the details of a node after a click.
+//! The HTML page: the picture, and the details of a node after a click on the node.
 
 use super::drawing::Drawing;
 use super::svg::{escaped, write};
 
-/// The page's script. It inserts text as text only, and sends no request.
+/// The script of the page. It inserts all text as plain text, never as HTML, and sends no request.
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
-/// Writes the HTML page.
+/// Returns the HTML page.
 pub(crate) fn html(drawing: &Drawing) -> String {
     let title = escaped(&drawing.title);
     let mut out = format!(
@@ -22,8 +22,8 @@ pub(crate) fn html(drawing: &Drawing) -> String {
     out
 }
 
-/// Returns the labels and details of the nodes as JSON. The JSON contains no character that could end the
-/// HTML element around it.
+/// Returns the labels and details of the nodes as JSON. The characters `<`, `>` and `&` are escaped, so the
+/// JSON cannot end the HTML element around it.
 fn data(drawing: &Drawing) -> String {
     let nodes: Vec<_> = drawing.nodes.iter().map(|node| (&node.label, &node.details)).collect();
     let json = serde_json::to_string(&nodes).expect("labels and details are text");

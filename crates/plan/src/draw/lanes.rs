@@ -1,11 +1,13 @@
-//! Frames around groups. Each group has a lane of its own, and lanes are stacked without overlap.
+//! Frames around groups. Each group has a *lane*, which is a set of items. Lanes are stacked without overlap.
 //!
-//! A lane contains the direct members of a group. It also contains the bends of edges inside the group,
-//! except bends in an inner group. The items of each lane are sorted and moved separately. A group consists
-//! of its lane and the frames of its inner groups. These parts are ordered so that connected parts are close.
+//! The lane of a group contains the nodes that are in the group, but not in a group inside it. It also contains
+//! the bends of each edge for which this group is the innermost group around both nodes of the edge. The items
+//! of each lane are sorted and moved without the items of other lanes. The content of a group consists of
+//! several parts: its lane, and a frame for each inner group. Parts that edges connect are placed close to each
+//! other.
 //!
-//! Each part is moved up until it meets another part in one of its columns. A frame is moved as a whole, so
-//! frames never overlap. A drawing without groups has one lane.
+//! Each part is moved up until it meets the part above it in some column. A frame is moved together with its
+//! content, so frames never overlap. A drawing without groups has one lane.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,7 @@ const HEADER: i64 = 24;
 const GAP: i64 = 14;
 const SWEEPS: usize = 4;
 
-/// The lane of nodes without a group. The lane of group `g` is `g + 1`.
+/// The lane of nodes without a group. The lane of the group with the index `g` is `g + 1`.
 const OUTSIDE: usize = 0;
 
 /// The lanes of a drawing, and the nesting of its groups.
@@ -28,7 +30,7 @@ pub(super) struct Lanes<'a> {
     children: Vec<Vec<usize>>,
 }
 
-/// A frame: the first and last column, and the upper and lower edge.
+/// The frame of a group: its first and last column, and its upper and lower edge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) first: usize,
@@ -37,7 +39,7 @@ pub(super) struct Frame {
     pub(super) bottom: i64,
 }
 
-/// The positions of lanes and frames.
+/// The positions of lanes and frames in the picture.
 pub(super) struct Arranged {
     /// The distance by which each lane is moved down.
     pub(super) shifts: Vec<i64>,
@@ -45,12 +47,12 @@ pub(super) struct Arranged {
     pub(super) frames: Vec<Option<Frame>>,
 }
 
-/// A unit that is moved as a whole: a lane, or a frame with its content.
+/// A part that is moved as a whole: a lane, or a frame with its content.
 #[derive(Default)]
 struct Block {
     lanes: Vec<usize>,
     frames: Vec<usize>,
-    /// The upper and lower edge of the unit, in each column that the unit occupies.
+    /// The upper and lower edge of the part, in each column that the part occupies.
     spans: BTreeMap<usize, (i64, i64)>,
 }
 
@@ -72,16 +74,17 @@ impl<'a> Lanes<'a> {
         Some(self::lane(self.groups[lane.checked_sub(1)?].parent))
     }
 
-    /// Returns the lane and the lanes around it, the outermost first.
+    /// Returns `lane` and the lanes of all groups around its group, with the outermost lane first and `lane`
+    /// last.
     fn path(&self, lane: usize) -> Vec<usize> {
         let mut path: Vec<usize> = std::iter::successors(Some(lane), |lane| self.parent(*lane)).collect();
         path.reverse();
         path
     }
 
-    /// Returns the innermost lane around two lanes, then two of its parts: the part that contains the first
-    /// lane, and the part that contains the second. A part is that innermost lane itself, or a lane directly
-    /// inside it.
+    /// Returns the lane of the innermost group around two lanes, and two parts of that group: the part that
+    /// contains the lane `a`, and the part that contains `b`. A part is named by a lane: the lane of the
+    /// innermost group itself, or the lane of a group directly inside it.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
@@ -90,18 +93,19 @@ impl<'a> Lanes<'a> {
         (around, part(&path_a), part(&path_b))
     }
 
-    /// Returns the lane of an edge between two lanes.
+    /// Returns the lane for the bends of an edge between two lanes.
     pub(super) fn between(&self, a: usize, b: usize) -> usize {
         if a == b { a } else { self.meet(a, b).0 }
     }
 
-    /// Returns the number of nested frames in a group, including its own.
+    /// Returns the number of frames of a group that are nested in each other, including the frame of the group
+    /// itself.
     pub(super) fn depth(&self, group: usize) -> u32 {
         1 + self.children[group + 1].iter().map(|child| self.depth(child - 1)).max().unwrap_or(0)
     }
 
-    /// Stacks the lanes. `spans` contains the upper and lower edge of each lane in each of its columns.
-    /// `edges` contains the lanes of both ends of each edge.
+    /// Stacks the lanes. `spans` contains the upper and lower edge of each lane in each of its columns. `edges`
+    /// contains two lanes for each edge of the drawing: those of the edge's two nodes.
     pub(super) fn arrange(
         &self,
         spans: Vec<BTreeMap<usize, (i64, i64)>>,
@@ -119,7 +123,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Returns the lane of a group; without a group, the lane outside of all groups.
+/// Returns the lane of a group. For none, the function returns the lane of nodes without a group.
 pub(super) fn lane(group: Option<usize>) -> usize {
     group.map_or(OUTSIDE, |group| group + 1)
 }
@@ -133,7 +137,8 @@ struct Arranging<'a> {
 }
 
 impl Arranging<'_> {
-    /// Stacks a lane and its inner groups. The recursion is bounded by the limit on nested assemblies.
+    /// Stacks a lane and the groups inside its group. The limit on nested assemblies bounds the depth of the
+    /// recursion.
     fn block(&mut self, lane: usize) -> Block {
         let own =
             Block { lanes: vec![lane], frames: Vec::new(), spans: std::mem::take(&mut self.spans[lane]) };
@@ -150,7 +155,7 @@ impl Arranging<'_> {
             };
             let below = part.spans.iter().map(|(column, (top, _))| reach(column, *top)).max();
             let highest = part.spans.values().map(|(top, _)| -top).max();
-            // A part that meets no other part starts at the upper edge.
+            // A part without a part above it starts at the upper edge of the group's content.
             self.shift(&mut part, below.unwrap_or(0).max(highest.unwrap_or(0)));
             for (column, (top, bottom)) in part.spans {
                 let span = whole.spans.entry(column).or_insert((top, bottom));
@@ -181,8 +186,8 @@ impl Arranging<'_> {
         }
     }
 
-    /// Adds a frame around the content of a group. The frame occupies all of its columns over its whole
-    /// height.
+    /// Adds a frame around the content of a group. From then on, the group occupies the whole height of the
+    /// frame in each column of the frame.
     fn frame(&mut self, group: usize, block: &mut Block) {
         let (Some(first), Some(last)) = (block.spans.keys().next(), block.spans.keys().next_back()) else {
             return;
@@ -196,7 +201,7 @@ impl Arranging<'_> {
     }
 }
 
-/// Orders a lane and its inner groups so that connected parts are close.
+/// Returns the order of a lane and of the groups inside its group, such that connected parts are close.
 fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
     let mut order: Vec<usize> = std::iter::once(lane).chain(inner.iter().copied()).collect();
     for _ in 0..SWEEPS {
@@ -208,7 +213,7 @@ fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
                 *sum = (sum.0 + place[other], sum.1 + 1);
             }
         }
-        // Means are integers in thousandths, so that means with a small difference are not equal.
+        // A mean is an integer in thousandths, so that two means with a small difference remain different.
         let mean =
             |part: &usize| near.get(part).map_or(place[part] * 1000, |(sum, count)| sum * 1000 / count);
         let mut sorted = order.clone();

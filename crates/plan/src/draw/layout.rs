@@ -1,18 +1,17 @@
-//! A layered layout: columns from left to right, with nodes below each other.
+//! A layered layout: columns from left to right. The nodes of a column stand below each other.
 //!
-//! 1. Edges that close a cycle are reversed for the layout. Graphs of properties and relationships may have
-//!    cycles.
-//! 2. Each node is placed in the column after the last of its predecessors (longest path). Nodes without
-//!    edges fill several columns, so that they form a block instead of one tall column.
-//! 3. An edge across several columns gets a bend in each of them, so that it runs around the nodes there.
-//! 4. Columns are sorted by the mean position of the neighbours (barycentre), forward and backward, a fixed
-//!    number of times.
+//! 1. The graph may have cycles, for example a graph of relationships. An edge that closes a cycle is treated
+//!    as if it had the opposite direction.
+//! 2. Each node is placed in the column after the last of its predecessors (longest path). Nodes without edges
+//!    fill several columns, because one column for all of them would be too tall.
+//! 3. An edge that crosses several columns gets a bend in each of them, so that it runs around the nodes there.
+//! 4. The items of each column are sorted by the mean position of their neighbours (barycentre). Passes from
+//!    the first to the last column and passes in the opposite direction alternate, a fixed number of times.
 //! 5. The items of each column are moved so that edges are as horizontal as the order of the items allows.
-//!    Then all items are moved to the upper edge.
-//! 6. Columns get their widths, and everything gets its position in pixels (module `pixels`).
+//! 6. Columns get their widths, and nodes, edges and frames get their positions in pixels (module `pixels`).
 //!
-//! With groups, each group is laid out by itself. The groups are then stacked, with a frame around each
-//! (module `lanes`).
+//! If the drawing has groups, steps 4 and 5 are done for each group separately. The groups are then stacked,
+//! and each group gets a frame (module `lanes`).
 
 use std::collections::BTreeMap;
 
@@ -25,11 +24,11 @@ pub use super::geometry::{Layout, Place};
 
 /// The space between two boxes of a column, in pixels.
 const GAP_Y: u32 = 12;
-/// The number of passes that sort the columns, and of passes that level them.
+/// The number of passes that sort the columns, and also the number of passes that level them.
 const SWEEPS: usize = 6;
-/// The minimum number of rows in columns of nodes without edges.
+/// The minimum number of rows of a block of nodes without edges.
 const FEW: usize = 8;
-/// The maximum number of bends. Further edges are straight.
+/// The number of bends after which further edges get no bends.
 const BENDS: usize = 100_000;
 
 /// Computes the layout of a drawing.
@@ -74,7 +73,7 @@ pub fn layout(drawing: &Drawing) -> Layout {
     Columns::new(drawing, &items, &lanes, &frames).layout(&turned, &chains)
 }
 
-/// Stacks the lanes, and returns the frames around the groups.
+/// Stacks the lanes, moves the items with their lanes, and returns the frame of each group.
 fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Option<Frame>> {
     let mut spans: Vec<BTreeMap<usize, (i64, i64)>> = vec![BTreeMap::new(); lanes.count()];
     for item in items.iter() {
@@ -90,7 +89,7 @@ fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Opti
     arranged.frames
 }
 
-/// Finds the edges that close a cycle. The search is depth first with an explicit stack.
+/// Tells for each edge whether it closes a cycle. The search is depth first with an explicit stack.
 fn turned(drawing: &Drawing) -> Vec<bool> {
     let count = drawing.nodes.len();
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -123,13 +122,14 @@ fn turned(drawing: &Drawing) -> Vec<bool> {
     turned
 }
 
-/// Returns the start and the end of an edge, in the direction of the layout.
+/// Returns the two nodes of an edge: first the node whose column is further to the left.
 fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
     let Edge { from, to, .. } = drawing.edges[edge];
     if turned[edge] { (to, from) } else { (from, to) }
 }
 
-/// Returns the column of each node: the column after the last of its predecessors.
+/// Returns the column of each node: the column after the last of its predecessors, or a column of a block of
+/// nodes without edges.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -172,8 +172,8 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     columns
 }
 
-/// Returns, for each group, its first column with connected nodes. The columns for the group's nodes without
-/// edges start there.
+/// Returns for each group the first column that contains a node of the group with edges. The nodes of the group
+/// without edges start in this column.
 fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
     let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
     let earlier = |begin: &mut Option<usize>, column: usize| {
@@ -184,7 +184,7 @@ fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<us
             earlier(&mut begins[group], columns[at]);
         }
     }
-    // Outer groups precede inner ones.
+    // A group that contains other groups comes before them.
     for group in (0..drawing.groups.len()).rev() {
         if let (Some(parent), Some(column)) = (drawing.groups[group].parent, begins[group]) {
             earlier(&mut begins[parent], column);
@@ -193,12 +193,14 @@ fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<us
     begins
 }
 
-/// Returns the number of rows for nodes without edges. A node is about as wide as five lines are high.
+/// Returns the number of rows of a block of `alone` nodes without edges. A node is about five times as wide as
+/// it is high, so the block is about as wide as it is high.
 fn rows(alone: usize) -> usize {
     (alone * 5).isqrt().max(FEW)
 }
 
-/// Adds the bends of edges. Returns the items of each edge, from start to end.
+/// Adds items for the bends of edges. Returns for each edge its first node, its bends and its last node, from
+/// left to right.
 fn chains(
     drawing: &Drawing,
     turned: &[bool],
@@ -221,7 +223,7 @@ fn chains(
             }
         }
         chain.push(to);
-        // Items of different lanes are not recorded as neighbours: their positions can't be compared yet.
+        // Items of different lanes are not neighbours here, because the lanes are stacked later.
         let near = |pair: &&[usize]| pair[0] != pair[1] && items[pair[0]].lane == items[pair[1]].lane;
         let pairs: Vec<[usize; 2]> = chain.windows(2).filter(near).map(|pair| [pair[0], pair[1]]).collect();
         for pair in pairs {
@@ -248,7 +250,8 @@ fn stack_column(items: &mut [Item], column: &[usize]) {
     }
 }
 
-/// Returns the mean position of an item's neighbours on one side.
+/// Returns the mean position of an item's neighbours in the previous columns (`before`) or in the following
+/// columns; none if the item has no such neighbour.
 fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     let item = &items[at];
     let neighbours = if before { &item.before } else { &item.after };
@@ -256,8 +259,8 @@ fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     sum.checked_div(i64::try_from(neighbours.len()).unwrap_or(i64::MAX))
 }
 
-/// Sorts the items of each column by the mean position of their neighbours in the previous columns
-/// (`forward`), or otherwise in the following columns.
+/// Sorts the items of each column by the mean position of their neighbours. If `forward` is true, these are the
+/// neighbours in the previous columns; if it is false, those in the following columns.
 fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {
@@ -270,15 +273,16 @@ fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     }
 }
 
-/// Moves the items of each column towards their neighbours, as far as the order allows.
+/// Moves the items of each column towards their neighbours, as far as the order of the items allows.
 fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {
         let column = &order[if forward { step } else { count - 1 - step }];
         let wanted: Vec<i64> =
             column.iter().map(|at| mean(items, *at, forward).unwrap_or(items[*at].y)).collect();
-        // One pass moves items down so that they don't overlap the previous item. Another moves items up so
-        // that they don't overlap the next item. Both results keep the order, and so does their mean.
+        // One pass moves items down so that no item overlaps the item above it. The other pass moves items up
+        // so that no item overlaps the item below it. The positions from both passes keep the order, and so
+        // does their mean.
         let mut lower = Vec::with_capacity(column.len());
         let mut bottom = i64::MIN / 2;
         for (at, wanted) in column.iter().zip(&wanted) {

@@ -1,11 +1,10 @@
 //! Drawings of plans and of other graphs.
 //!
-//! A [`Drawing`] is a graph with labels and details, independent of its subject. [`Drawing::render`] writes
-//! it as Graphviz's dot, as Mermaid, as JSON, as SVG, or as one HTML page that needs no network.
+//! A [`Drawing`] is a graph with labels and details. It may show a plan or something else. [`Drawing::render`]
+//! writes it as Graphviz's dot, as Mermaid, as JSON, as SVG, or as one HTML page that needs no network.
 //!
-//! The SVG uses a small layered layout of our own ([`layout`]): longest path, barycentre sweeps, levelled
-//! columns. It is linear except for sorting, and deterministic. It draws only boxes and curves. The design
-//! page compares it with other crates.
+//! The module [`layout`] computes the positions in the SVG picture: a layered layout, which is deterministic,
+//! and linear except for sorting. `docs/design/plan.md` compares this layout with those of other crates.
 
 mod drawing;
 mod geometry;
@@ -40,7 +39,7 @@ pub enum Format {
     Html,
 }
 
-/// The error for a word that names no format.
+/// The error of a word that is not the name of a format.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no format of pictures: one of dot, mermaid, json, svg, html")]
 pub struct UnknownFormat(pub String);
@@ -49,7 +48,7 @@ impl Format {
     /// All output formats.
     pub const ALL: [Self; 5] = [Self::Dot, Self::Mermaid, Self::Json, Self::Svg, Self::Html];
 
-    /// Returns the word for the format.
+    /// Returns the name of the format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dot => "dot",
@@ -76,8 +75,8 @@ impl FromStr for Format {
 }
 
 impl Drawing {
-    /// Draws a plan with its steps and barriers. Each edge leads from a step to a step that waits for it. The
-    /// critical path is emphasized.
+    /// Draws the steps and barriers of a plan. Each edge leads from an awaited step to the waiting step. The
+    /// steps of the critical path are emphasized.
     pub fn of_plan<W: fmt::Display, R: fmt::Display>(title: impl Into<String>, plan: &Plan<W, R>) -> Self {
         let mut drawing = Self::new(title);
         let critical: HashSet<StepNumber> = plan.critical_path().into_iter().collect();
@@ -119,7 +118,7 @@ impl Drawing {
         drawing
     }
 
-    /// Writes the drawing in a format.
+    /// Returns the drawing in a format.
     pub fn render(&self, format: Format) -> String {
         match format {
             Format::Dot => text::dot(self),

@@ -4,24 +4,24 @@ use super::drawing::Drawing;
 use super::geometry::{CHAR, GAP_X, Item, Layout, PAD, Place, SMALL_CHAR, number};
 use super::lanes::{Frame, Lanes, MARGIN};
 
-/// The items in their columns, with the positions and sizes of columns.
+/// The items of the layout, and the positions and sizes of the columns.
 pub(super) struct Columns<'a> {
     drawing: &'a Drawing,
     items: &'a [Item],
     frames: &'a [Option<Frame>],
-    /// The space between each frame and its columns, on each side.
+    /// The space between the left edge of each frame and its first column. The space on the right is the same.
     margins: Vec<u32>,
-    /// The left edge of each column. `widths` contains their widths.
+    /// The left edge of each column. `widths` contains the width of each column.
     lefts: Vec<u32>,
     widths: Vec<u32>,
     /// The right edge of the last column, including the margins of frames.
     right: u32,
-    /// The upper edge of the highest item, in the units of items.
+    /// The upper edge of the highest item or frame, as a vertical position of an [`Item`].
     top: i64,
 }
 
 impl<'a> Columns<'a> {
-    /// Computes the positions of columns. The widest item of a column determines its width.
+    /// Computes the positions and widths of the columns.
     pub(super) fn new(
         drawing: &'a Drawing,
         items: &'a [Item],
@@ -44,7 +44,8 @@ impl<'a> Columns<'a> {
         Self { drawing, items, frames, margins, lefts, widths, right, top }
     }
 
-    /// Computes the positions of nodes, edges and frames. The points of a reversed edge are reversed again.
+    /// Computes the positions of nodes, edges and frames. The points of an edge that was treated as reversed
+    /// are returned in the real direction.
     pub(super) fn layout(&self, turned: &[bool], chains: &[Vec<usize>]) -> Layout {
         let nodes = self.items[..self.drawing.nodes.len()].iter().map(|item| self.node(item)).collect();
         let edges = chains.iter().zip(turned).map(|(chain, turned)| {
@@ -65,7 +66,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Returns the vertical position in the picture.
+    /// Converts the vertical position of an item to a position in the picture.
     fn down(&self, y: i64) -> u32 {
         PAD + u32::try_from(y - self.top).unwrap_or(u32::MAX / 1024)
     }
@@ -79,8 +80,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Returns the points of an edge, from the right edge of the first item to the left edge of the last. The
-    /// edge is horizontal within columns that contain its bends.
+    /// Returns the points of an edge, from the right side of its first node to the left side of its last node.
+    /// In a column with a bend, the edge is horizontal.
     fn edge(&self, chain: &[usize]) -> Vec<(u32, u32)> {
         let last = chain.len() - 1;
         let mut points = Vec::with_capacity(chain.len() + 1);
@@ -108,8 +109,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the width of each column: the width of its widest item, or more if the label of a frame needs
-/// more.
+/// Returns the width of each column: the width of its widest item, or more if the label of a frame is wider
+/// than the frame.
 fn widths(
     drawing: &Drawing,
     items: &[Item],
@@ -122,7 +123,7 @@ fn widths(
     for item in items {
         widths[item.column] = widths[item.column].max(item.width);
     }
-    // Inner frames come after outer ones.
+    // In reverse order, inner frames come first.
     for (group, frame) in frames.iter().enumerate().rev() {
         let Some(Frame { first, last, .. }) = frame else { continue };
         let inside: u32 = widths[*first..=*last].iter().sum();
@@ -133,7 +134,7 @@ fn widths(
     widths
 }
 
-/// Returns the space between two columns that the names of edges need.
+/// Returns the space that the names of edges need between two columns.
 fn room_for_names(drawing: &Drawing) -> u32 {
     if !drawing.shows_names() {
         return 0;

@@ -7,8 +7,7 @@ use super::drawing::{Drawing, Line, Shape, Sign, Tone};
 use super::geometry::{CHAR, LINE, Layout, PAD, Place, number};
 use super::layout::layout;
 
-/// The style sheet of the picture, which the HTML page also contains. The picture paints its own background,
-/// light or dark as the viewer prefers.
+/// The style sheet of the picture. The picture paints its own background, light or dark as the viewer prefers.
 pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}\
 .bg{fill:#fff}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.round rect{fill:#eef2fb;stroke:#4f5f9d;rx:14}\
 .good rect{fill:#e3f4e4;stroke:#2f7d32}.pending rect{fill:#fff4d6;stroke:#9a6b00}\
@@ -24,18 +23,18 @@ pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-seri
 .quiet rect{fill:none;stroke:#5b6b78}.quiet text{fill:#a9b6c2}.e{stroke:#8ba0b3}.dashed{stroke:#66757f}\
 .tip{fill:#8ba0b3}.f text,.k text{fill:#a9b6c2}.l{fill:#9cc2f0;stroke:#12181f}}";
 
-/// The height of a line of the legend, and the width of its signs, in pixels.
+/// The height of a line of the legend, in pixels. `SIGN` is the width of a sign in the legend.
 const ROW: u32 = 22;
 const SIGN: u32 = 34;
 
-/// Writes the picture as a document.
+/// Returns the picture as an SVG document.
 pub(crate) fn svg(drawing: &Drawing) -> String {
     let mut out = String::new();
     write(drawing, &mut out);
     out
 }
 
-/// Writes the picture into a string.
+/// Appends the picture to a string.
 pub(crate) fn write(drawing: &Drawing, out: &mut String) {
     let layout = layout(drawing);
     let longest = drawing.legend.iter().map(|(_, text)| text.chars().count()).max();
@@ -108,8 +107,8 @@ fn class(shape: Shape, tone: Option<Tone>) -> String {
     }
 }
 
-/// Writes the names of edges, each in the middle of the edge's first part. If many edges from one node have
-/// the same name, only the middle one of these edges shows the name.
+/// Writes the names of edges, each in the middle between the first two points of its edge. If more than `FEW`
+/// edges from one node have the same name, only the middle edge of these edges shows the name.
 fn names(drawing: &Drawing, layout: &Layout, out: &mut String) {
     const FEW: usize = 3;
     let mut bundles: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
@@ -129,7 +128,7 @@ fn names(drawing: &Drawing, layout: &Layout, out: &mut String) {
     }
 }
 
-/// Writes the legend below the picture, one sign a line.
+/// Writes the legend below the picture, with one sign on each line.
 fn legend(legend: &[(Sign, String)], top: u32, out: &mut String) {
     for ((sign, text), row) in legend.iter().zip(0_u32..) {
         let y = top + row * ROW;
@@ -160,7 +159,7 @@ fn legend(legend: &[(Sign, String)], top: u32, out: &mut String) {
     }
 }
 
-/// Returns the path of a curve through points, with horizontal tangents.
+/// Returns the SVG path of a curve through points. The curve is horizontal at each point.
 fn curve(points: &[(u32, u32)]) -> String {
     let mut path = String::new();
     let Some((x, y)) = points.first() else { return path };
@@ -187,7 +186,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML allows no control characters.
+            // XML does not allow control characters.
             control if control.is_control() && control != '\n' && control != '\t' => out.push('\u{fffd}'),
             other => out.push(other),
         }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use super::drawing::{Drawing, Line, Shape, Tone};
 
-/// Writes a drawing as JSON.
+/// Returns a drawing as JSON.
 pub(crate) fn json(drawing: &Drawing) -> String {
     let mut json = serde_json::to_string_pretty(drawing).expect("a drawing is plain data");
     json.push('\n');
     json
 }
 
-/// Writes a drawing as Graphviz's dot.
+/// Returns a drawing in the language `dot` of Graphviz.
 pub(crate) fn dot(drawing: &Drawing) -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -55,7 +55,7 @@ pub(crate) fn dot(drawing: &Drawing) -> String {
     out
 }
 
-/// Writes a drawing as a Mermaid flowchart.
+/// Returns a drawing as a Mermaid flowchart.
 pub(crate) fn mermaid(drawing: &Drawing) -> String {
     let mut out = String::from("flowchart LR\n");
     groups(
@@ -90,7 +90,8 @@ pub(crate) fn mermaid(drawing: &Drawing) -> String {
     out
 }
 
-/// Writes nodes inside their groups.
+/// Writes the nodes and groups that are directly inside `parent`. `node` writes a node. `frame` returns the
+/// first line of a group, the line with its label (may be empty), and its last line.
 fn groups(
     drawing: &Drawing,
     parent: Option<usize>,
@@ -103,7 +104,7 @@ fn groups(
     for at in (0..drawing.nodes.len()).filter(|at| drawing.nodes[*at].group == parent) {
         node(out, at, &indent);
     }
-    // The recursion is bounded by the limit on nested assemblies.
+    // The limit on nested assemblies bounds the depth of the recursion.
     for (number, group) in drawing.groups.iter().enumerate().filter(|(_, group)| group.parent == parent) {
         let (open, first, close) = frame(&group.label, number);
         let _ = write!(out, "{indent}{open}");
@@ -119,7 +120,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-/// Escapes characters with a meaning in Mermaid or HTML.
+/// Escapes characters that have a special meaning in Mermaid or HTML.
 fn entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
