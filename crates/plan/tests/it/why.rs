@@ -36,3 +36,18 @@ fn a_step_is_explained_as_far_back_as_asked_and_each_step_once() {
     ");
     assert_eq!(plan.why(StepNumber(9), 1), None);
 }
+
+/// A step that is first met at the deepest level is explained where it is met at a higher level.
+#[test]
+fn a_step_at_the_deepest_level_is_explained_later() {
+    let mut builder = builder();
+    let [r, q, m, p, o, x] = add(&mut builder, ["r", "q", "m", "p", "o", "x"]);
+    for (step, on) in [(q, r), (m, q), (p, m), (o, q), (x, p), (x, o)] {
+        builder.wait(step, on, WaitKind::Needs, "it is used".into());
+    }
+    let plan = builder.build().unwrap();
+    let all = plan.why(StepNumber(6), 3).expect("the step is there");
+    let named: Vec<String> =
+        all.iter().map(|because| format!("{} {}", because.depth, because.on.task)).collect();
+    assert_eq!(named, ["1 p", "2 m", "3 q", "1 o", "2 q", "3 r"]);
+}
