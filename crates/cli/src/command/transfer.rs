@@ -31,7 +31,14 @@ pub(crate) async fn export(args: ExportArgs) -> ExitCode {
         let key = key.as_ref().map(|key| format!(" --key {}", key.display())).unwrap_or_default();
         format!("{name} has moved to {shown}; import it with `windlass import {shown}{key}`")
     };
+    let has_volumes = windlass.project().locations().any(|location| !location.volumes.is_empty());
     match moved {
+        Ok(()) if has_volumes && print.format == Format::Human => {
+            let said = format!(
+                "{said}\n  the file contains no volumes; they stay in .windlass/volumes or with the container engine"
+            );
+            tell(name, file, &said, &dry, print)
+        }
         Ok(()) => tell(name, file, &said, &dry, print),
         Err(error) => fail(&error),
     }
