@@ -5,10 +5,6 @@
 //! So the program is self-contained: it consists of a few system calls, assembled below. Its executable file
 //! (elf(5)) has one segment, and exists only in memory. The program does these steps:
 //!
-//! The program of the first process is executed inside the image, which may contain no executable file. So it
-//! is self-contained: a few system calls, assembled below, in an executable file (elf(5)) of one segment that
-//! exists in memory only. Its steps:
-//!
 //! 1. It makes itself non-dumpable. Jobs run as the same user, and could otherwise access its memory.
 //! 2. It ignores SIGCHLD, so that the kernel reaps the orphans that the first process inherits.
 //! 3. It writes a byte to stdout and closes stdout. This tells the supervisor that the sandbox is ready.

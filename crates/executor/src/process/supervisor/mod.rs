@@ -3,10 +3,6 @@
 //! The supervisor has one thread and one loop. Requests of its owner arrive on stdin. Cancellations by other
 //! processes arrive through a named pipe. Each job is a task of its own ([`run`]). The state of each job is
 //! also in the folder of the job, so other processes can read it there.
-//!
-//! The supervisor has one thread and one loop. Requests of the owner come in on stdin, and cancellations by
-//! other owners through a named pipe. Each job is a task of its own ([`run`]). All state of the supervisor is
-//! in the jobs' folders too, except the registrations of waiting tasks.
 
 mod context;
 mod fork;
@@ -79,10 +75,6 @@ const CONTROL_TRIES: u32 = 10;
 /// A [`SupervisorCommand`](super::SupervisorCommand) names a program. The `main` of this program must call
 /// this function first, before it starts threads, opens files or prints, and must do nothing afterwards. The
 /// owner sends all parameters on stdin, since every user can read the arguments of a process.
-///
-/// The `main` of the program that a [`SupervisorCommand`](super::SupervisorCommand) names must call this
-/// function first, before it starts threads, opens files or prints, and must do nothing else. The owner sends
-/// all parameters on stdin, since every user can read arguments.
 ///
 /// The supervisor leaves the terminal's session, communicates on stdin and stdout, and writes only fatal
 /// errors to stderr.
