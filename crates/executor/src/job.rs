@@ -67,7 +67,7 @@ pub struct Job {
     pub limits: Limits,
     /// Network of the job.
     pub network: Network,
-    /// User that the job runs as. If the user is `None`, the runtime chooses it.
+    /// User that the job runs as. If the user is `None`, the runtime chooses a user.
     pub user: Option<User>,
     /// Relaxations of the isolation, on runtimes that isolate jobs.
     pub isolation: Isolation,
@@ -179,8 +179,7 @@ pub enum Network {
 pub struct User {
     /// The number of the user.
     pub uid: u32,
-    /// The number of the group. Without it, the job gets the group that the container engine chooses for the
-    /// user.
+    /// The number of the group. If the number is `None`, the runtime chooses the group.
     pub gid: Option<u32>,
 }
 
