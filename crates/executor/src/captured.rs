@@ -127,8 +127,8 @@ pub(crate) mod tests {
     use super::*;
 
     /// Cases of captured streams, with the result that every runtime must give. A row consists of the stored
-    /// first bytes, the last bytes that were not stored, the total length, the limit of the outcome, and the
-    /// resulting text.
+    /// first bytes, the last bytes of the part that was not stored, the total length, the limit of the
+    /// outcome, and the resulting text.
     pub(crate) const CUTS: [(&str, &str, u64, u64, &str); 7] = [
         ("0123", "", 4, 8, "0123"),
         ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),

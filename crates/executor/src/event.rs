@@ -37,7 +37,8 @@ pub enum JobEvent {
         chunk: Vec<u8>,
     },
     /// The job wrote more bytes than the runtime stores
-    /// ([`Limits::spill_bytes`](crate::Limits::spill_bytes)). The runtime can't send these bytes.
+    /// ([`Limits::spill_bytes`](crate::Limits::spill_bytes)). The runtime can't send the bytes beyond this
+    /// limit.
     Omitted {
         /// Stream of the omitted bytes.
         stream: Stream,

@@ -55,8 +55,8 @@ impl From<io::Error> for Unlisted {
 }
 
 /// Reads the files directly in the folder `path` of the working folder `work`, sorted by name. The returned
-/// contents have at most `max_bytes` in total. The function follows no links. Its checks are not raced,
-/// because all processes of the job have ended.
+/// contents have at most `max_bytes` in total. The function follows no links. All processes of the job have
+/// ended, so no file can change between its check and its opening.
 pub(crate) fn read(work: &Path, path: &Path, max_bytes: u64) -> Result<Vec<NamedFile>, Unlisted> {
     let folder = work.canonicalize()?.join(path);
     if folder.canonicalize()? != folder {
@@ -101,9 +101,9 @@ pub(crate) fn max_encoded(max_bytes: u64) -> u64 {
     max_bytes.saturating_add(MAX_FILES as u64 * MAX_HEAD)
 }
 
-/// Encodes files. Each file becomes its kind (one byte), a number, its name, and its content or an error
-/// text. The name and the text each follow their length. Numbers and lengths are little-endian and have eight
-/// bytes.
+/// Encodes files. The form of a file is: its kind (one byte), a number, the length of its name, its name, the
+/// length of its content, its content. In place of a content, there may be an error text. Numbers and lengths
+/// have eight bytes and are little-endian.
 pub(crate) fn encode(files: &[NamedFile]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, state) in files {

@@ -252,8 +252,8 @@ impl Job {
         self
     }
 
-    /// Sets one variable to the absolute path of a file or folder in the working folder. The job sees the
-    /// path as it is inside its container or sandbox. The name of the variable may start with `WINDLASS_`,
+    /// Sets one variable to the absolute path of a file or folder in the working folder. The path is valid
+    /// for the job, for example inside its container. The name of the variable may start with `WINDLASS_`,
     /// but `WINDLASS_JOB` and names that start with `WINDLASS_VOLUME_` are reserved.
     pub fn path_env(mut self, name: impl Into<String>, path: WorkPath) -> Self {
         self.path_env.insert(name.into(), path);
@@ -290,8 +290,8 @@ impl Job {
 
     /// Requests all files directly in a folder as the output `name`. The runtime creates the folder before
     /// the job starts. The contents of the files may have `max_bytes` in total. If a file doesn't fit into
-    /// the rest of this size, the output contains the name and the size of the file. A subfolder, a link or
-    /// another special file is [`Output::NotAFile`]. A folder with more than 1000 entries is
+    /// the rest of this size, the output contains the name and the size of the file. A subfolder, a link, or
+    /// a special file such as a pipe is [`Output::NotAFile`]. A folder with more than 1000 entries is
     /// [`Output::Unreadable`].
     pub fn output_folder(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
         self.outputs.push(OutputRequest { name: name.into(), path, max_bytes, kind: OutputKind::Folder });

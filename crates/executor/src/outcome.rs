@@ -64,7 +64,7 @@ impl Outcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum End {
-    /// The main process of the job exited with this code, from 0 to 255. Codes such as 126, 127 and 137 also
+    /// The main process of the job exited with this code, from 0 to 255. Even codes such as 126, 127 and 137
     /// come from the job itself.
     Exited(i32),
     /// A signal killed the job. The runtime did not send this signal.

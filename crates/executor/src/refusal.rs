@@ -86,8 +86,8 @@ pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str)
 fn interpreter(start: &[u8]) -> Option<String> {
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
-    // If the line ends with a carriage return, the kernel reads it as a part of the interpreter's name. The
-    // escape makes it visible.
+    // If the line ends with a carriage return, the kernel takes this character as a part of the interpreter's
+    // name. The escaped form makes the character visible.
     let named = line.trim_matches([' ', '\t']).split([' ', '\t']).next()?;
     Some(named.escape_debug().to_string())
 }

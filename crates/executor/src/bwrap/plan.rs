@@ -62,9 +62,8 @@ pub(crate) struct SandboxVolume {
 
 impl SandboxPlan {
     /// Returns the arguments of `bwrap`. `work` is the path of the working folder on the host. `holder` is
-    /// the program that becomes the first process in the sandbox. `info_fd` and `filters` are the numbers of
-    /// descriptors: to the first, `bwrap` writes the process id of the first process. From the others, it
-    /// reads the system-call filters.
+    /// the program that becomes the first process in the sandbox. `bwrap` writes the id of this process to
+    /// the descriptor `info_fd`, and reads the system-call filters from the descriptors `filters`.
     pub(crate) fn arguments(
         &self,
         work: &str,
@@ -83,9 +82,9 @@ impl SandboxPlan {
         say(&["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--info-fd", info_fd]);
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
         // If windlass runs as root, the job owns the files of `/proc` that root may write to, although the
-        // job has no capability. So this code covers the paths of `READ_ONLY` and `HIDDEN`, because `bwrap`
-        // covers only paths that `bwrap` can write to. Inside and outside of the sandbox, the same of these
-        // paths exist: the kernel decides about them.
+        // job has no capability. So this code covers the paths of `READ_ONLY` and `HIDDEN`. `bwrap` itself
+        // covers such a path only if `bwrap` can write to it. A path that exists on the host also exists in
+        // the sandbox, because the kernel provides both.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);

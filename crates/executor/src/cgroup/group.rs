@@ -154,8 +154,8 @@ impl Group {
         self.folders.iter().for_each(|(folder, version)| kill(folder, *version));
     }
 
-    /// Tells whether another job may use the group. A group that was killed as a whole can't be reused: the
-    /// kernel also kills a child that is created in the group later (seen with Linux 6.18).
+    /// Tells whether another job may use the group. A group that was killed as a whole must not be reused:
+    /// the kernel also kills a child that is created in the group later (seen with Linux 6.18).
     pub(crate) fn is_reusable(&self) -> bool {
         let memory_is_free = self.memory.as_ref().is_none_or(|memory| {
             memory.kills.set(memory.kills());

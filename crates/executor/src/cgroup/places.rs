@@ -48,8 +48,8 @@ impl Places {
             places.track = writable.contains(KILL).then(|| own.clone());
             places.add(&own, &writable);
             // A group of version 2 that contains processes can't delegate controllers to subgroups. The own
-            // group contains this process. So groups with limits are usually created below the root of the
-            // hierarchy.
+            // group of this process contains at least this process. So groups with limits are usually created
+            // directly below the root of the hierarchy.
             if unified.root != unified.own && places.limit.len() < Controller::ALL.len() {
                 let root = Place { folder: unified.root.clone(), version: Version::V2 };
                 places.add(&root, &root.probe());
@@ -126,9 +126,9 @@ fn remove_abandoned(place: &Path) {
 }
 
 impl Place {
-    /// Returns the names of those limit files and kill files that this process may write. To find them, the
-    /// function creates a group with a subgroup, and removes both again. Returns no names if no process can
-    /// be put into the subgroup.
+    /// Returns the names of the limit files, and of the file `cgroup.kill`, if this process may write to them
+    /// in a new group. For this check, the function creates a group with a subgroup, and removes both again.
+    /// Returns no names if no process can be put into the subgroup.
     fn probe(&self) -> BTreeSet<&'static str> {
         let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
         let outer = self.folder.join(name.replace(['(', ')'], ""));

@@ -21,7 +21,7 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-/// Calls that always fail with "not permitted" (`EPERM`).
+/// System calls that always fail with "not permitted" (`EPERM`).
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,

@@ -30,15 +30,15 @@ pub(crate) fn volume_name(owner: &Owner, volume: &Volume) -> String {
     format!("{}{}-{}", VOLUME, in_names(owner), volume.name)
 }
 
-/// Returns the name that earlier versions gave a volume, without the owner.
+/// Returns the name that earlier versions of windlass gave to a volume. The name does not contain the owner.
 pub(crate) fn former_volume_name(volume: &Volume) -> String {
     format!("{VOLUME}{}", volume.name)
 }
 
 const VOLUME: &str = "windlass-volume-";
 
-/// Returns an owner in the characters that container engines allow in names. If other characters had to be
-/// replaced, the result also contains a digest of the owner, so that different owners have different results.
+/// Returns an owner in the characters that container engines allow in names. Other characters are replaced.
+/// The result then also contains a digest of the owner, so that different owners have different results.
 fn in_names(owner: &Owner) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
     let text = owner.as_str();

@@ -81,7 +81,8 @@ pub struct Description {
     pub processors: usize,
     /// Processor architecture of that host, in the notation of images.
     pub architecture: String,
-    /// Whether the client could find out if the engine is rootless. It can't ask Podman over ssh or TLS.
+    /// Whether tests cover this kind of connection. They do not cover Podman over ssh or TLS, where the
+    /// client can't find out whether Podman is rootless.
     pub tested: bool,
 }
 
@@ -98,6 +99,7 @@ pub enum EngineKind {
 impl Engine {
     /// Connects to a container engine, and agrees with it on an API version.
     ///
+    /// # Errors
     /// [`EngineError`] when the endpoint can't be found, or when the engine doesn't answer in time (see
     /// [`Self::ping`]).
     pub async fn connect(choice: &EngineChoice, environment: &Environment) -> Result<Self, EngineError> {

@@ -53,9 +53,9 @@ pub enum EngineError {
         /// The problem, for people.
         problem: String,
     },
-    /// The owner has no such volume yet. But a volume of an earlier windlass version exists, whose name
-    /// contains no owner. That volume may belong to this owner or to another project, so a person has to
-    /// decide.
+    /// The owner of the job has no volume with this name yet. But an earlier version of windlass has created
+    /// a volume with this name, without an owner. That volume may belong to this owner or to another project,
+    /// so a person has to decide.
     #[error(
         "the volume `{volume}` needs `{name}`, which does not exist, but `{former}` of an earlier version does: \
          copy its content with `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \

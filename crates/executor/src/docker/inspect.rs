@@ -182,7 +182,7 @@ async fn copied(engine: &Engine, id: &JobId) -> Result<Vec<Line>, EngineError> {
     Ok(Lines::default().take(&content))
 }
 
-/// Determines how a job has ended. Its container has exited.
+/// Determines the end of a job whose container has exited.
 pub(crate) async fn exited_job(
     engine: &Engine,
     id: &JobId,
@@ -286,8 +286,8 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     let options = KillContainerOptionsBuilder::default().signal(signal).build();
     match engine.call("signal a container", engine.client().kill_container(&name(id), Some(options))).await {
         Err(error) if error.is_absent() || error.is_conflict() => Ok(()),
-        // The container has already ended. Podman always reports this by one of these texts. Docker does so
-        // until it has noticed the end.
+        // The container has already ended. Podman always reports this by one of these texts. Docker also uses
+        // them, until Docker has noticed the end of the container.
         Err(EngineError::Refused { message, .. })
             if message.contains("is not running")
                 || message.contains("process not found")

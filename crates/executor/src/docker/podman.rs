@@ -25,7 +25,7 @@ struct Info {
 
 /// Asks Podman whether it runs without root. Podman's answer has a field for this, but the Docker API does
 /// not, so the client library drops the field. So this function sends the request itself. Returns `None` for
-/// connections by ssh or TLS, for which the function can't do so, and if Podman doesn't report the field.
+/// connections by ssh or TLS, which the function does not support, and if Podman doesn't report the field.
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {

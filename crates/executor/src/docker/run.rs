@@ -102,8 +102,8 @@ impl JobTask {
         self.accepted(Ok(()));
     }
 
-    /// Waits until fewer jobs than the maximum run. Returns `None` if the job was cancelled, or the client
-    /// disconnects.
+    /// Waits until the number of running jobs is below the maximum. Returns `None` if the job was cancelled,
+    /// or the client disconnects.
     async fn turn(&mut self) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = self.shared.slots.clone().try_acquire_owned() {
             return Some(permit);

@@ -102,8 +102,7 @@ impl Archive {
     /// the folder `scratch`.
     ///
     /// # Errors
-    /// An error when the path can't be opened, is neither a file nor a folder, is too large, or is no valid
-    /// tar file.
+    /// When the path can't be opened, is neither a file nor a folder, is too large, or is no valid tar file.
     pub fn open(path: &Path, scratch: &Path, limits: ImageLimits) -> Result<Self, ImageError> {
         let metadata = std::fs::metadata(path).map_err(io_error("open", path))?;
         let files = if metadata.is_dir() {
@@ -152,8 +151,8 @@ impl Archive {
         Ok(Some(Piece { file, offset }.take(size)))
     }
 
-    /// Lists the images of the archive. If an entry of an index states a platform, it must be the platform of
-    /// this host.
+    /// Lists the images of the archive. An image is left out if an index states a platform for it other than
+    /// the platform of this host.
     pub(crate) fn images(&self) -> Result<Vec<Described>, ImageError> {
         if let Some(manifest) = self.json::<Vec<DockerManifest>>("manifest.json")? {
             return manifest.into_iter().map(|entry| self.docker_image(entry)).collect();

@@ -1,5 +1,5 @@
 //! The dispatcher: the task that queues the jobs of this process, hands them over to the supervisor, and
-//! wakes callers that wait for their ends.
+//! wakes callers that wait for the end of a job.
 //!
 //! The dispatcher alone decides when a job starts. It keeps only facts that a job's folder doesn't contain:
 //! that the job is queued or was handed over, and the callers to wake at the end of the job. The folder is
@@ -192,8 +192,8 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Cancels a queued job directly, and a job that was handed over through the supervisor. Returns `false`
-    /// for any other job.
+    /// Cancels a job of this process. A queued job is cancelled directly, and any other job by a request to
+    /// the supervisor. Returns `false` for an unknown job, or if the supervisor is gone.
     async fn cancel(&mut self, id: &JobId, grace: Duration) -> bool {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);

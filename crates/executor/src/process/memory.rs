@@ -5,9 +5,10 @@
 //! ```
 //!
 //! Each stream in memory is a file, and the folder of its job contains a link to this file. So code that
-//! reads a stream opens the same path in either case. A stream moves to the disk if it becomes too long, or
-//! if the memory is full. When the supervisor exits, the output of jobs that were not removed moves to the
-//! disk too, since memory is lost at a reboot. A file without a link belongs to a removed job.
+//! reads a stream opens the same path for a stream in memory and for a stream on disk. A stream moves to the
+//! disk if it becomes too long, or if the memory is full. When the supervisor exits, the output of jobs that
+//! were not removed moves to the disk too, since memory is lost at a reboot. A file without a link belongs to
+//! a removed job.
 //!
 //! The name of the folder in memory contains both the path and the inode of the jobs folder. The path alone
 //! is ambiguous if two containers share the memory. The inode alone is ambiguous if a jobs folder is removed

@@ -9,8 +9,8 @@ use crate::{JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp
 /// A request to the dispatcher.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// Runs a job as soon as fewer jobs than the maximum run. The reply comes when the supervisor has
-    /// accepted the job, or when the job is queued.
+    /// Runs a job as soon as the number of running jobs is below the maximum. The reply comes when the
+    /// supervisor has accepted the job, or when the job is queued.
     Submit { id: JobId, meta: JobMeta, staged: Staged, reply: Submitter },
     /// Ends a job. The reply is `false` if the dispatcher does not know the job.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },

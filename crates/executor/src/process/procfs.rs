@@ -1,5 +1,5 @@
-//! Reads the processes of this host from `/proc`. Signals a process without the risk to hit a later process
-//! with the same id.
+//! Reads the processes of this host from `/proc`. Signals a process, and never a later process with the same
+//! id.
 
 use std::{
     ffi::OsStr,

@@ -50,8 +50,8 @@ pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
 
 /// The first line of `job.json`: the description of a job. It contains everything that the supervisor needs
 /// to run the job, except stdin and the files. It also contains the owner, by which later processes find the
-/// job. It lists all environment variables, so that people can read them later. stdin and the files may hold
-/// secrets, so the line does not contain them.
+/// job. It lists all environment variables, so that people can read them later. The contents of stdin and of
+/// the files may be secret, so the line does not contain them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRecord {

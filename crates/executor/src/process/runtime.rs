@@ -40,8 +40,8 @@ const REMOVALS: u32 = 32;
 /// Maximum number of buffered events for one receiver.
 const EVENTS: usize = 16;
 
-/// Maximum number of files, and of bytes, of a job whose folder is written on the calling thread. The
-/// kernel's cache takes so few files in microseconds. A change of threads takes tens of microseconds.
+/// Maximum number of files, and of bytes, of a job whose folder is written on the calling thread. Writing so
+/// few files to the kernel's cache takes microseconds. A change of threads takes tens of microseconds.
 const FEW_FILES: usize = 8;
 const FEW_BYTES: usize = 64 * 1024;
 

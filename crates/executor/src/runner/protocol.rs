@@ -150,7 +150,7 @@ pub(crate) struct Spec {
     pub(crate) grace_ms: u64,
     /// Number of first bytes of stdout, and of stderr, that the runner forwards.
     pub(crate) spill: [u64; 2],
-    /// Number of last bytes of stdout, and of stderr, that the runner keeps from the bytes that it does not
+    /// Number of last bytes of stdout, and of stderr, that the runner keeps from the part that it does not
     /// forward.
     pub(crate) keep: [u64; 2],
 }

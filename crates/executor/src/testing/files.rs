@@ -96,8 +96,8 @@ pub async fn outputs_of_a_failed_job(subject: &Subject) {
     assert_eq!(outcome.outputs.get("log"), Some(&Output::Content(b"why\n".to_vec())));
 }
 
-/// The outcome contains the files of an output folder. If an entry has no content, it contains the reason.
-/// The folder exists when the job starts, and a variable of the job holds its path.
+/// The outcome contains the files of an output folder. For an entry without content, the outcome contains the
+/// reason. The folder exists when the job starts, and a variable of the job holds its path.
 pub async fn output_folders(subject: &Subject) {
     let script = r#"
         cd / && cat "$IN/secret" > "$OUT/a" && : > "$OUT/empty" && printf 12345 > "$OUT/large" && printf 678 > "$OUT/last"
@@ -202,8 +202,8 @@ pub async fn device_node(subject: &Subject) {
     assert_eq!(outcome.outputs.get("zero"), Some(&expected));
 }
 
-/// The content of an output is returned up to the maximum size, and not beyond it. The outcome states the
-/// size of a sparse file of one terabyte.
+/// An output of exactly the maximum size is returned. A larger output is not returned, not even in part. The
+/// outcome states the size of a sparse file of one terabyte.
 pub async fn output_limits(subject: &Subject) {
     let script = "printf 1234 > fits; printf 12345 > more; dd of=sparse bs=1 count=0 seek=1000000000000 2>/dev/null; :";
     let job = ["fits", "more", "sparse"]

@@ -12,7 +12,7 @@
 //!
 //! # Input
 //! The input consists of records. A record is a letter, a length (`u64`, little-endian), and as many bytes of
-//! content. The end of the input means that the client has gone.
+//! content. For a job with `kill`, the end of the input means that the client has gone.
 //!
 //! | record | content |
 //! |---|---|
@@ -37,7 +37,7 @@
 //! | `S time` | the job was started |
 //! | `o bytes`, `e bytes` | output on stdout, on stderr |
 //! | `O bytes`, `E bytes` | the last bytes of the output that exceeds the storage limit |
-//! | `F number state` | the result of an output; lines `f bytes` with its content follow, encoded for a folder |
+//! | `F number state` | the result of an output; lines `f bytes` follow with its content (of a folder: encoded) |
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
 //! | `X started ended stdout stderr end` | the last line: the times, the bytes written, and the end |
 //!

@@ -33,7 +33,7 @@ pub(crate) enum Placement {
     /// On the host. The group finds and kills the job's processes, and may limit them.
     Host,
     /// In a sandbox. The kernel kills all processes of the sandbox together with its first process, so the
-    /// group only limits them.
+    /// group only enforces limits.
     Sandbox,
 }
 

@@ -159,7 +159,8 @@ impl Runner {
             self.clear(&ended);
             match written {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-                // An owner that reads is alive, even if the runner does not read its messages at the moment.
+                // An owner that reads replies is alive, even if the runner reads no requests of the owner at
+                // the moment.
                 Ok(true) => self.last_message = Instant::now(),
                 Ok(false) => {}
                 Err(error) => return Err(error),

@@ -195,8 +195,8 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// Returns the OOM score adjustment that the runner has when it starts no child. If this value can't be
-/// changed, the runner has that of jobs.
+/// Returns the OOM score adjustment that the runner has when it starts no child. If the runner can't change
+/// its value, this is the value of jobs.
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }
