@@ -64,7 +64,7 @@ struct JobTask {
     accept: Option<oneshot::Sender<Result<(), RuntimeError>>>,
 }
 
-/// The reason why the task stopped to read lines.
+/// The reason why the task stopped reading lines.
 enum Stop {
     /// The last line was read.
     Ended(Box<Outcome>),

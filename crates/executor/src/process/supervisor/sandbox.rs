@@ -60,7 +60,8 @@ const HOLDER: &str = "/proc/self/fd/3";
 const INFO: &str = "4";
 const FILTERS: usize = 5;
 
-/// Lowest number of such a descriptor in the supervisor. It is above all numbers that `bwrap` sees.
+/// Lowest number in the supervisor of a descriptor that `bwrap` will inherit. This number is above all numbers
+/// that the descriptors have in `bwrap`.
 const ABOVE: i32 = 16;
 
 /// A sandbox that is ready.
