@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | docker archive (`docker save`) | `manifest.json` | names in `manifest.json` |
 //! | OCI layout | `index.json` | `blobs/sha256/<hex>` |
-//! | artifact set (component archive) | `index.json`, old: `artifact-descriptor.json` | `blobs/sha256.<hex>` |
+//! | artifact set (component archive) | `index.json` or `artifact-descriptor.json` (old) | `blobs/sha256.<hex>` |
 //!
 //! If a file matches several formats, it is read in the first of them.
 

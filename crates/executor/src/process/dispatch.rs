@@ -318,8 +318,8 @@ impl Dispatcher {
         self.lost.remove(place).map(|(_, outcome)| outcome)
     }
 
-    /// Handles the death of the supervisor: kills the processes that its jobs have left, wakes the waiting
-    /// callers, and starts another supervisor for the queue.
+    /// Handles the death of the supervisor: kills the remaining processes of the supervisor's jobs, wakes the
+    /// waiting callers, and starts another supervisor for the queued jobs.
     async fn lost_supervisor(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         let report = connection.exit_report().await;

@@ -50,8 +50,8 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whether the name of a group has the prefix of this jobs folder. Other groups are never killed, even
-/// if the file names them.
+/// Tells whether the name of a group has the prefix for this jobs folder. Groups with other names are never
+/// killed, even if a file of this module contains their paths.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))

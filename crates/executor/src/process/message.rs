@@ -41,9 +41,9 @@ pub(crate) struct JobMeta {
 /// The kinds of output that the outcome of a job contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultNeeds {
-    /// Only stdout and stderr, so the supervisor's reply may contain the whole outcome.
+    /// Stdout and stderr without output files, so the supervisor's reply may contain the whole outcome.
     Streams,
-    /// Output files too, so the outcome is read from the folder.
+    /// Stdout, stderr and output files, so the outcome is read from the job's folder.
     Files,
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{PATIENCE, Subject};
 use crate::{End, JobEvent, Limits, Stream};
 
-/// Stdin reaches the job unchanged, and the job sees its end.
+/// Stdin reaches the job unchanged, and the job sees the end of stdin.
 pub async fn echo(subject: &Subject) {
     let outcome = subject.run(subject.sh("cat").stdin("hello\nno newline")).await;
     assert_eq!(outcome.end, End::Exited(0));

@@ -237,8 +237,8 @@ impl PrewarmedSandboxes {
 }
 
 impl PrewarmedSandbox {
-    /// Moves the sandbox's working folder to the path of the job's working folder. All files that were placed
-    /// for the job are then in it.
+    /// Moves the sandbox's working folder to the path of the job's working folder. Afterwards this folder
+    /// contains all files that were placed for the job.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.base.join("work"), folder.work());
         // A rename can replace only an empty folder. So files of the job are first moved into the sandbox's
