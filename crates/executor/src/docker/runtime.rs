@@ -416,7 +416,7 @@ impl Runtime for DockerRuntime {
         }
         // Deleting a container takes longer than a short job, so the deletion happens in the background. From
         // now on, this runtime reports the job as unknown. If this process dies before the deletion, another
-        // client removes the container as one of a dead client.
+        // client removes the container later (`reap`).
         let removal = self.shared.removal().await?;
         self.shared.leaving.send_modify(|leaving| {
             let _is_new = leaving.insert(id.clone());
