@@ -1,9 +1,10 @@
-//! Compiles the programs that run inside containers: the runner of warm containers (`src/runner/program`),
-//! and the first process of a container with one job (`src/docker/init`). Both belong to the feature `docker`.
+//! Compiles two programs that run inside containers. `windlass-runner` (`src/runner/program`) runs one job
+//! after another in a warm container. `windlass-init` (`src/docker/init`) is the first process of a container
+//! that runs a single job. The build script compiles both programs only for the feature `docker`.
 //!
 //! The programs must run in any image, so they are linked statically. They use the standard library only, so
-//! `rustc` alone compiles them in a few seconds. If the compilation fails (no static libc, no standard
-//! library for the target), the crate is built without the programs and prints a warning.
+//! `rustc` alone compiles them in a few seconds. If a compilation fails, for example because the host has no
+//! static C library, cargo prints a warning, and the crate is built without this program.
 
 #![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by variables")]
 
@@ -27,7 +28,7 @@ const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
             "src/left_behind.rs",
             "src/refusal.rs",
         ],
-        "the runner of warm containers could not be built, jobs there go by exec",
+        "the runner of warm containers could not be built, each job gets a fresh container",
     ),
     (
         "windlass-init",
@@ -63,14 +64,14 @@ fn compile(name: &str, source: &str, program: &Path) -> Result<(), String> {
     }
     let mut command = Command::new(variable("RUSTC")?);
     command.args(["--edition", "2024", "--crate-name", &name.replace('-', "_"), "--crate-type", "bin"]);
-    // One codegen unit makes the program smaller and no slower, however many modules it has.
+    // With one codegen unit, the program is smaller, and not slower than with several units.
     let options =
         ["target-feature=+crt-static", "panic=abort", "opt-level=s", "codegen-units=1", "strip=symbols"];
     for option in options {
         command.args(["-C", option]);
     }
-    // Each program uses only a part of the shared modules. Paths of this machine must not appear in the
-    // program.
+    // Each program uses only a part of the modules that it shares with this crate, so `rustc` must allow dead
+    // code. Paths of this machine must not appear in the program.
     command.args(["-A", "dead_code", "--remap-path-prefix"]);
     let mut remap = variable("CARGO_MANIFEST_DIR")?;
     remap.push("=executor");

@@ -1,4 +1,4 @@
-//! Serde form of bytes in JSON: a string if they are UTF-8, else `{"hex": "…"}`.
+//! Serde form of bytes in JSON: a string if the bytes are UTF-8, otherwise `{"hex": "…"}`.
 
 use std::{borrow::Cow, fmt};
 

@@ -24,7 +24,8 @@ impl Capabilities {
         self.0.iter().copied()
     }
 
-    /// Checks that a job is valid and that the runtime of kind `runtime` has all capabilities that it needs.
+    /// Checks that a job is valid, and that the runtime of kind `runtime` has all capabilities that the job
+    /// needs.
     ///
     /// # Errors
     /// [`RuntimeError::Invalid`], or [`RuntimeError::Unsupported`] with all missing capabilities.

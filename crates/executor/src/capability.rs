@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-/// An optional capability of a runtime. A job that needs a missing capability is refused at submission;
-/// nothing is ignored silently.
+/// An optional capability of a runtime. At submission, a runtime refuses a job that needs a capability that
+/// the runtime lacks. No runtime silently ignores a part of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Capability {
-    /// Runs a job in the file system of an [image](crate::Job::image).
+    /// The runtime runs a job in the file system of an [image](crate::Job::image).
     Image,
-    /// Gives a job a [network](crate::Network) of its own, or none.
+    /// The runtime gives a job a [network](crate::Network) of its own, or no network.
     Network,
-    /// Runs a job as another [user](crate::Job::user).
+    /// The runtime runs a job as another [user](crate::Job::user).
     User,
-    /// Isolates a job, so that a [relaxation](crate::Isolation) has an effect.
+    /// The runtime isolates jobs, so that a [relaxation](crate::Isolation) has an effect.
     Isolation,
     /// The runtime enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     MemoryLimit,
@@ -23,7 +23,7 @@ pub enum Capability {
     CpuLimit,
     /// The runtime enforces [`Limits::open_files`](crate::Limits::open_files).
     OpenFilesLimit,
-    /// The runtime bounds the size of a job's `TMPDIR`, and enforces
+    /// The runtime limits the size of a job's `TMPDIR`, and enforces
     /// [`Isolation::tmp_bytes`](crate::isolation::Isolation::tmp_bytes).
     TmpLimit,
 }

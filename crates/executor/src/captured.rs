@@ -34,15 +34,16 @@ impl Captured {
         Self { total: head.len() as u64, head, tail: Vec::new(), spill: None }
     }
 
-    /// Creates a stream of `total` bytes that starts with `head` and ends with `tail`, which don't overlap.
+    /// Creates a stream of `total` bytes. It starts with `head` and ends with `tail`, and these two parts
+    /// don't overlap.
     pub fn new(head: impl Into<Vec<u8>>, tail: impl Into<Vec<u8>>, total: u64) -> Self {
         let (head, tail) = (head.into(), tail.into());
         let kept = (head.len() + tail.len()) as u64;
         Self { head, tail, total: total.max(kept), spill: None }
     }
 
-    /// Sets the spill file: a file of this host that holds more of the stream's beginning than
-    /// [`head`](Self::head).
+    /// Sets the spill file: a file of this host with the beginning of the stream. The file contains more
+    /// bytes than [`head`](Self::head).
     #[must_use]
     pub fn with_spill(mut self, spill: Option<PathBuf>) -> Self {
         self.spill = spill;
@@ -64,18 +65,19 @@ impl Captured {
         self.total
     }
 
-    /// Returns the number of bytes that are not kept here.
+    /// Returns the number of bytes that are neither in [`head`](Self::head) nor in [`tail`](Self::tail).
     pub fn omitted(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Returns the spill file, which holds more of the stream's beginning than [`head`](Self::head). The file
-    /// is deleted when the job is [removed](crate::Runtime::remove).
+    /// Returns the spill file: a file of this host with the beginning of the stream. The file contains more
+    /// bytes than [`head`](Self::head). The runtime deletes the file when the job is
+    /// [removed](crate::Runtime::remove).
     pub fn spill(&self) -> Option<&std::path::Path> {
         self.spill.as_deref()
     }
 
-    /// Returns the whole stream, if all of it was kept.
+    /// Returns the whole stream, or `None` if bytes are omitted.
     pub fn complete(&self) -> Option<Cow<'_, [u8]>> {
         match (self.omitted(), self.tail.is_empty()) {
             (0, true) => Some(Cow::Borrowed(&self.head)),
@@ -84,7 +86,8 @@ impl Captured {
         }
     }
 
-    /// Returns the stream as text for people. Invalid UTF-8 becomes `�`; omitted bytes become a note.
+    /// Returns the stream as text for people. Each invalid UTF-8 sequence becomes `�`, and a note replaces
+    /// the omitted bytes.
     pub fn text(&self) -> String {
         match self.complete() {
             Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -92,8 +95,8 @@ impl Captured {
         }
     }
 
-    /// Returns the stream as [text](Self::text) with secrets masked. A secret that spans the omitted part is
-    /// masked too.
+    /// Returns the stream as [text](Self::text) with secrets masked. If the omitted bytes cut a secret into
+    /// two parts, both parts are masked.
     pub fn masked(&self, redactor: &Redactor) -> String {
         if let Some(bytes) = self.complete() {
             return String::from_utf8_lossy(&redactor.mask(&bytes)).into_owned();
@@ -123,8 +126,9 @@ impl fmt::Debug for Captured {
 pub(crate) mod tests {
     use super::*;
 
-    /// Streams that are kept in part. All runtimes give the same result. Each row: the stored first bytes,
-    /// the last unstored bytes, the total length, the number of bytes to keep, the resulting text.
+    /// Cases of captured streams, with the result that every runtime must give. A row consists of the stored
+    /// first bytes, the last bytes of the part that was not stored, the total length, the limit of the
+    /// outcome, and the resulting text.
     pub(crate) const CUTS: [(&str, &str, u64, u64, &str); 7] = [
         ("0123", "", 4, 8, "0123"),
         ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),

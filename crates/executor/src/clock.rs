@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A point in time, in milliseconds since 1970 (UTC), by the clock of the job's host.
 ///
-/// For people and records. Limits use the monotonic clock, which can't be set.
+/// Timestamps are for people and records. Time limits use the monotonic clock, which can't be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
@@ -22,13 +22,13 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns the time from `earlier` to this timestamp; zero if the clock went back in between.
+    /// Returns the time from `earlier` to this timestamp. If the clock was set back in between, returns zero.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// Reads the host's clock. It is not injected: the supervisor that reads it is a separate process, and
-    /// the kernel's clock defines when a process ran.
+    /// Reads the host's clock. The clock is not a parameter, because supervisors read it too, and they are
+    /// separate processes.
     #[cfg(any(feature = "process", feature = "docker"))]
     pub(crate) fn now() -> Self {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);

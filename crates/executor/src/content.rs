@@ -5,10 +5,11 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use windlass_secret::Sensitive;
 
-/// Input bytes of a job: its stdin, or a file placed for it.
+/// Input bytes of a job: its stdin, or one of its input files.
 ///
-/// Secrets reach a job in this form. So `Debug` masks the bytes, serde writes only their length, and they are
-/// wiped when dropped. They can't be compared, and only [`expose`](Content::expose) reads them.
+/// A content may hold secrets. So `Debug` and serde write only the number of bytes, and the memory of the
+/// bytes is overwritten when the content is dropped. Two contents can't be compared. Only
+/// [`expose`](Content::expose) returns the bytes.
 ///
 /// ```
 /// use windlass_executor::Content;

@@ -1,4 +1,4 @@
-//! Digests, which identify contents.
+//! SHA-256 digests, which identify sequences of bytes.
 
 use std::{fmt, str::FromStr};
 
@@ -45,7 +45,7 @@ impl Digest {
         &self.0
     }
 
-    /// Returns the first twelve digits, the form for people.
+    /// Returns the first twelve hexadecimal digits, the form for people.
     pub fn short(&self) -> &str {
         &self.0[..12]
     }

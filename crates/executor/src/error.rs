@@ -19,7 +19,7 @@ pub enum RuntimeError {
         /// All capabilities that the runtime lacks.
         missing: Vec<Capability>,
     },
-    /// There is no job of this id.
+    /// No job has this id.
     #[error("there is no job `{id}`")]
     UnknownJob {
         /// The id as given.
@@ -41,7 +41,7 @@ pub enum RuntimeError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The supervisor, engine or cluster that runs the jobs can't be reached or refused the request.
+    /// The supervisor or the container engine that runs the jobs can't be reached, or it refused the request.
     #[error("the runtime `{runtime}` is not available: {problem}")]
     Unavailable {
         /// The kind of the runtime.

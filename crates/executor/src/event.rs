@@ -26,7 +26,8 @@ pub enum JobEvent {
         /// Time of the start.
         at: Timestamp,
     },
-    /// The job wrote output. Chunks of one stream arrive in order; their boundaries have no meaning.
+    /// The job wrote output. Chunks of one stream arrive in their order. The boundaries between chunks have
+    /// no meaning.
     Output {
         /// Stream of the chunk.
         stream: Stream,
@@ -35,8 +36,9 @@ pub enum JobEvent {
         /// Bytes of the chunk.
         chunk: Vec<u8>,
     },
-    /// The job wrote more than is kept ([`Limits::spill_bytes`](crate::Limits::spill_bytes)); these bytes are
-    /// not available.
+    /// The job wrote more bytes than the runtime stores
+    /// ([`Limits::spill_bytes`](crate::Limits::spill_bytes)). The runtime can't send the bytes beyond this
+    /// limit.
     Omitted {
         /// Stream of the omitted bytes.
         stream: Stream,
@@ -61,32 +63,32 @@ impl fmt::Debug for JobEvent {
     }
 }
 
-/// The receiving end of one job's events, in order.
+/// The receiving end of a channel with the events of one job, in their order.
 ///
-/// The channel is bounded. A slow reader delays only the delivery of events, never the job. Output that the
-/// reader missed in the meantime arrives in larger chunks, or as [`JobEvent::Omitted`].
+/// The channel has a limited buffer. A slow receiver delays only the delivery of events, never the job.
+/// Output that waits for the receiver arrives in larger chunks, or as [`JobEvent::Omitted`].
 #[derive(Debug)]
 pub struct Events(mpsc::Receiver<JobEvent>);
 
-/// The sending end of [`Events`], for implementations of a runtime.
+/// The sending end of [`Events`], for implementations of the trait `Runtime`.
 #[derive(Debug, Clone)]
 pub struct EventSender(mpsc::Sender<JobEvent>);
 
 impl Events {
-    /// Creates both ends, with a buffer of `capacity` events (at least one).
+    /// Creates both ends of a channel, with a buffer of `capacity` events. A `capacity` of 0 counts as 1.
     pub fn channel(capacity: usize) -> (EventSender, Self) {
         let (sender, receiver) = mpsc::channel(capacity.max(1));
         (EventSender(sender), Self(receiver))
     }
 
-    /// Waits for the next event; `None` after the last.
+    /// Waits for the next event. Returns `None` after the last event.
     pub async fn next(&mut self) -> Option<JobEvent> {
         self.0.recv().await
     }
 }
 
 impl EventSender {
-    /// Sends an event and waits for buffer space. Returns `false` when the receiver was dropped.
+    /// Waits for space in the buffer, and then sends an event. Returns `false` when the receiver was dropped.
     pub async fn send(&self, event: JobEvent) -> bool {
         self.0.send(event).await.is_ok()
     }

@@ -1,4 +1,4 @@
-//! Removal of folders with content that jobs or images made unwritable.
+//! Removal of folders, even if a job or an image has made subfolders unwritable.
 
 use std::{
     fs::{self, Permissions},
@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 
-/// Removes a folder with all its content, including folders that the job made unwritable. A missing folder is
-/// no error.
+/// Removes a folder with all its content. The function first makes unwritable subfolders writable. A missing
+/// folder is no error.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -1,6 +1,6 @@
-//! The files of an output folder, as one sequence of bytes.
+//! The files of an output folder, and their encoding as one sequence of bytes.
 //!
-//! This file is compiled several times, into this crate and into the programs inside containers, which have
+//! The build script also compiles this file into the programs that run inside containers. These programs have
 //! only the standard library.
 
 use std::{
@@ -12,18 +12,18 @@ use std::{
 /// Maximum number of files in an output folder.
 pub(crate) const MAX_FILES: usize = 1000;
 
-/// Maximum number of bytes that the encoded form adds to the content of each file.
+/// Maximum number of bytes that the encoded form of a file has in addition to its content.
 const MAX_HEAD: u64 = 2048;
 
-/// A file of a folder, by its name. Invalid bytes of the name are replaced.
+/// The name and the state of an entry of a folder. In the name, `�` replaces bytes that are not UTF-8.
 pub(crate) type NamedFile = (String, FileState);
 
-/// The result of a file in a folder.
+/// The state of an entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FileState {
     /// The content of the file.
     Content(Vec<u8>),
-    /// The file has this many bytes, which is more than what is left of the folder's limit.
+    /// The file has this many bytes, which is more than the rest of the folder's limit.
     TooLarge(u64),
     /// The entry is a folder, link, device, pipe or socket.
     NotAFile,
@@ -31,16 +31,16 @@ pub(crate) enum FileState {
     Unreadable(String),
 }
 
-/// The reason why a folder can't be read.
+/// The reason why the files of a folder can't be listed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unlisted {
     /// The folder does not exist.
     Missing,
     /// The path contains a link.
     Outside,
-    /// The path is no folder.
+    /// The path is not a folder.
     NotAFolder,
-    /// The folder can't be read for the given reason.
+    /// The folder can't be read, for this reason.
     Unreadable(String),
 }
 
@@ -54,8 +54,9 @@ impl From<io::Error> for Unlisted {
     }
 }
 
-/// Reads the files directly in a folder, sorted by name. Their contents have at most `max_bytes` in total. Links
-/// are not followed. No process of the job is left that could change the folder meanwhile.
+/// Reads the files directly in the folder `path` of the working folder `work`, sorted by name. The returned
+/// contents have at most `max_bytes` in total. The function follows no links. All processes of the job have
+/// ended, so no file can change between its check and its opening.
 pub(crate) fn read(work: &Path, path: &Path, max_bytes: u64) -> Result<Vec<NamedFile>, Unlisted> {
     let folder = work.canonicalize()?.join(path);
     if folder.canonicalize()? != folder {
@@ -80,7 +81,8 @@ pub(crate) fn read(work: &Path, path: &Path, max_bytes: u64) -> Result<Vec<Named
 }
 
 fn state(path: &Path, left: u64) -> io::Result<FileState> {
-    // Opening a device or a pipe can have side effects, so the file type is checked before it is opened.
+    // Opening a device or a pipe can have side effects, so the file type is checked before the file is
+    // opened.
     let found = fs::symlink_metadata(path)?;
     if !found.is_file() {
         return Ok(FileState::NotAFile);
@@ -93,13 +95,15 @@ fn state(path: &Path, left: u64) -> io::Result<FileState> {
     Ok(FileState::Content(bytes))
 }
 
-/// Returns the maximum length of the encoded form of a folder whose contents have at most `max_bytes`.
+/// Returns the maximum length of the encoded form of a folder whose contents have at most `max_bytes` in
+/// total.
 pub(crate) fn max_encoded(max_bytes: u64) -> u64 {
     max_bytes.saturating_add(MAX_FILES as u64 * MAX_HEAD)
 }
 
-/// Encodes files: for each a kind, a number, a name, and a content or text, both with their length. Numbers are
-/// little-endian.
+/// Encodes files. The form of a file is: its kind (one byte), a number, the length of its name, its name, the
+/// length of its content, its content. In place of a content, there may be an error text. Numbers and lengths
+/// have eight bytes and are little-endian.
 pub(crate) fn encode(files: &[NamedFile]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, state) in files {
@@ -119,7 +123,7 @@ pub(crate) fn encode(files: &[NamedFile]) -> Vec<u8> {
     out
 }
 
-/// Decodes the output of [`encode`]. `None` if the bytes do not have its format.
+/// Decodes the output of [`encode`]. Returns `None` if the bytes don't have the format of this output.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Vec<NamedFile>> {
     let mut files = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {

@@ -1,4 +1,4 @@
-//! The names of a job: its own id, its owner, and its volumes.
+//! The names around a job: its own id, its owner, and its volumes.
 
 use std::{fmt, str::FromStr};
 
@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// A job id consists of 1 to 63 lower-case letters, digits and hyphens, and starts with a letter or digit.
 /// Such a name is valid for a folder, a container and a Kubernetes object. Because the caller chooses the id
-/// beforehand, a job can be looked up after its submission was interrupted. An id names **one attempt**. A
-/// second attempt needs a new id, so that a late result of the first can't be mistaken for one of the second.
+/// before the submission, the caller can look up the job even if the submission was interrupted. An id names
+/// **one attempt**. A second attempt needs a new id. So a late result of the first attempt can't be mistaken
+/// for a result of the second attempt.
 ///
 /// ```
 /// use windlass_executor::JobId;
@@ -23,10 +24,10 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct JobId(String);
 
-/// The name of the owner of a group of jobs: a process of the engine, or a command on the terminal.
-/// [`Runtime::list`](crate::Runtime::list) lists the jobs of one owner.
+/// The name of a group of jobs. windlass uses the id of a project's store, so all jobs of a project have the
+/// same owner. [`Runtime::list`](crate::Runtime::list) lists the jobs of one owner.
 ///
-/// 1 to 128 printable ASCII characters without spaces.
+/// An owner consists of 1 to 128 printable ASCII characters without spaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Owner(String);
@@ -115,7 +116,7 @@ name!(Owner, "owner", PRINTABLE, is_printable);
 name!(VolumeName, "volume name", LABEL, is_label);
 
 impl Default for Owner {
-    /// Returns `nobody`, the owner of a job that names none.
+    /// Returns `nobody`, the owner of a job for which the caller sets no owner.
     fn default() -> Self {
         Self("nobody".to_owned())
     }

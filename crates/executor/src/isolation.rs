@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Relaxations of the strictest isolation. The default relaxes nothing: a read-only root, no kernel
-/// capabilities, images pulled only when they are missing.
+/// Settings of the isolation of a job. The default relaxes nothing: the root is read-only, and the job has no
+/// kernel capabilities.
 ///
-/// Each relaxation must be requested here (or by [`Job::network`](crate::Job::network),
-/// [`Job::user`](crate::Job::user)), and the runtime records it with the job.
+/// A job gets a relaxation only if it requests the relaxation here, by [`Job::network`](crate::Job::network)
+/// or by [`Job::user`](crate::Job::user). The runtime stores the requests with the job.
 ///
 /// ```
 /// use windlass_executor::{Isolation, Job, Root};
@@ -24,15 +24,16 @@ use serde::{Deserialize, Serialize};
 pub struct Isolation {
     /// Whether the job may write to the file system of its image.
     pub root: Root,
-    /// Kernel capabilities that the job keeps, without `CAP_`: `NET_ADMIN`.
+    /// Kernel capabilities that the job keeps, without `CAP_`, such as `NET_ADMIN`.
     pub capabilities: BTreeSet<String>,
-    /// Maximum size of the job's `/tmp`, in bytes; the runtime's choice if not given.
+    /// Maximum size of the job's `/tmp`, in bytes. If the size is `None`, the runtime chooses it.
     pub tmp_bytes: Option<u64>,
-    /// When the image is pulled.
+    /// Condition under which the runtime pulls the image of the job.
     pub pull: Pull,
 }
 
-/// The access of a job to the file system of its image. Changes are discarded with the job.
+/// The access of a job to the file system of its image. The runtime discards all changes after the job has
+/// ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -44,22 +45,23 @@ pub enum Root {
     Writable,
 }
 
-/// When an image is pulled from its registry.
+/// The condition under which a runtime pulls an image from its registry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Pull {
-    /// Never: the image must be present locally.
+    /// The runtime never pulls the image, so the image must exist locally.
     Never,
-    /// When the image is not present locally.
+    /// The runtime pulls the image if it does not exist locally.
     #[default]
     Missing,
-    /// For each job, so that a moved tag resolves to its newest image.
+    /// The runtime pulls the image before each job, so that each job gets the newest image of a moved tag.
     Always,
 }
 
 impl Isolation {
-    /// Tells whether a relaxation is requested that has a meaning only on a runtime that isolates jobs.
+    /// Tells whether the job requests a writable root or kernel capabilities. Only a runtime that isolates
+    /// jobs accepts such a request.
     pub(crate) fn is_relaxed(&self) -> bool {
         self.root != Root::ReadOnly || !self.capabilities.is_empty()
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 
-/// A job: a command, its input, the files to bring back, and its limits.
+/// A command with its input, its limits, and its outputs: the files that the runtime reads after the end.
 ///
 /// A job doesn't name a runtime. Its builder methods set the values that differ from the defaults:
 ///
@@ -32,13 +32,14 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 /// # Environment
 /// A job inherits no variables. It gets `PATH` (the usual system folders), `HOME` (its working folder),
 /// `TMPDIR`, `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), and one `WINDLASS_VOLUME_<NAME>` per
-/// volume. [`env`](Job::env) overrides these, but can't set names that start with `WINDLASS_`;
-/// [`path_env`](Job::path_env) can. Secrets belong in stdin or in a file, since other processes can read an
-/// environment.
+/// volume. [`env`](Job::env) overrides these variables, but can't set a name that starts with `WINDLASS_`.
+/// [`path_env`](Job::path_env) can set such a name, except `WINDLASS_JOB` and names that start with
+/// `WINDLASS_VOLUME_`. Other processes can read the environment of a job, so a secret belongs in stdin or in
+/// a file.
 ///
-/// # Records
-/// serde writes a job as a record for logs and journals, with each [`Content`] as its length. A record can't
-/// be deserialised into a job, since the contents are missing.
+/// # Serialised form
+/// serde writes a job for logs and journals. It writes only the length of each [`Content`], so a job can't be
+/// restored from the written form.
 #[derive(Debug, Clone, Serialize)]
 #[must_use = "a job does nothing until it is submitted to a runtime"]
 #[non_exhaustive]
@@ -48,41 +49,45 @@ pub struct Job {
     pub program: String,
     /// The arguments, without the program's own name.
     pub args: Vec<String>,
-    /// The image whose file system the job sees, for runtimes that have [images](crate::Capability::Image).
+    /// Image whose file system is the root of the job. Only runtimes with the capability
+    /// [`Image`](crate::Capability::Image) accept an image.
     pub image: Option<String>,
-    /// Environment variables, in addition to those that every job gets.
+    /// Environment variables, by name. They extend or override the variables that every job gets.
     pub env: BTreeMap<String, String>,
-    /// Environment variables that hold the absolute path of a place in the working folder.
+    /// Environment variables that hold absolute paths, by name. Each value here is the path relative to the
+    /// working folder.
     pub path_env: BTreeMap<String, WorkPath>,
     /// Content of the job's standard input. The job doesn't have to read it.
     pub stdin: Content,
-    /// Files that are placed in the working folder before the job starts.
+    /// Files that the runtime places in the working folder before the job starts.
     pub files: Vec<InputFile>,
-    /// Files and folders that are brought back after the job has ended.
+    /// Files and folders whose content the runtime puts into the outcome of the job.
     pub outputs: Vec<OutputRequest>,
     /// Resource limits.
     pub limits: Limits,
     /// Network of the job.
     pub network: Network,
-    /// User that the job runs as; the runtime's own choice if not given.
+    /// User that the job runs as. If the user is `None`, the runtime chooses a user.
     pub user: Option<User>,
     /// Relaxations of the isolation, on runtimes that isolate jobs.
     pub isolation: Isolation,
     /// Folders that outlive the job.
     pub volumes: Vec<Volume>,
-    /// Labels for people and tools, kept with the job.
+    /// Labels for people and tools. The runtime stores them with the job.
     pub labels: BTreeMap<String, String>,
-    /// Owner of the job.
+    /// Owner of the job: the name of the group that the job belongs to.
     pub owner: Owner,
-    /// Action when the process that submitted the job dies.
+    /// Action of the runtime when the process that submitted the job dies.
     pub on_owner_death: OnOwnerDeath,
-    /// Whether the job must not share its environment with any earlier or later job: for secrets, and for
-    /// untrusted code. A pool gives such a job a fresh container. Other runtimes start each
-    /// job in a fresh environment anyway, or isolate nothing.
+    /// Whether no other job may run in the same container, neither earlier nor later. Callers set this field
+    /// for jobs with secrets, and for untrusted code. A pool gives such a job a fresh container. All other
+    /// runtimes ignore the field, because each of their jobs gets a container, a sandbox or processes of its
+    /// own.
     pub alone: bool,
 }
 
-/// A file placed in the working folder before the job starts. Its parent folders are created as needed.
+/// A file that the runtime places in the working folder before the job starts. The runtime creates missing
+/// parent folders.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct InputFile {
@@ -94,16 +99,17 @@ pub struct InputFile {
     pub content: Content,
 }
 
-/// A file or folder to bring back once the job has ended, however it ended.
+/// A request to put the content of a file or folder into the outcome of a job. The runtime reads the file or
+/// folder after every end of the job, not only after a success.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OutputRequest {
     /// Name of the output in [`Outcome::outputs`](crate::Outcome::outputs).
     pub name: String,
-    /// Path of the file that the job writes, or of the folder.
+    /// Path of the file or folder. The job writes the file, or the files in the folder.
     pub path: WorkPath,
-    /// Maximum size in bytes, of all files of a folder together. A larger file is reported as too large, and not
-    /// cut.
+    /// Maximum size in bytes: of the file, or of all files in the folder together. If a file is too large,
+    /// the outcome contains its size and no part of its content.
     pub max_bytes: u64,
     /// Whether the output is a file or a folder.
     #[serde(default, skip_serializing_if = "OutputKind::is_file")]
@@ -118,7 +124,7 @@ pub enum OutputKind {
     /// A single file.
     #[default]
     File,
-    /// All files directly in a folder, which exists when the job starts.
+    /// All files directly in a folder. The runtime creates the folder before the job starts.
     Folder,
 }
 
@@ -129,13 +135,13 @@ impl OutputKind {
     }
 }
 
-/// A folder that outlives its jobs. All jobs of one owner on one runtime that name it see the same folder. On
-/// an engine, jobs of another owner see a different folder.
+/// A folder that outlives its jobs. All jobs of one owner on one runtime that name the volume see the same
+/// folder. In the docker runtime, each owner has a volume of its own with this name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Volume {
-    /// Name of the volume. The job finds its path in `WINDLASS_VOLUME_<NAME>`, with the name in upper case
-    /// and `_` for `-`.
+    /// Name of the volume. The job's variable `WINDLASS_VOLUME_<NAME>` contains the path of the volume.
+    /// `<NAME>` is the name in upper case, with `_` for each `-`.
     pub name: VolumeName,
     /// Mount point, on runtimes where a job has a file system of its own.
     pub path: String,
@@ -153,26 +159,27 @@ impl Volume {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Network {
-    /// The runtime's default: no network in a container, the host's network for a process.
+    /// The runtime's default: no network in a container or sandbox, the host's network for a process.
     #[default]
     Default,
     /// The job has no network.
     None,
-    /// A network behind the engine's bridge.
+    /// The default bridge network of the container engine.
     Bridge,
     /// The job uses the host's own network.
     Host,
-    /// A network of the engine, by name.
+    /// The network of the container engine with this name.
     Named(String),
 }
 
-/// A user that a job runs as, given by number: user names differ between file systems.
+/// The user that a job runs as. The user is a number, because one name can have different numbers on the host
+/// and in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct User {
     /// The number of the user.
     pub uid: u32,
-    /// The group's number; the user's first group if not given.
+    /// The number of the group. If the number is `None`, the runtime chooses the group.
     pub gid: Option<u32>,
 }
 
@@ -183,15 +190,17 @@ impl User {
     }
 }
 
-/// The action when the process that submitted a job dies.
+/// The action of the runtime when the process that submitted a job dies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OnOwnerDeath {
-    /// The job is killed: for work that can be repeated and must not run beside its repetition.
+    /// The runtime kills the job. Callers choose `Kill` for a job that they will repeat and that must not run
+    /// at the same time as its repetition.
     #[default]
     Kill,
-    /// The job runs to its end and its outcome is kept: for work that must not be done twice.
+    /// The job runs to its end, and the runtime keeps its outcome. Callers choose `Finish` for work that must
+    /// not be done twice.
     Finish,
 }
 
@@ -243,8 +252,9 @@ impl Job {
         self
     }
 
-    /// Sets one variable to the absolute path of a place in the working folder, as the job sees it. Unlike in
-    /// [`env`](Job::env), the name of the variable may start with `WINDLASS_`.
+    /// Sets one variable to the absolute path of a file or folder in the working folder. The path is valid
+    /// for the job, for example inside its container. The name of the variable may start with `WINDLASS_`,
+    /// but `WINDLASS_JOB` and names that start with `WINDLASS_VOLUME_` are reserved.
     pub fn path_env(mut self, name: impl Into<String>, path: WorkPath) -> Self {
         self.path_env.insert(name.into(), path);
         self
@@ -256,31 +266,33 @@ impl Job {
         self
     }
 
-    /// Places a file that only its owner may read and write (mode 0600).
+    /// Adds an input file that only the user of the job may read and write (mode 0600).
     pub fn file(self, path: WorkPath, content: impl Into<Content>) -> Self {
         self.file_with_mode(path, 0o600, content)
     }
 
-    /// Places an executable file (mode 0700).
+    /// Adds an executable input file that only the user of the job may access (mode 0700).
     pub fn script(self, path: WorkPath, content: impl Into<Content>) -> Self {
         self.file_with_mode(path, 0o700, content)
     }
 
-    /// Places a file with these permission bits.
+    /// Adds an input file with the permission bits `mode`.
     pub fn file_with_mode(mut self, path: WorkPath, mode: u32, content: impl Into<Content>) -> Self {
         self.files.push(InputFile { path, mode, content: content.into() });
         self
     }
 
-    /// Requests that a file of at most `max_bytes` is brought back under `name`.
+    /// Requests the content of a file as the output `name`. The file may have at most `max_bytes`.
     pub fn output(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
         self.outputs.push(OutputRequest { name: name.into(), path, max_bytes, kind: OutputKind::File });
         self
     }
 
-    /// Creates a folder before the job starts, and requests that all files directly in it are brought back under
-    /// `name`. Their contents may have `max_bytes` in total, and there may be 1000 of them. Other entries and
-    /// files that don't fit have a result without content. Links are not followed.
+    /// Requests all files directly in a folder as the output `name`. The runtime creates the folder before
+    /// the job starts. The contents of the files may have `max_bytes` in total. If a file doesn't fit into
+    /// the rest of this size, the output contains the name and the size of the file. A subfolder, a link, or
+    /// a special file such as a pipe is [`Output::NotAFile`]. A folder with more than 1000 entries is
+    /// [`Output::Unreadable`].
     pub fn output_folder(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
         self.outputs.push(OutputRequest { name: name.into(), path, max_bytes, kind: OutputKind::Folder });
         self
@@ -316,7 +328,7 @@ impl Job {
         self
     }
 
-    /// Adds a volume, mounted at `path` where a job has a file system of its own.
+    /// Adds a volume. If the job has a file system of its own, the volume is mounted there at `path`.
     pub fn volume(mut self, name: VolumeName, path: impl Into<String>) -> Self {
         self.volumes.push(Volume { name, path: path.into() });
         self
@@ -334,22 +346,24 @@ impl Job {
         self
     }
 
-    /// Sets the action when the process that submitted the job dies.
+    /// Sets the action of the runtime when the process that submitted the job dies.
     pub fn on_owner_death(mut self, on_owner_death: OnOwnerDeath) -> Self {
         self.on_owner_death = on_owner_death;
         self
     }
 
-    /// Requests an environment in which no other job runs before, beside or after it.
+    /// Sets the field [`alone`](Job#structfield.alone): no other job runs in the same container, neither
+    /// earlier nor later.
     pub fn alone(mut self) -> Self {
         self.alone = true;
         self
     }
 
-    /// Checks everything that the types don't guarantee: texts that the kernel would reject, duplicate names.
+    /// Checks the rules that the types don't guarantee. For example, the kernel must accept each text, and
+    /// names must differ.
     ///
     /// # Errors
-    /// [`JobError`] with all problems.
+    /// [`JobError`] lists all problems.
     pub fn check(&self) -> Result<(), JobError> {
         let mut problems = Vec::new();
         check_command(self, &mut problems);
@@ -366,10 +380,10 @@ impl Job {
     }
 }
 
-/// An error that lists why a job can't run on any runtime.
+/// An error that lists all reasons why a job can run on no runtime.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct JobError {
-    /// All problems, at least one.
+    /// The problems: at least one.
     pub problems: Vec<JobProblem>,
 }
 
@@ -390,7 +404,7 @@ pub enum JobProblem {
     /// The program, an argument or a variable contains a NUL byte, which can't be passed to a process.
     #[error("{place} contains a NUL byte")]
     Nul {
-        /// Place of the byte, for people.
+        /// Text that names the place of the byte to people, such as `argument 2`.
         place: String,
     },
     /// The name of a variable is empty or contains `=` or a NUL byte.
@@ -411,13 +425,14 @@ pub enum JobProblem {
         /// The name of the variable.
         name: String,
     },
-    /// Two files have the same path, or a file has the path of a folder that another file needs.
+    /// Two files have the same path. Or the path of a file is the path of a folder that another file or a
+    /// requested output needs.
     #[error("a file can't be placed at `{path}`: another file conflicts with it")]
     FileTwice {
-        /// Path of the second file.
+        /// The path that conflicts with the path of an input file.
         path: WorkPath,
     },
-    /// A mode has bits other than the permissions (such as set-user-id).
+    /// The mode of a file has a bit that is not a permission, such as set-user-id.
     #[error("the file `{path}` has the mode {mode:o}, which is more than permissions (777)")]
     Mode {
         /// The path of the file.
@@ -512,7 +527,7 @@ fn check_paths(job: &Job, problems: &mut Vec<JobProblem>) {
     problems.extend(twice.map(|name| JobProblem::VolumeTwice { name: name.clone() }));
 }
 
-/// Yields each item that occurred before.
+/// Yields each item that equals an earlier item.
 fn repeated<T: Ord + Copy>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
     let mut seen = BTreeSet::new();
     items.filter(move |item| !seen.insert(*item))

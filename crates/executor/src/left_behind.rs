@@ -1,6 +1,6 @@
-//! The report of processes that a job leaves running.
+//! The names of the processes that a job leaves running, for its outcome.
 //!
-//! This file is compiled several times, into this crate and into the programs inside containers, which have
+//! The build script also compiles this file into the programs that run inside containers. These programs have
 //! only the standard library.
 
 use std::collections::BTreeSet;
@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 /// Maximum number of reported names.
 pub(crate) const LEFT_BEHIND: usize = 8;
 
-/// Maximum length of a name in bytes. The kernel keeps 15 bytes of it; an invalid byte becomes three.
+/// Maximum length of a reported name, in bytes. The kernel keeps 15 bytes of a process name. Each of them may
+/// be invalid UTF-8 and then becomes `�`, which has three bytes.
 pub(crate) const MAX_NAME: usize = 45;
 
-/// Returns the names to report: each once, in alphabetical order, at most [`LEFT_BEHIND`]. A name longer than
-/// [`MAX_NAME`] is cut.
+/// Returns the names to report, in alphabetical order and each once: at most [`LEFT_BEHIND`]. A name longer
+/// than [`MAX_NAME`] is cut.
 pub(crate) fn reported(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let cut = |mut name: String| {
         while name.len() > MAX_NAME {

@@ -1,13 +1,15 @@
-//! Jobs on runtimes: submit, look up after a crash, wait, cancel, and collect the output.
+//! Runs jobs on runtimes: submits a job, finds it again after a crash, waits for its end, cancels it, and
+//! collects its output.
 //!
 //! A **job** is a command with everything it needs: input, files, variables, limits. A **runtime** is a place
-//! where jobs run: processes of this host, containers of an engine, pods of a cluster. This crate doesn't
-//! know the purpose of a job. It guarantees that a job runs at most once and ends in one of a few defined
-//! ways. A job also stays findable when the process that submitted it is killed.
+//! where jobs run: this host, or a container engine (Docker or Podman). This crate doesn't know the purpose
+//! of a job. It guarantees that a job runs at most once, and that it ends in one of a few defined ways
+//! ([`End`]). If the process that submitted the job is killed, the next process can still find the job.
 //!
 //! # The life of one job
-//! The jobs of the process runtime are children of a supervisor. The supervisor is the same program, started
-//! a second time. The first lines of `main` decide which of the two runs.
+//! The jobs of the process runtime are children of a supervisor. The supervisor is the program itself,
+//! started a second time with the argument `--supervise-jobs`. The first lines of `main` check for this
+//! argument.
 //!
 //! ```standalone_crate
 //! use std::{env, error::Error, process::ExitCode, time::Duration};
@@ -56,33 +58,35 @@
 //! }
 //! ```
 //!
-//! # Vocabulary, in the order of the data flow
-//! - [`Job`]: the command, with [`Content`] for its stdin and its files at [`WorkPath`]s, its [`Limits`], its
-//!   [`Network`], its [`Volume`]s.
-//! - [`Runtime`]: the trait. [`Capabilities`] list the optional features of a runtime; a job that needs a
-//!   missing one is refused.
-//! - [`JobId`]: the job's name, known before it is submitted; [`Owner`]: the name of the submitter that the
-//!   job belongs to.
+//! # Vocabulary
+//! - [`Job`]: a command, with [`Content`] for its stdin and for its files at [`WorkPath`]s, its [`Limits`],
+//!   its [`Network`], and its [`Volume`]s.
+//! - [`Runtime`]: the trait of all runtimes. Its [`Capabilities`] list the optional features that a runtime
+//!   has. The runtime refuses a job that needs any other optional feature.
+//! - [`JobId`]: the name of a job. The caller chooses the id before it submits the job.
+//! - [`Owner`]: the name of a group of jobs.
 //! - [`Events`]: the activity of a running job, as [`JobEvent`]s.
-//! - [`Outcome`]: how it [`End`]ed, its captured streams ([`Captured`]), its output files ([`Output`]).
-//! - [`Found`]: the state of a job that this process or an earlier one submitted.
+//! - [`Outcome`]: the [`End`] of a job, its captured streams ([`Captured`]), and its output files
+//!   ([`Output`]).
+//! - [`Found`]: the state of a job that this process or an earlier process submitted.
 //!
 //! # Modules and features
-//! Each runtime is a feature; all but `testing` are on by default. Without features the crate has the types
-//! above and the trait, for crates that describe jobs and read their outcomes. It then depends on no engine
-//! client and no archive format, and uses only the channels of tokio.
+//! Each runtime is a Cargo feature. All features except `testing` are on by default. Without features, the
+//! crate contains only the types above and the trait `Runtime`, for crates that describe jobs and read their
+//! outcomes. The crate then depends on no Docker client and no archive format, and uses only the channels of
+//! tokio.
 //!
 //! | module | feature | content |
 //! |---|---|---|
-//! | `process` | `process` | the runtime of this host: jobs are processes |
-//! | `sandbox` | `sandbox` | the runtime of this host for images: namespaces and a read-only root, without a daemon |
-//! | `docker` | `docker` | the runtime of an engine, Docker or Podman: a container for each job |
-//! | `pool` | `docker` | warm containers in front of a runtime of fresh ones, for short jobs |
-//! | `runner` | `docker` | the runner program inside warm containers |
-//! | `image` | `image` | images without an engine: a store, and a builder of small ones |
+//! | `process` | `process` | a runtime that runs jobs as processes of this host |
+//! | `sandbox` | `sandbox` | a runtime that runs jobs in namespaces of this host, in an image |
+//! | `docker` | `docker` | a runtime that runs each job in a container of Docker or Podman |
+//! | `pool` | `docker` | a runtime that runs jobs in warm containers where possible |
+//! | `runner` | `docker` | the program that runs jobs inside a warm container |
+//! | `image` | `image` | a store of images that needs no container engine, and a builder of small images |
 //! | `testing` | `testing` | the conformance suite that every runtime passes |
 //!
-//! `sandbox` includes `process` and `image`. `docker` includes `image`.
+//! The feature `sandbox` includes `process` and `image`. The feature `docker` includes `image`.
 
 #[cfg(feature = "process")]
 mod bwrap;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Resource limits of a job. Every runtime enforces the time limit and the output limits. The other limits
-/// need a capability of the runtime ([`Capability`](crate::Capability)); a runtime without it refuses a job
-/// that sets one.
+/// Resource limits of a job. Every runtime enforces the time limit and the output limits. Each of the other
+/// limits needs a capability of the runtime ([`Capability`](crate::Capability)). A runtime refuses a job with
+/// a limit that it can't enforce.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
@@ -14,19 +14,22 @@ pub struct Limits {
     pub timeout: Duration,
     /// Time between SIGTERM and SIGKILL for a job that exceeded its timeout. Default: 5 seconds.
     pub grace: Duration,
-    /// Maximum bytes of stdout in the [`Outcome`](crate::Outcome): half from the start, half from the end.
-    /// Default: 4 MiB.
+    /// Maximum number of bytes of stdout in the [`Outcome`](crate::Outcome). From a longer stdout, the
+    /// outcome keeps the first bytes and the last bytes, half of the limit each. Default: 4 MiB.
     pub stdout_bytes: u64,
-    /// Maximum bytes of stderr in the outcome: half from the start, half from the end. Default: 256 KiB.
+    /// Maximum number of bytes of stderr in the outcome. From a longer stderr, the outcome keeps the first
+    /// bytes and the last bytes, half of the limit each. Default: 256 KiB.
     pub stderr_bytes: u64,
-    /// Maximum bytes of each stream kept on disk until the job is removed; at least as many as the outcome
-    /// keeps. Bytes beyond this limit are counted but not stored, except the last ones. Default: 64 MiB.
+    /// Maximum number of bytes of each stream that the runtime stores until the job is removed. If
+    /// `stdout_bytes` or `stderr_bytes` is larger, the larger value counts. The runtime counts all bytes
+    /// beyond the limit, but keeps only the last bytes, for the outcome. Default: 64 MiB.
     pub spill_bytes: u64,
     /// Maximum memory of the job, in bytes.
     pub memory_bytes: Option<u64>,
     /// Maximum number of processes at a time.
     pub pids: Option<u32>,
-    /// Maximum processor time per second, in thousandths of one processor.
+    /// Maximum processor time, in thousandths of one processor. With 1500, the job gets at most 1.5 seconds
+    /// of processor time per second.
     pub cpu_millis: Option<u32>,
     /// Maximum number of open files of each process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +53,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Applies these bounds in addition: of two limits, the stricter one counts.
+    /// Applies `bounds` in addition to these limits. If both limit the same resource, the stricter value
+    /// counts.
     pub fn within(mut self, bounds: &Bounds) -> Self {
         let Bounds { memory_bytes, pids, cpu_millis, open_files } = bounds;
         stricter(&mut self.memory_bytes, *memory_bytes);
@@ -84,7 +88,8 @@ pub struct Bounds {
     pub memory_bytes: Option<u64>,
     /// Maximum number of processes at a time.
     pub pids: Option<u32>,
-    /// Maximum processor time per second, in thousandths of one processor.
+    /// Maximum processor time, in thousandths of one processor. With 1500, a job gets at most 1.5 seconds of
+    /// processor time per second.
     pub cpu_millis: Option<u32>,
     /// Maximum number of open files of each process.
     pub open_files: Option<u64>,
@@ -113,11 +118,11 @@ impl Bounds {
     /// The names of the bounds.
     pub const KEYS: [&'static str; 4] = ["memory", "processes", "cpu", "open-files"];
 
-    /// Parses and sets a bound.
+    /// Parses `text`, and sets the bound with the name `key`.
     ///
     /// # Errors
-    /// [`BoundError`] when the name is unknown, or the value can't be parsed or is too small to start any
-    /// process.
+    /// [`BoundError`] when no bound has this name, when the text can't be parsed, or when the value is below
+    /// the minimum of the bound.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), BoundError> {
         let value = |key, expected| BoundError::Value { key, expected, found: text.to_owned() };
         match key {
@@ -144,7 +149,8 @@ impl Bounds {
     }
 }
 
-/// Parses `1048576`, `512K`, `512M`, `2Gi`, `2GiB`: each unit is 1024 times the previous one.
+/// Parses a number of bytes, such as `1048576`, `512K`, `2Gi` or `2GiB`. Each of the units K, M, G and T is
+/// 1024 times the unit before it.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -159,7 +165,7 @@ fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))
 }
 
-/// Parses `2` or `0.5` as thousandths.
+/// Parses a number such as `2` or `0.5`, and returns it in thousandths.
 fn millis(text: &str) -> Option<u32> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -12,7 +12,7 @@ use crate::{OutputKind, folder_content};
 
 /// The outcome of a job: how it ended, its streams, and its outputs.
 ///
-/// The serialised form of an outcome is persisted and carries `version: 1`.
+/// Callers and runtimes store the serialised form of an outcome. It contains `version: 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -27,18 +27,18 @@ pub struct Outcome {
     pub outputs: BTreeMap<String, Output>,
     /// Start time; `None` if the job never started.
     pub started: Option<Timestamp>,
-    /// Time when the job ended, or was found to have ended.
+    /// Time when the job ended, or when the runtime noticed that it had ended.
     pub ended: Timestamp,
     /// Digest of the job's image, on runtimes that have images.
     pub image_digest: Option<String>,
-    /// Names of the processes that were still running when the job exited, and were killed then. At most 8,
-    /// each name once.
+    /// Names of the processes that still ran when the main process of the job exited. The runtime has killed
+    /// these processes. The list contains at most 8 names, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
 }
 
 impl Outcome {
-    /// Creates an outcome with this end and time, without output.
+    /// Creates an outcome without output. `ended` is the time of the end.
     pub fn new(end: End, ended: Timestamp) -> Self {
         Self {
             version: Version,
@@ -64,26 +64,29 @@ impl Outcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum End {
-    /// The job exited by itself with this code, 0 to 255. 126, 127 and 137 have no special meaning.
+    /// The main process of the job exited with this code, from 0 to 255. Even codes such as 126, 127 and 137
+    /// come from the job itself.
     Exited(i32),
-    /// The job was killed by this signal, which the runtime did not send.
+    /// A signal killed the job. The runtime did not send this signal.
     Signalled(i32),
     /// The job was killed because it exceeded its time limit.
     TimedOut,
-    /// The job was killed because it was [cancelled](crate::Runtime::cancel), perhaps before it started, or
-    /// because its owner died ([`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill)).
+    /// The job was killed because a caller [cancelled](crate::Runtime::cancel) it, perhaps before it started.
+    /// Or the process that submitted the job died ([`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill)), or the
+    /// supervisor of the job got SIGTERM.
     Cancelled,
-    /// The job was killed because it exceeded its memory limit.
+    /// The job ended because the kernel killed one of its processes for lack of memory.
     OutOfMemory,
     /// The job could not be started.
     NotStarted(StartFailure),
-    /// The job was started and its end is unknown: the host, its supervisor or its engine went away. The text
+    /// The job was started, and its end is unknown, for example because its supervisor was killed. The text
     /// is the reason.
     Lost(String),
 }
 
 impl End {
-    /// Returns the text of `Display`, with the limit that the job exceeded.
+    /// Returns the text of `Display`. If the job exceeded its time limit or its memory limit, the text also
+    /// contains this limit from `limits`.
     pub fn under(&self, limits: &Limits) -> String {
         match self {
             Self::TimedOut => format!("{self} (it had {:?})", limits.timeout),
@@ -116,13 +119,13 @@ impl fmt::Display for End {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StartFailure {
-    /// There is no such program.
+    /// The program does not exist.
     #[error("there is no program `{program}`")]
     NotFound {
         /// The program as the job names it.
         program: String,
     },
-    /// The program exists, but the interpreter of its `#!` line or its loader does not.
+    /// The program exists, but the interpreter of its `#!` line or its loader does not exist.
     #[error("`{program}` is there, but its interpreter `{interpreter}` is not")]
     InterpreterNotFound {
         /// The program as the job names it.
@@ -149,7 +152,7 @@ pub enum StartFailure {
     /// The working folder was removed before the job started.
     #[error("its working folder is gone")]
     NoWorkingFolder,
-    /// Any other reason; the text is the operating system's.
+    /// Another reason, as text.
     #[error("{0}")]
     Other(String),
 }
@@ -161,27 +164,30 @@ pub enum StartFailure {
 pub enum Output {
     /// Content of the file.
     Content(#[serde(with = "crate::bytes")] Vec<u8>),
-    /// The files directly in a folder, by name. No entry is `Files` itself.
+    /// The files directly in a folder, by name. No value of the map is `Files`.
     Files(BTreeMap<String, Output>),
     /// The file or folder does not exist.
     Missing,
-    /// The file is larger than the request allows.
+    /// The file is larger than the request allows. In a requested folder: the file is larger than the rest of
+    /// the folder's limit.
     TooLarge {
         /// Size of the file in bytes.
         bytes: u64,
     },
-    /// The file is a link that leads out of the working folder. It was not followed.
+    /// The path leads through a link out of the working folder. In the path of a requested folder, no link at
+    /// all is allowed. The runtime did not follow the link.
     Outside,
-    /// For a file: the path is a folder, device, pipe or socket; inside a requested folder, also a link. For
-    /// a requested folder: the path is not a folder.
+    /// A requested file is a folder, a device, a pipe or a socket. Or an entry of a requested folder is one
+    /// of these or a link. Or the path of a requested folder is not a folder.
     NotAFile,
-    /// The file could not be read; the text is the operating system's.
+    /// The file or folder could not be read, for this reason.
     Unreadable(String),
 }
 
 #[cfg(any(feature = "process", feature = "docker"))]
 impl Output {
-    /// Returns the output for the files of a folder, or the reason why they can't be listed.
+    /// Converts the files of a requested folder into an output. An `Err` is the reason why the files can't be
+    /// listed.
     pub(crate) fn of_folder(files: Result<Vec<NamedFile>, Unlisted>) -> Self {
         let of_file = |(name, state)| {
             let output = match state {
@@ -201,8 +207,8 @@ impl Output {
         }
     }
 
-    /// Returns the output for a request, from the content that a program inside a container sent. The content
-    /// of a folder is decoded into its files.
+    /// Completes an output that a program inside a container has sent. If `kind` is a folder, the function
+    /// decodes the content into the files of the folder.
     #[cfg(feature = "docker")]
     pub(crate) fn received(self, kind: OutputKind) -> Self {
         match (kind, self) {
@@ -216,7 +222,7 @@ impl Output {
 }
 
 impl fmt::Debug for Output {
-    /// Writes only the size of a content, since it may hold secrets.
+    /// Writes only the size of a content, since a content may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content(bytes) => write!(f, "Content({} bytes)", bytes.len()),
@@ -240,7 +246,7 @@ impl fmt::Display for Output {
     }
 }
 
-/// The `version: 1` of a record.
+/// The entry `version: 1` of a stored JSON form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub(crate) struct Version;
@@ -277,7 +283,8 @@ mod tests {
         outcome
     }
 
-    /// A record of format version 1. Every later version must read it.
+    /// An outcome in the stored form with `version: 1`. Every later version of the crate must be able to read
+    /// this form.
     const VERSION_1: &str = r#"{"version":1,"end":{"exited":3},"stdout":{"head":"ok\n","tail":"","total":3,"spill":null},"stderr":{"head":{"hex":"ff"},"tail":"","total":1,"spill":null},"outputs":{"log":{"too_large":{"bytes":9}},"result":{"content":"42"}},"started":1700000000000,"ended":1700000000500,"image_digest":null}"#;
 
     #[test]

@@ -1,18 +1,18 @@
-//! The reason why the kernel refused to run a program, derived from its error and the file.
+//! Derives the reason why the kernel refused to run a program from the kernel's error and the program's file.
 //!
 //! The supervisor and the two programs inside containers share this file. `rustc` compiles those two programs
-//! alone, so this file uses the standard library only. The three programs see the job's files in different
-//! ways, so the caller passes in the file that it finds.
+//! without other crates, so this file uses the standard library only. Each of the three programs opens the
+//! job's files in its own way, so the caller passes the opened file.
 
 use std::{
     fs::File,
     io::{self, ErrorKind, Read},
 };
 
-/// The kernel reads at most this many bytes of a `#!` line.
+/// Maximum number of bytes of a `#!` line that the kernel reads.
 const FIRST_LINE: u64 = 255;
 
-/// `ENOEXEC`, "exec format error"; the standard library has no name for it.
+/// The error "exec format error", for which the standard library has no name.
 const ENOEXEC: i32 = 8;
 
 /// The reason why a program can't be run.
@@ -20,18 +20,19 @@ const ENOEXEC: i32 = 8;
 pub(crate) enum Refusal {
     /// The program does not exist.
     NotFound,
-    /// The program exists, but this interpreter, or its dynamic loader, does not.
+    /// The program exists, but its interpreter or its dynamic loader does not exist. The text describes the
+    /// missing file.
     InterpreterNotFound(String),
-    /// The program exists, but can't be executed.
+    /// The program exists, but it can't be executed, for this reason.
     NotExecutable(&'static str),
-    /// Another error of the program.
+    /// Another reason, as text.
     Other(String),
 }
 
-/// The file type at the path of a program.
+/// The kind of file at the path of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Nothing, or nothing that can be opened.
+    /// There is no file, or the file can't be opened or read.
     Nothing,
     /// The path is a folder.
     Folder,
@@ -40,8 +41,8 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    /// Creates the value from whether the path is a folder, and otherwise from the opened file, if there is
-    /// one.
+    /// Creates the value. `is_folder` tells whether the path of the program is a folder. `file` is the opened
+    /// file at this path, if it could be opened.
     pub(crate) fn new(is_folder: bool, file: Option<File>) -> Self {
         if is_folder {
             return Self::Folder;
@@ -54,8 +55,8 @@ impl Found {
     }
 }
 
-/// Derives the reason why the kernel refused to run a program. `exists` tells whether a path exists for the
-/// job.
+/// Derives the reason why the kernel refused to run a program with `error`. `found` describes the path of the
+/// program. `exists` tells whether another path exists in the job's file system.
 pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str) -> bool) -> Refusal {
     match (error.kind(), found) {
         (ErrorKind::NotFound | ErrorKind::NotADirectory, Found::File(start)) => {
@@ -85,7 +86,8 @@ pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str)
 fn interpreter(start: &[u8]) -> Option<String> {
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
-    // A line that ends with a carriage return names an interpreter with one. It is escaped to be visible.
+    // If the line ends with a carriage return, the kernel takes this character as a part of the interpreter's
+    // name. The escaped form makes the character visible.
     let named = line.trim_matches([' ', '\t']).split([' ', '\t']).next()?;
     Some(named.escape_debug().to_string())
 }

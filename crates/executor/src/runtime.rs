@@ -6,60 +6,64 @@ use async_trait::async_trait;
 
 use crate::{Capabilities, Events, Job, JobId, Outcome, Owner, RuntimeError};
 
-/// A place where jobs run: processes of this host, containers of an engine, pods of a cluster.
+/// A place where jobs run: this host, or a container engine.
 ///
-/// A job's life is `submit`, `wait`, `remove`. The caller may die between any two of them. The next process
-/// calls [`find`](Runtime::find) with the id that was persisted before the submission, and resumes from
-/// there.
+/// A caller calls `submit`, `wait` and `remove` for each job. If the caller dies between two of these calls,
+/// the next process calls [`find`](Runtime::find) with the id that the caller stored before the submission.
+/// The next process continues from the answer.
 ///
-/// No method assumes that the job shares a disk with the caller or runs on this host. The conformance suite
-/// (`testing`, behind the feature of that name) holds every implementation to this contract.
+/// No method assumes that a job shares a disk with the caller or runs on the caller's host. The conformance
+/// suite (module and feature `testing`) checks this contract for every implementation.
 #[async_trait]
 pub trait Runtime: Send + Sync {
-    /// Returns the runtime's kind, as a location names it: `process`, `docker`.
+    /// Returns the kind of the runtime, such as `process` or `docker`. A location in `windlass.yaml` chooses
+    /// its runtime by this word.
     fn kind(&self) -> &str;
 
     /// Returns the optional capabilities of this runtime.
     fn capabilities(&self) -> Capabilities;
 
-    /// Submits a job. When this returns, the runtime owns the job: it has stored all input, and it starts the
-    /// job as soon as there is capacity.
+    /// Submits a job. After `Ok`, the runtime has stored all input of the job, and starts the job as soon as
+    /// it has capacity.
     ///
-    /// Idempotent: of all jobs submitted with one id, the first one runs, and only once. Later submissions
-    /// return `Ok`, even when that job has ended.
+    /// The method is idempotent. If jobs are submitted several times with one id, only the first of these
+    /// jobs runs, and only once. Each later submission returns `Ok` and has no effect, even if the first job
+    /// has ended.
     ///
     /// # Errors
-    /// [`RuntimeError::Invalid`] and [`RuntimeError::Unsupported`] are returned before anything was done.
-    /// After any other error the job may or may not exist; [`find`](Runtime::find) tells whether it does. A
-    /// command that can't be *started* is no error but an [outcome](crate::End::NotStarted).
+    /// After [`RuntimeError::Invalid`] and [`RuntimeError::Unsupported`], the runtime has done nothing. After
+    /// any other error, the job may or may not exist; [`find`](Runtime::find) tells whether it does. If the
+    /// program of a job can't be started, the runtime reports an [outcome](crate::End::NotStarted), not an
+    /// error.
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError>;
 
-    /// Looks a job up, independent of the process that submitted it.
+    /// Returns the state of a job, even if another process submitted the job.
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError>;
 
-    /// Follows a job from its start to its end, including a job that has already ended.
+    /// Returns the events of a job from its start to its end. The job may have ended before the call.
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError>;
 
-    /// Waits for a job's end. Any number of callers may wait, repeatedly, until the job is removed. For a job
-    /// that is [`Gone`](Found::Gone) the end is [`End::Lost`](crate::End::Lost).
+    /// Waits for the end of a job and returns its outcome. Any number of callers may wait, also repeatedly,
+    /// until the job is removed. For a job that is [`Gone`](Found::Gone), the end is
+    /// [`End::Lost`](crate::End::Lost).
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError>;
 
-    /// Asks a job to end (SIGTERM), and kills it with all its processes after `grace` (SIGKILL). Returns at
-    /// once; [`wait`](Runtime::wait) returns when the job has ended. A job that ended before is left as it
-    /// is.
+    /// Asks a job to end (SIGTERM), and kills all its processes after `grace` (SIGKILL). The method does not
+    /// wait for the end; [`wait`](Runtime::wait) does. The call has no effect on a job that has already
+    /// ended.
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError>;
 
-    /// Removes a job that has ended, with all its files. After this, [`find`](Runtime::find) returns
-    /// [`Never`](Found::Never). Call it once the outcome is persisted. Removing an unknown job is no error.
+    /// Removes an ended job with all its files. Callers first store the outcome. Afterwards,
+    /// [`find`](Runtime::find) returns [`Never`](Found::Never). Removing an unknown job is no error.
     ///
     /// # Errors
     /// [`RuntimeError::StillRunning`] when the job has not ended.
@@ -68,10 +72,10 @@ pub trait Runtime: Send + Sync {
     /// Lists the jobs of an owner that have not been removed, sorted by id.
     async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError>;
 
-    /// Submits a job, waits for it and removes it. For callers that need the outcome in memory only.
+    /// Submits a job, waits for it and removes it. This method is for callers that do not store the outcome.
     ///
-    /// Dropping the future leaves the job running. The outcome names no spill files, since they are removed
-    /// with the job.
+    /// If the caller drops the future, the job continues. The outcome names no spill files, since they are
+    /// removed with the job.
     async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, RuntimeError> {
         self.submit(id, job).await?;
         let mut outcome = self.wait(id).await?;
@@ -86,9 +90,9 @@ pub trait Runtime: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// No job of this id was ever started, or it was removed.
+    /// No job with this id was ever started, or the job was removed.
     Never,
-    /// The job waits for a slot, or runs.
+    /// The job runs, or waits until the runtime has capacity for it.
     Running,
     /// The job has ended.
     Ended(Box<Outcome>),

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// The path of a file inside a job's working folder.
 ///
-/// The path is relative, with `/` between its parts and without `.`, `..` or empty parts, so it can't name a
-/// place outside. It is text, not a [`Path`](std::path::Path), since the folder may be on another host.
+/// The path is relative. Its parts are separated by `/`, and no part is empty, `.` or `..`, so the path can't
+/// name a place outside of the folder. The type contains text, not a [`Path`](std::path::Path), since the
+/// folder may be on another host.
 ///
 /// ```
 /// use windlass_executor::WorkPath;
@@ -73,7 +74,7 @@ impl WorkPath {
             .map(|(parent, _)| parent)
     }
 
-    /// Returns the path as a relative path, to be joined to a folder of this host.
+    /// Returns the path as a relative path, which a caller can join to a folder of this host.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }

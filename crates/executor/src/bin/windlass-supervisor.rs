@@ -1,6 +1,6 @@
-//! The supervisor as a program of its own, for embedders whose program can't start itself again.
+//! The supervisor as a program of its own, for embedding programs that can't start themselves again.
 //!
-//! Called by `windlass_executor::process::ProcessRuntime`, never by hand.
+//! `windlass_executor::process::ProcessRuntime` starts this program. Users do not start it.
 
 use std::process::ExitCode;
 

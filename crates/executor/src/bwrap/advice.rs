@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Returns the advice for a missing program.
+/// Returns the error text for a host without the program `bwrap`, with advice.
 pub(crate) fn missing(bwrap: &Path) -> String {
     format!(
         "there is no `{}`: install bubblewrap 0.8 or later (`apt-get install bubblewrap`), or use the runtime `docker` \
@@ -11,7 +11,8 @@ pub(crate) fn missing(bwrap: &Path) -> String {
     )
 }
 
-/// Returns the advice for an error message of `bwrap`.
+/// Returns the error text for a sandbox that `bwrap` could not create, with advice. `words` is the error
+/// output of `bwrap`.
 pub(crate) fn unmade(words: &str) -> String {
     let what_to_do = if words.contains("No permissions to create") || words.contains("user namespace") {
         ": allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, \

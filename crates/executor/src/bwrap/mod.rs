@@ -1,5 +1,5 @@
 //! The program `bwrap` ([bubblewrap](https://github.com/containers/bubblewrap)), which creates sandboxes: its
-//! arguments, its features on this host, and advice where it fails.
+//! arguments, its features on this host, and advice for its failures.
 //!
 //! The supervisor of the [process runtime](crate::process) executes the program. The sandbox runtime plans the
 //! sandboxes.

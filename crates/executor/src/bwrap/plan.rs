@@ -1,4 +1,4 @@
-//! The plan of one job's sandbox, which is a part of the job's record.
+//! The description of one job's sandbox, which is stored in the file `job.json` of the job.
 
 use std::{ffi::CStr, path::PathBuf};
 
@@ -16,10 +16,10 @@ pub(crate) const WORK: &str = match WORK_FOLDER.to_str() {
 /// Path of a job's folder for temporary files in its sandbox.
 pub(crate) const TMP: &str = "/tmp";
 
-/// Read-only paths of `/proc`.
+/// Paths in `/proc` that are read-only in a sandbox.
 const READ_ONLY: [&str; 3] = ["/proc/sys", "/proc/irq", "/proc/bus"];
 
-/// Masked paths of `/proc`.
+/// Paths in `/proc` that `/dev/null` covers in a sandbox.
 const HIDDEN: [&str; 4] = ["/proc/sysrq-trigger", "/proc/kcore", "/proc/keys", "/proc/timer_list"];
 
 /// The parameters from which the supervisor creates a sandbox.
@@ -61,8 +61,9 @@ pub(crate) struct SandboxVolume {
 }
 
 impl SandboxPlan {
-    /// Returns the arguments of the program that creates the sandbox. The program `holder` runs in the
-    /// sandbox as the first process, restricted by the system-call `filters`.
+    /// Returns the arguments of `bwrap`. `work` is the path of the working folder on the host. `holder` is
+    /// the program that becomes the first process in the sandbox. `bwrap` writes the id of this process to
+    /// the descriptor `info_fd`, and reads the system-call filters from the descriptors `filters`.
     pub(crate) fn arguments(
         &self,
         work: &str,
@@ -80,10 +81,10 @@ impl SandboxPlan {
         say(&["--uid", &self.uid.to_string(), "--gid", &self.gid.to_string(), "--hostname", "sandbox"]);
         say(&["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--info-fd", info_fd]);
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
-        // A job that runs as the host's root has no capability, but owns the files that root may write to. So
-        // the paths of `READ_ONLY` and `HIDDEN` are covered here: `bwrap` itself covers only paths that it
-        // can write to. The kernel decides which of these paths exist, and they are the same inside and
-        // outside of the sandbox.
+        // If windlass runs as root, the job owns the files of `/proc` that root may write to, although the
+        // job has no capability. So this code covers the paths of `READ_ONLY` and `HIDDEN`. `bwrap` itself
+        // covers such a path only if `bwrap` can write to it. A path that exists on the host also exists in
+        // the sandbox, because the kernel provides both.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);
@@ -91,7 +92,7 @@ impl SandboxPlan {
         for path in HIDDEN.iter().filter(there) {
             say(&["--ro-bind", "/dev/null", path]);
         }
-        // `--dev` is not used: it also creates terminals, which need a second user namespace.
+        // `--dev` is not used, since it also creates terminals, which need a second user namespace.
         say(&["--perms", "0755", "--tmpfs", "/dev"]);
         for device in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"] {
             say(&["--dev-bind", device, device]);

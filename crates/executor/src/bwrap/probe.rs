@@ -1,4 +1,4 @@
-//! Probes whether sandboxes work on this host, and their features.
+//! Probes whether sandboxes work on this host, and reports their features.
 
 use std::{
     io,
@@ -32,7 +32,8 @@ pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     let version = said(&["--version"]).map_err(|error| error.to_string())?;
     let version =
         String::from_utf8_lossy(&version.stdout).trim().trim_start_matches("bubblewrap ").to_owned();
-    // The program after `--` never exists. The error that it is missing proves that the sandbox was created.
+    // The program after `--` never exists. If the error is that this program is missing, then `bwrap` has
+    // created the sandbox.
     let sandboxed = ["--unshare-user", "--unshare-pid", "--unshare-net", "--size", "4096", "--tmpfs", "/"];
     let made =
         said(&[&sandboxed[..], &["--", "/windlass-probe"]].concat()).map_err(|error| error.to_string())?;
@@ -43,7 +44,8 @@ pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     Err(advice::unmade(&words))
 }
 
-/// Finds a program in the system's program folders. A path with several parts is taken as it is.
+/// Finds a program in the system's program folders. A path with several parts is not searched for: the
+/// function returns it if it is a file.
 pub(crate) fn find(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.is_file().then(|| program.to_owned());

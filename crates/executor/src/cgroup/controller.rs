@@ -15,7 +15,7 @@ pub(crate) enum Controller {
 impl Controller {
     pub(crate) const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
 
-    /// Returns the name, which is the same in versions 1 and 2 of control groups.
+    /// Returns the kernel's name of the controller. Versions 1 and 2 of control groups use the same names.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",

@@ -1,17 +1,17 @@
-//! Handles with which a child enters its control group before it executes its program.
+//! Handles with which a child process enters its control groups before it executes its program.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 
-/// The groups of a child that is about to be started.
+/// The control groups of a child process that is about to be started.
 #[derive(Debug, Default)]
 pub(crate) struct Entrance {
-    /// Folder of the child's group of version 2: the kernel creates the child in it. Moving a process later
-    /// takes tens of milliseconds, and holds a lock that all forks of the host need.
+    /// Folder of the group of version 2 in which the kernel creates the child. To move the child into the
+    /// group later would take tens of milliseconds, and would hold a lock that all forks of the host need.
     pub(crate) into: Option<OwnedFd>,
-    /// Files `tasks` of the child's groups of version 1, by which the child enters the groups itself. Moving
-    /// itself takes no lock that other forks need.
+    /// Files `tasks` of the groups of version 1. The child enters a group when it writes to the file of the
+    /// group. This takes no lock that other forks need.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 
@@ -20,7 +20,8 @@ impl Entrance {
         self.into.as_ref().map(AsFd::as_fd)
     }
 
-    /// Enters the groups of version 1. Call it in the child: it makes system calls only.
+    /// Moves the calling process into the groups of version 1. The function makes only system calls, so a new
+    /// child may call it.
     pub(crate) fn enter(&self) -> Result<(), Errno> {
         for tasks in &self.tasks {
             rustix::io::write(tasks, b"0")?;
@@ -28,7 +29,7 @@ impl Entrance {
         Ok(())
     }
 
-    /// Returns the descriptor number of the group in which the kernel creates the child.
+    /// Returns the number of the descriptor `into`, for the call that creates the child.
     pub(crate) fn number(&self) -> Option<u64> {
         self.group().and_then(|group| u64::try_from(group.as_raw_fd()).ok())
     }

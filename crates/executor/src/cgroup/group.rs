@@ -30,14 +30,14 @@ const PERIOD: u64 = 100_000;
 /// Minimum quota that the kernel accepts, in microseconds.
 const LEAST_QUOTA: u64 = 1_000;
 
-/// A group that still uses more bytes than this is not reused for another job.
+/// Maximum number of bytes that a reusable group may still use after its job.
 const LITTLE: u64 = 16 << 20;
 
 /// Maximum time for killed processes to disappear.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The control group of one job, with a folder in each hierarchy that it uses. After the job it is removed,
-/// or kept for another job.
+/// The control group of one job, with a folder in each hierarchy that the group uses. After the job, the
+/// supervisor removes the group, or keeps it for another job.
 #[derive(Debug)]
 pub(crate) struct Group {
     folders: BTreeMap<PathBuf, Version>,
@@ -45,12 +45,12 @@ pub(crate) struct Group {
     was_killed: Cell<bool>,
 }
 
-/// The group that limits memory.
+/// The folder of a job's group that limits memory.
 #[derive(Debug)]
 struct Memory {
     folder: PathBuf,
     version: Version,
-    /// Number of out-of-memory kills in the group when the job started.
+    /// Number of processes of the group that the kernel had killed for lack of memory before the job started.
     kills: Cell<u64>,
 }
 
@@ -66,7 +66,8 @@ impl Memory {
         kills.unwrap_or(0)
     }
 
-    /// Returns the bytes in use, including those of ended processes that are not released yet.
+    /// Returns the number of bytes that the group uses. The number includes memory of ended processes that
+    /// the kernel has not released yet.
     fn in_use(&self) -> Option<u64> {
         let file = match self.version {
             Version::V1 => "memory.usage_in_bytes",
@@ -82,8 +83,9 @@ impl Group {
         Self { folders, memory: None, was_killed: Cell::new(false) }
     }
 
-    /// Sets the limits of a job. `folder` returns the folder of each controller. The process limit is raised
-    /// by `besides`, for processes of this crate in the group.
+    /// Sets the limits of a job. `folder` returns the folder of each controller. The group may contain
+    /// `besides` processes more than the job's limit, because this crate runs processes of its own in the
+    /// group.
     pub(crate) fn limit(
         &mut self,
         limits: &Limits,
@@ -105,7 +107,7 @@ impl Group {
             // A kernel without swap accounting has no such file.
             let _not_there = write(&folder.join(swap), &none);
             if version == Version::V2 {
-                // When one process is killed for lack of memory, the whole job is killed.
+                // When the kernel kills one process for lack of memory, it kills the whole job.
                 write(&folder.join("memory.oom.group"), "1")?;
             }
             self.memory = Some(Memory { folder, version, kills: Cell::new(0) });
@@ -123,7 +125,7 @@ impl Group {
         Ok(())
     }
 
-    /// Opens the handles that a child needs to enter.
+    /// Opens the handles that a child needs to enter the group.
     pub(crate) fn entrance(&self) -> io::Result<Entrance> {
         let mut entrance = Entrance::default();
         for (folder, version) in &self.folders {
@@ -135,8 +137,8 @@ impl Group {
         Ok(entrance)
     }
 
-    /// Lists the processes of the group. Depending on the kernel, the list includes ended processes that are
-    /// not reaped.
+    /// Lists the processes of the group. On some kernels, the list includes ended processes that are not
+    /// reaped.
     pub(crate) fn processes(&self) -> Vec<i32> {
         self.folders.keys().flat_map(|folder| processes(folder)).collect()
     }
@@ -152,9 +154,8 @@ impl Group {
         self.folders.iter().for_each(|(folder, version)| kill(folder, *version));
     }
 
-    /// Tells whether another job may use the group. A group that was killed as a whole must not be reused.
-    /// The kernel treats a child that is created in such a group as one that escaped the kill (seen with
-    /// 6.18).
+    /// Tells whether another job may use the group. A group that was killed as a whole must not be reused:
+    /// the kernel also kills a child that is created in the group later (seen with Linux 6.18).
     pub(crate) fn is_reusable(&self) -> bool {
         let memory_is_free = self.memory.as_ref().is_none_or(|memory| {
             memory.kills.set(memory.kills());
@@ -168,8 +169,8 @@ impl Group {
         self.memory.as_ref().is_some_and(|memory| memory.kills() > memory.kills.get())
     }
 
-    /// Removes the group, which must be empty. A group that can't be removed now is removed later, with all
-    /// other groups of its supervisor.
+    /// Removes the folders of the group, which must have no processes. A folder that can't be removed now is
+    /// removed when the supervisor exits.
     pub(crate) fn remove(self) {
         for folder in self.folders.keys() {
             let _busy = fs::remove_dir(folder);
@@ -177,11 +178,11 @@ impl Group {
     }
 }
 
-/// Kills all processes in a group and its subgroups, and removes the groups. Used for groups whose supervisor
-/// is dead.
+/// Kills all processes in a group and its subgroups, and removes the groups. A supervisor calls this function
+/// for its own groups when it exits. Later processes call it for the groups of dead supervisors.
 ///
 /// # Errors
-/// When processes remain after the time limit.
+/// The kernel's error when the groups can't be removed within `PATIENCE`, because processes remain.
 pub(crate) fn end_all(folder: &Path) -> io::Result<()> {
     let limit = Instant::now() + PATIENCE;
     loop {
@@ -211,7 +212,7 @@ fn for_each(folder: &Path, visit: &mut impl FnMut(&Path)) {
 
 fn processes(folder: &Path) -> Vec<i32> {
     let listed = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-    // A process outside of this PID namespace is listed as 0.
+    // The kernel lists a process outside of this PID namespace as 0.
     listed.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
 }
 
@@ -228,8 +229,8 @@ fn kill(folder: &Path, version: Version) {
         return;
     }
     for pid in processes(folder) {
-        // The descriptor pins the process that has this id now. If the id is still listed in the group, that
-        // process is a member.
+        // The descriptor always refers to the process that has this id now. The second listing shows that
+        // this process is in the group.
         if let Some(pid) = Pid::from_raw(pid)
             && let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
             && processes(folder).contains(&pid.as_raw_nonzero().get())

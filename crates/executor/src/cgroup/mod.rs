@@ -1,12 +1,12 @@
 //! Control groups of jobs: limits that the kernel enforces, and a kill that no process escapes.
 //!
-//! A job gets a group where groups can be created: as root, or below a group that was delegated to this
-//! process. Elsewhere a runtime lacks the [capabilities](crate::Capability) for limits, and the processes of
-//! a job are signalled one by one.
+//! A job gets a group if this process can create groups: as root, or below a group that was delegated to this
+//! process. Otherwise a runtime lacks the [capabilities](crate::Capability) for limits of memory, processes
+//! and processor time, and ends the processes of a job one by one.
 //!
-//! Versions 1 and 2 of the interface are supported. A host may have version 2 only. Another host has version
-//! 1 for some controllers, and a version 2 without controllers. Even without controllers, version 2 can kill
-//! a group as a whole (`cgroup.kill`). Sources: cgroups(7), and the kernel's `admin-guide/cgroup-v1` and
+//! Versions 1 and 2 of the interface are supported. Some hosts have only version 2. Other hosts have version
+//! 1 with controllers, and beside it version 2 without controllers. Even without controllers, version 2 can
+//! kill a group as a whole (`cgroup.kill`). Sources: cgroups(7), and the kernel's `admin-guide/cgroup-v1` and
 //! `admin-guide/cgroup-v2`.
 
 mod controller;
@@ -24,7 +24,7 @@ pub(crate) use self::{
 };
 use crate::Capabilities;
 
-/// The control group features of this host. They apply to the jobs of [processes](crate::process) and
+/// The features of control groups on this host, for jobs that run as [processes](crate::process) or in
 /// [sandboxes](crate::sandbox).
 ///
 /// ```
@@ -34,17 +34,20 @@ use crate::Capabilities;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ControlGroups {
-    /// Whether a job's processes are killed as a group, so that none can escape (version 2, `cgroup.kill`).
+    /// Whether a job's processes are killed as a group, so that no process can escape (version 2,
+    /// `cgroup.kill`).
     pub ends_all: bool,
-    /// Enforced limits of memory, processes and processor time. The memory limit includes swap where the
-    /// kernel counts swap.
+    /// Limits that control groups can enforce: of memory, processes or processor time. The memory limit
+    /// includes swap if the kernel counts swap.
     pub limits: Capabilities,
-    /// Version of the interface that enforces the limits; `None` if no limit is enforced.
+    /// Version of the interface that enforces the limits: 2 if both versions enforce some, `None` if no limit
+    /// can be enforced.
     pub version: Option<u8>,
 }
 
 impl ControlGroups {
-    /// Probes the features by creating and removing groups. The result is cached for the life of the process.
+    /// Probes the features: creates groups and removes them again. The result is cached for the life of the
+    /// process.
     pub fn probe() -> Self {
         let places = places();
         let there = Controller::ALL.into_iter().filter(|controller| places.limits(*controller));
@@ -53,7 +56,7 @@ impl ControlGroups {
     }
 }
 
-/// Returns the folders where groups can be created, probed once.
+/// Returns the folders in which this process can create groups. The first call searches for them.
 pub(crate) fn places() -> &'static Places {
     static PLACES: OnceLock<Places> = OnceLock::new();
     PLACES.get_or_init(Places::find)

@@ -8,10 +8,10 @@ use std::{
 
 use crate::cgroup::controller::Controller;
 
-/// The file of a group of version 2 that ends all its processes.
+/// A file of each group of version 2. Writing to the file kills all processes of the group.
 const KILL: &str = "cgroup.kill";
 
-/// A folder for groups in one hierarchy.
+/// A folder of one hierarchy in which groups can be created.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
@@ -24,12 +24,12 @@ pub(crate) enum Version {
     V2,
 }
 
-/// The folders that passed the probe.
+/// The folders in which this process can create groups.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Folder for groups that only track processes.
+    /// Folder for groups that find and kill the processes of a job, and have no limits.
     pub(crate) track: Option<Place>,
-    /// Folders for groups that limit processes, by controller.
+    /// Folders for groups with limits, by controller.
     pub(crate) limit: BTreeMap<Controller, Place>,
 }
 
@@ -47,8 +47,9 @@ impl Places {
             let writable = own.probe();
             places.track = writable.contains(KILL).then(|| own.clone());
             places.add(&own, &writable);
-            // A group with processes can't delegate controllers, so the folder is usually the root of the
-            // hierarchy.
+            // A group of version 2 that contains processes can't delegate controllers to subgroups. The own
+            // group of this process contains at least this process. So groups with limits are usually created
+            // directly below the root of the hierarchy.
             if unified.root != unified.own && places.limit.len() < Controller::ALL.len() {
                 let root = Place { folder: unified.root.clone(), version: Version::V2 };
                 places.add(&root, &root.probe());
@@ -63,7 +64,8 @@ impl Places {
         places
     }
 
-    /// Uses a folder of version 2 for the controllers whose limit files are among `writable`.
+    /// Records `place`, a folder of version 2, for each controller that has no folder yet and whose limit
+    /// file is in `writable`.
     fn add(&mut self, place: &Place, writable: &BTreeSet<&str>) {
         for controller in Controller::ALL {
             if writable.contains(file(controller, Version::V2)) {
@@ -96,16 +98,17 @@ pub(crate) fn file(controller: Controller, version: Version) -> &'static str {
     }
 }
 
-/// Delegates controllers of version 2 to the subgroups.
+/// Delegates controllers of version 2 to the subgroups of the group `folder`.
 pub(crate) fn delegate(folder: &Path, controllers: &[Controller]) {
     for controller in controllers {
-        // A refusal becomes visible because the controller's file is missing.
+        // A refusal is noticed later: the limit file of the controller is then missing in the subgroups.
         let _refused = fs::write(folder.join("cgroup.subtree_control"), format!("+{}", controller.name()));
     }
 }
 
-/// Removes the empty groups that killed processes left, and that no supervisor cleans up: `windlass-<folder
-/// or probe>-<process>-…`. The kernel refuses to remove a group that has processes.
+/// Removes empty groups whose supervisor or probing process was killed. The name of such a group is
+/// `windlass-<name>-<pid>-…`, and no process has this pid any more. The kernel refuses to remove a group that
+/// has processes.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -123,8 +126,9 @@ fn remove_abandoned(place: &Path) {
 }
 
 impl Place {
-    /// Creates a group and a subgroup for a moment, and returns the names of the subgroup's files that this
-    /// process may write. Returns none if no process can be put into the subgroup.
+    /// Returns the names of the limit files, and of the file `cgroup.kill`, if this process may write to them
+    /// in a new group. For this check, the function creates a group with a subgroup, and removes both again.
+    /// Returns no names if no process can be put into the subgroup.
     fn probe(&self) -> BTreeSet<&'static str> {
         let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
         let outer = self.folder.join(name.replace(['(', ')'], ""));
@@ -151,7 +155,7 @@ impl Place {
     }
 }
 
-/// The mounted hierarchies, with this process's group in each.
+/// The mounted hierarchies, with the folder of this process's own group in each.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Hierarchies {
     unified: Option<Unified>,
@@ -194,13 +198,13 @@ impl Hierarchies {
 }
 
 struct Mount<'a> {
-    /// The mounted part of the hierarchy.
+    /// The group at which the mounted part of the hierarchy begins.
     root: &'a str,
     point: &'a str,
 }
 
 impl Mount<'_> {
-    /// Returns the folder of a group of the hierarchy; `None` if it is not in the mounted part.
+    /// Returns the folder of a group of the hierarchy; `None` if the group is outside of the mounted part.
     fn folder(&self, group: &str) -> Option<PathBuf> {
         let below = Path::new(group).strip_prefix(self.root).ok()?;
         let leads_out = below.components().any(|part| !matches!(part, std::path::Component::Normal(_)));
@@ -214,8 +218,9 @@ impl Mount<'_> {
     }
 }
 
-/// Parses a line of `mountinfo` (proc_pid_mountinfo(5)) of a hierarchy: `36 35 0:31 /root /point rw … -
-/// cgroup cgroup rw,memory`. Only version 1 has options.
+/// Parses a line of `mountinfo` (proc_pid_mountinfo(5)), such as
+/// `36 35 0:31 /root /point rw … - cgroup cgroup rw,memory`. Returns the mount and the options of its
+/// hierarchy, or `None` if the line describes no control groups. Only a hierarchy of version 1 has options.
 fn mount(line: &str) -> Option<(Mount<'_>, Option<&str>)> {
     let (before, after) = line.split_once(" - ")?;
     let mut fields = before.split(' ').skip(3);

@@ -1,8 +1,8 @@
-//! The refused system calls.
+//! The system calls that the confinement of jobs refuses.
 //!
-//! The module lists refused calls and not allowed ones, since jobs run arbitrary programs. A list of allowed
-//! calls would break each program that needs an unlisted call, and users would switch the filter off. The
-//! list is the default list of container engines, without the calls that fail anyway for lack of privileges.
+//! A list of allowed calls would be the alternative. It would break each program that needs an unlisted call,
+//! and users would switch the filter off. The list here contains the calls that container engines refuse by
+//! default, without calls that fail anyway for lack of privileges.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-/// Calls that are refused as not permitted, with any arguments.
+/// System calls that always fail with "not permitted" (`EPERM`).
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -71,12 +71,12 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
-/// Socket families that jobs may use: those that are separate for each network namespace. Other families
-/// reach the host from any namespace: virtual machines (vsock), radio, the kernel's ciphers.
+/// Socket families that jobs may use, because network namespaces isolate them. Other families reach the host
+/// from every namespace, for example `AF_VSOCK` (virtual machines) and `AF_ALG` (the kernel's ciphers).
 const FAMILIES: [libc::c_int; 6] =
     [libc::AF_UNSPEC, libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK, libc::AF_PACKET];
 
-/// The `ioctl` request that types into a terminal.
+/// The `ioctl` request that puts a character into the input of a terminal.
 const TIOCSTI: u64 = 0x5412;
 
 /// First call number of the x32 interface of x86-64 kernels. Its calls would bypass the list of refused
@@ -119,8 +119,8 @@ pub(crate) fn filter() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Returns the filters in the kernel's format, for another program to load. Returns none where calls can't be
-/// filtered.
+/// Returns the filters as files in the kernel's format, which `bwrap` loads. Returns no files if calls can't
+/// be filtered.
 pub(crate) fn as_files() -> io::Result<Vec<OwnedFd>> {
     if !are_filtered() {
         return Ok(Vec::new());

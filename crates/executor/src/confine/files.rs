@@ -11,7 +11,7 @@ use landlock::{
 };
 use rustix::io::Errno;
 
-/// Devices that every process may write to.
+/// Devices that every restricted process may write to.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
 
 /// Returns the Landlock version of this kernel; `None` without Landlock.
@@ -26,7 +26,7 @@ pub(crate) fn version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
-/// Creates rules that allow reading everywhere, and writing only below these folders.
+/// Creates rules that allow reading everywhere, and allow writing only below `folders` and to `DEVICES`.
 pub(crate) fn ruleset(folders: &[PathBuf]) -> io::Result<OwnedFd> {
     // From version 3 on, truncating a file counts as writing.
     let version = match version() {
@@ -46,7 +46,8 @@ pub(crate) fn ruleset(folders: &[PathBuf]) -> io::Result<OwnedFd> {
     Option::<OwnedFd>::from(made).ok_or_else(|| io::Error::other("the kernel has made no ruleset"))
 }
 
-/// Applies the rules to this process, which must not be able to gain privileges.
+/// Applies the rules to this process. The process must have given up the right to gain privileges
+/// (`no_new_privs`).
 pub(crate) fn restrict(ruleset: &OwnedFd) -> Result<(), Errno> {
     #[expect(unsafe_code, reason = "the crate that makes rulesets allocates when it binds to them")]
     // SAFETY: the call takes two numbers.

@@ -1,9 +1,9 @@
 //! Restricts a process further than the rights of its user: system-call filters (seccomp) and file access
 //! (Landlock).
 //!
-//! Filters and Landlock need no privileges and no external program. They bind a process and all its
-//! descendants, and can't be undone. [`Confinement::probe`] reports the features of the kernel. A runtime
-//! whose confinement the kernel can't enforce refuses to open.
+//! Filters and Landlock need no privileges and no external program. They apply to a process and all its
+//! descendants, and can't be undone. [`Confinement::probe`] reports the features of the kernel. If the kernel
+//! can't enforce a confinement, a runtime with this confinement refuses to open.
 
 mod calls;
 mod files;
@@ -13,8 +13,8 @@ use std::{io, os::fd::OwnedFd, path::PathBuf};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// Restrictions of the jobs of a [process runtime](crate::process) beyond those of their user. The default
-/// has none.
+/// Restrictions of the jobs of a [process runtime](crate::process), in addition to those of their user. The
+/// default value restricts nothing.
 ///
 /// ```
 /// use windlass_executor::process::Confinement;
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 #[must_use = "it does nothing until a runtime is opened with it"]
 pub struct Confinement {
     filter: bool,
-    /// Folders that jobs may write to besides their own; `None`: no restriction.
+    /// Folders that jobs may write to in addition to their own folders. If `None`, writing is not restricted.
     write: Option<Vec<PathBuf>>,
 }
 
@@ -63,14 +63,15 @@ impl Confinement {
         Self::default()
     }
 
-    /// Refuses system calls that ordinary programs don't need: mounting, namespaces, tracing, kernel modules,
-    /// keys, clocks, `bpf`, `io_uring` and the like.
+    /// Refuses system calls that ordinary programs don't need, such as calls for mounting, namespaces,
+    /// tracing, kernel modules, keys, clocks, `bpf` and `io_uring`.
     pub fn filter_system_calls(mut self) -> Self {
         self.filter = true;
         self
     }
 
-    /// Restricts writing to the job's own folder, its volumes, and these folders.
+    /// Allows a job to write only to its own folders, its volumes, the folders `paths`, and devices such as
+    /// `/dev/null`.
     pub fn write_only_to<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.write = Some(paths.into_iter().map(Into::into).collect());
         self
@@ -111,14 +112,14 @@ impl Confinement {
     }
 }
 
-/// Returns the system-call filters, for another program to load.
+/// Returns the system-call filters as files, which `bwrap` loads.
 pub(crate) fn filters() -> io::Result<Vec<OwnedFd>> {
     calls::as_files()
 }
 
 /// Moves this process to a new session keyring, so that jobs have no access to the keys of the session that
-/// started `windlass`. Without support or quota for keyrings the process keeps the old keyring. The function
-/// makes one system call, so a new child may call it too.
+/// started `windlass`. If the kernel has no keyrings, or the quota of keyrings is used up, the process keeps
+/// the old keyring. The function makes one system call, so a new child may call it too.
 pub(crate) fn leave_keyring() {
     const JOIN_SESSION_KEYRING: libc::c_int = 1;
     #[expect(unsafe_code, reason = "neither `std` nor rustix has keyrings")]
@@ -135,8 +136,8 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Applies the restrictions. Call it in a child as the last step before it executes its program: it makes
-    /// system calls only.
+    /// Applies the restrictions to the calling child, as the last step before the child executes its program.
+    /// The function makes only system calls.
     pub(crate) fn put_on(&self) -> Result<(), Errno> {
         if self.files.is_none() && !self.filter {
             return Ok(());

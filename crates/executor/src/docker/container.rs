@@ -1,4 +1,5 @@
-//! The definition of a job's container, as it is sent to the engine. Pure: this module does no I/O.
+//! The definition of a job's container, as the client sends it to the container engine. This module does no
+//! I/O.
 
 use std::collections::HashMap;
 
@@ -23,21 +24,21 @@ pub(crate) fn name(id: &JobId) -> String {
     format!("windlass-{id}")
 }
 
-/// Returns the engine's name of a volume. It contains the owner, since several projects share an engine but
-/// not their volumes.
+/// Returns the name of a volume on the container engine. The name contains the owner: several projects may
+/// share an engine, but they do not share volumes.
 pub(crate) fn volume_name(owner: &Owner, volume: &Volume) -> String {
     format!("{}{}-{}", VOLUME, in_names(owner), volume.name)
 }
 
-/// Returns the name that earlier versions gave a volume, without the owner.
+/// Returns the name that earlier versions of windlass gave to a volume. The name does not contain the owner.
 pub(crate) fn former_volume_name(volume: &Volume) -> String {
     format!("{VOLUME}{}", volume.name)
 }
 
 const VOLUME: &str = "windlass-volume-";
 
-/// Returns an owner in the characters that engines allow in names. An owner with other characters gets a
-/// digest, which keeps it distinct.
+/// Returns an owner in the characters that container engines allow in names. Other characters are replaced.
+/// The result then also contains a digest of the owner, so that different owners have different results.
 fn in_names(owner: &Owner) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
     let text = owner.as_str();
@@ -49,7 +50,7 @@ fn in_names(owner: &Owner) -> String {
     format!("{plain}.{}", hex::encode(&digest[..6]))
 }
 
-/// Checks the rules for jobs that apply only in containers.
+/// Checks the rules for jobs that apply only to containers.
 pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> {
     let mut problems = Vec::new();
     if job.image.is_none() && options.image.is_none() {
@@ -59,7 +60,7 @@ pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> 
     if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
 }
 
-/// Returns the problems of the mount points of a job's volumes.
+/// Returns the mistakes in the mount points of a job's volumes.
 pub(crate) fn volume_problems(job: &Job) -> Vec<JobProblem> {
     let mut problems = Vec::new();
     for volume in &job.volumes {
@@ -74,16 +75,17 @@ pub(crate) fn volume_problems(job: &Job) -> Vec<JobProblem> {
     problems
 }
 
-/// The parameters of a job's container besides the job.
+/// The parameters of a job's container, in addition to the job.
 pub(crate) struct ContainerContext<'a> {
     pub(crate) options: &'a DockerOptions,
     pub(crate) engine: &'a Description,
     /// Id of the image.
     pub(crate) image: String,
     pub(crate) labels: HashMap<String, String>,
-    /// Container whose network and static program all jobs of a client share.
+    /// Container whose network and static program all jobs of a client use.
     pub(crate) anchor: &'a str,
-    /// Container whose prepared volume the job's container takes over, if any.
+    /// Container whose prepared volume the job's container takes over. `None` if the job's container creates
+    /// its volume itself.
     pub(crate) scratch: Option<&'a str>,
 }
 
@@ -120,12 +122,13 @@ pub(crate) fn body(job: &Job, context: ContainerContext<'_>) -> ContainerCreateB
     }
 }
 
-/// Switches the health check of an image off, because it would be a program that runs beside the job.
+/// Switches the health check of an image off. Otherwise the check would run as a program beside the job.
 pub(crate) fn no_health_check() -> HealthConfig {
     HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }
 }
 
-/// Returns the strictest host configuration.
+/// Returns a host configuration with the strictest isolation, which callers relax as far as a job requests
+/// it.
 pub(crate) fn strict(engine: &Description) -> HostConfig {
     let unlimited = [("max-size", "1024g"), ("max-file", "1")];
     let unlimited = || unlimited.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -138,8 +141,8 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
         // configured limits and raises other limits above the permitted values.
         ulimits: is_docker
             .then(|| vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
-        // The log is practically never rotated, since a rotated log would lose its start, which readers of an
-        // outcome need. The first process bounds the output instead.
+        // The log is practically never rotated. A rotated log would lose its first lines, which are needed
+        // for the outcome. The first process limits the output of the job.
         log_config: Some(HostConfigLogConfig {
             typ: Some("json-file".to_owned()),
             config: is_docker.then(unlimited),
@@ -153,11 +156,11 @@ fn limit(host: &mut HostConfig, job: &Job, options: &DockerOptions, engine: &Des
     if enforces(Capability::MemoryLimit) {
         let bytes = job.limits.memory_bytes.unwrap_or(options.memory_bytes);
         host.memory = Some(i64::try_from(bytes).unwrap_or(i64::MAX));
-        // Equal values disable swap.
+        // Equal values mean that the container gets no swap.
         host.memory_swap = host.memory;
     }
     if enforces(Capability::PidsLimit) {
-        // The first process and its threads count too.
+        // The first process and its threads count as processes, too.
         host.pids_limit = Some(i64::from(job.limits.pids.unwrap_or(options.pids)) + OWN_THREADS);
     }
     if enforces(Capability::CpuLimit) {
@@ -170,8 +173,8 @@ fn limit(host: &mut HostConfig, job: &Job, options: &DockerOptions, engine: &Des
     host.tmpfs = Some([("/tmp".to_owned(), tmp)].into());
 }
 
-/// Number of threads of the first process while a job runs: main, one for each of two streams, signals, the
-/// owner's connection, the reaper.
+/// Number of threads of the first process while a job runs: the main thread, one for each of two streams, one
+/// for signals, one for the client's connection, and the reaper.
 const OWN_THREADS: i64 = 6;
 
 fn network(network: &Network, anchor: &str) -> String {
@@ -189,7 +192,7 @@ fn mount(owner: &Owner, volume: &Volume) -> Mount {
     mount_of(volume_name(owner, volume), volume.path.clone())
 }
 
-/// Returns the mount of a volume of the engine.
+/// Returns the mount of a volume that the container engine manages.
 pub(crate) fn mount_of(name: String, path: String) -> Mount {
     Mount {
         typ: Some(MountType::VOLUME),

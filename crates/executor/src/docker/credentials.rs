@@ -1,5 +1,5 @@
-//! Registry credentials, as the Docker client stores them: `config.json`, or the helper programs that it
-//! names.
+//! Registry credentials, as the Docker client stores them: in its file `config.json`, or in helper programs
+//! that the file names.
 
 use std::{collections::BTreeMap, io, process::Stdio, time::Duration};
 
@@ -10,10 +10,10 @@ use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 
 use crate::docker::{EndpointError, Environment, endpoint::read_json};
 
-/// Maximum run time of a helper: it may query a keychain, but not a person.
+/// Maximum run time of a helper program. It may query a keychain, but not a person.
 const HELPER_LIMIT: Duration = Duration::from_secs(20);
 
-/// Key under which the client stores the credentials of the default registry.
+/// Key under which the Docker client stores the credentials of the default registry.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";
 
 /// The reason why credentials could not be read.
@@ -43,13 +43,13 @@ struct Auth {
 }
 
 impl std::fmt::Debug for Auth {
-    /// Writes no content, since it is a password.
+    /// Writes no content, since the content is a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Auth")
     }
 }
 
-/// The output of a helper.
+/// The output of a helper program.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Helped {
@@ -57,8 +57,8 @@ struct Helped {
     secret: String,
 }
 
-/// Returns the credentials for the registry of an image; `None` if none are stored. Many registries need no
-/// credentials.
+/// Returns the credentials for the registry of an image. Returns `None` if no credentials are stored; many
+/// registries need none.
 pub(crate) async fn of(
     image: &str,
     environment: &Environment,
@@ -76,7 +76,8 @@ pub(crate) async fn of(
     written(auth, &registry).map(Some)
 }
 
-/// Returns the registry of an image: `docker.io` unless the first part of the name looks like a host.
+/// Returns the registry of an image: the first part of the name, if it looks like a host, and `docker.io` for
+/// any other name.
 fn registry(image: &str) -> String {
     match image.split_once('/') {
         Some((first, _)) if first.contains(['.', ':']) || first == "localhost" => first.to_owned(),
@@ -106,7 +107,7 @@ fn written(auth: &Auth, registry: &str) -> Result<DockerCredentials, Credentials
     Ok(credentials)
 }
 
-/// Runs `docker-credential-<helper> get`.
+/// Runs the helper program `docker-credential-<helper>` with the argument `get`.
 async fn helped(
     helper: &str,
     key: &str,
@@ -136,7 +137,7 @@ async fn helped(
         Err(_) => return Err(failed(format!("it did not answer within {HELPER_LIMIT:?}"))),
     };
     if !output.status.success() {
-        // On failure the helper's stdout is a message for people and contains no credentials.
+        // After a failure, the helper's stdout is a message for people and contains no credentials.
         return Err(failed(String::from_utf8_lossy(&output.stdout).trim().to_owned()));
     }
     let answer: Helped = serde_json::from_slice(&output.stdout)

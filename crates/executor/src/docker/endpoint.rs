@@ -1,4 +1,4 @@
-//! Resolves the endpoint of an engine from a setting, the environment and the Docker client's contexts.
+//! Finds the endpoint of a container engine from a setting, the environment and the Docker client's contexts.
 
 use std::{
     fmt, fs, io,
@@ -11,13 +11,13 @@ use sha2::{Digest, Sha256};
 
 use crate::docker::Environment;
 
-/// Default socket of a Docker engine.
+/// Default socket of Docker.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 
 /// Socket of the host's Podman service.
 const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
 
-/// The engine that a location names.
+/// The container engine that a location in `windlass.yaml` names.
 ///
 /// ```
 /// use windlass_executor::docker::EngineChoice;
@@ -30,46 +30,46 @@ const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineChoice {
-    /// The engine that the Docker client would use: `DOCKER_HOST`, else the current context, else the default
-    /// socket.
+    /// The engine that the Docker client would use. The client first looks for the variable `DOCKER_HOST`,
+    /// then for a current context, and finally uses the default socket.
     #[default]
     Docker,
-    /// The Podman service: the user's own socket if it exists, else that of the host.
+    /// The Podman service: the user's own socket if it exists, otherwise the socket of the host.
     Podman,
-    /// A context of the Docker client.
+    /// The engine of this context of the Docker client.
     Context(String),
-    /// An engine at this address.
+    /// The engine at this address.
     Host(Host),
 }
 
-/// The address of an engine.
+/// The address of a container engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Host {
     /// A socket of this machine.
     Unix(PathBuf),
-    /// A host and a port. The connection is encrypted if certificates are given.
+    /// A host and a port. The connection is encrypted if the endpoint has certificates.
     Tcp(String),
-    /// A machine that can be reached by `ssh` and can run `docker system dial-stdio`: `user@host`, in a form
-    /// that `ssh` accepts.
+    /// A machine that can be reached by `ssh` and can run `docker system dial-stdio`. The text has a form
+    /// that `ssh` accepts, such as `user@host`.
     Ssh(String),
 }
 
-/// The endpoint of an engine: its address and certificates. Created by [`Endpoint::resolve`].
+/// The endpoint of a container engine: its address and certificates. [`Endpoint::resolve`] creates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Address of the engine.
+    /// Address of the container engine.
     pub host: Host,
-    /// Certificates for TCP; without them the connection is not encrypted.
+    /// Certificates for TCP. Without certificates, the connection is not encrypted.
     pub tls: Option<Tls>,
-    /// Origin of the address, for people: a variable, a context, a default.
+    /// Text that tells where the address was found, for people, such as the name of a variable or a context.
     pub source: String,
 }
 
-/// The files for mutual authentication of client and engine, in PEM.
+/// The files, in PEM, by which the client and the container engine authenticate each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
-    /// Certificate of the authority that signed the engine's certificate.
+    /// Certificate of the authority that signed the certificate of the container engine.
     pub ca: PathBuf,
     /// Certificate of the client.
     pub cert: PathBuf,
@@ -77,11 +77,11 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
-/// An error of resolving an engine's endpoint.
+/// An error at the search for the endpoint of a container engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// The text names no engine.
+    /// The text names no container engine.
     #[error(
         "`{found}` is not a container engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
     )]
@@ -89,14 +89,14 @@ pub enum EndpointError {
         /// The text as given.
         found: String,
     },
-    /// There is no context of this name.
+    /// The Docker client has no context with this name.
     #[error("there is no Docker context `{name}` in `{}` (named by {by})", folder.display())]
     NoContext {
         /// Name of the context.
         name: String,
         /// Folder of the contexts.
         folder: PathBuf,
-        /// Origin of the name.
+        /// Text that tells where the name was found, for people.
         by: String,
     },
     /// A file of the Docker client's configuration can't be read.
@@ -182,7 +182,8 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// Resolves the endpoint of an engine. Reads the Docker client's configuration, and opens no connection.
+    /// Finds the endpoint of a container engine. Reads the Docker client's configuration, and opens no
+    /// connection.
     ///
     /// # Errors
     /// [`EndpointError`] when the named context, socket or file does not exist or is malformed.
@@ -201,8 +202,8 @@ impl Endpoint {
     }
 }
 
-/// Applies the precedence of the Docker client: `DOCKER_HOST` before any context, `DOCKER_CONTEXT` before the
-/// current context.
+/// Finds the endpoint by the rules of the Docker client. `DOCKER_HOST` takes precedence over every context,
+/// and `DOCKER_CONTEXT` takes precedence over the current context.
 fn docker(environment: &Environment) -> Result<Endpoint, EndpointError> {
     if let Some(host) = environment.get("DOCKER_HOST") {
         return Ok(Endpoint::at(host.parse()?, environment, "DOCKER_HOST"));
@@ -220,8 +221,8 @@ fn usual() -> Endpoint {
     Endpoint { host: Host::Unix(DOCKER_SOCKET.into()), tls: None, source: "the usual socket".to_owned() }
 }
 
-/// Returns the certificates if `DOCKER_TLS_VERIFY` requests them, from `DOCKER_CERT_PATH`, else from the
-/// client's configuration folder.
+/// Returns the certificates, if `DOCKER_TLS_VERIFY` requests them. They are in the folder `DOCKER_CERT_PATH`,
+/// or, if this variable is not set, in the client's configuration folder.
 fn tls(environment: &Environment) -> Option<Tls> {
     environment.get("DOCKER_TLS_VERIFY").filter(|value| *value != "0")?;
     let named = environment.get("DOCKER_CERT_PATH").map(PathBuf::from);
@@ -229,7 +230,7 @@ fn tls(environment: &Environment) -> Option<Tls> {
 }
 
 impl Tls {
-    /// Returns the certificate files of a folder, under their usual names.
+    /// Returns the certificate files of a folder, with the names that the Docker client uses.
     pub fn below(dir: &Path) -> Self {
         Self { ca: dir.join("ca.pem"), cert: dir.join("cert.pem"), key: dir.join("key.pem") }
     }
@@ -293,7 +294,7 @@ fn podman(environment: &Environment) -> Result<Endpoint, EndpointError> {
     Ok(Endpoint { host: Host::Unix(path.clone()), tls: None, source })
 }
 
-/// Reads a file of the Docker client; `None` if it does not exist.
+/// Reads a configuration file of the Docker client; `None` if the file does not exist.
 pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, EndpointError> {
     let problem = |problem: String| EndpointError::Config { path: path.to_owned(), problem };
     match fs::read(path) {

@@ -1,4 +1,4 @@
-//! A client of an engine.
+//! A client of a container engine.
 
 use std::{
     collections::BTreeSet,
@@ -20,69 +20,73 @@ use crate::{
     docker::{Endpoint, EngineChoice, EngineError, Environment, Host, error::classified, podman},
 };
 
-/// Maximum time for an engine to answer a ping.
+/// Maximum time for a container engine to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(2);
 
-/// Maximum time for an answer to a ping over ssh, which first connects and starts a program.
+/// Maximum time for an answer to a ping over ssh. The ping first connects, and starts a program on the other
+/// machine.
 const SSH_PING_LIMIT: Duration = Duration::from_secs(20);
 
-/// Default time limit of one call.
+/// Default time limit of one request to a container engine.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Maximum time to wait for a container that ends by itself, before it is removed by force.
+/// Maximum time to wait for a container that ends by itself. Afterwards the container is removed by force.
 const OWN_END: Duration = Duration::from_secs(10);
 
 /// First pause between two polls of a changing state.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) const LAST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The timeout of the client library, in seconds. It must never expire before the limits of this module.
+/// The timeout of the client library, in seconds. It is so long that the limits of this module always end a
+/// request first.
 const NEVER: u64 = 24 * 60 * 60;
 
-/// A client of an engine, cheap to clone.
+/// A client of a container engine, cheap to clone.
 ///
-/// The API version is negotiated once. Each call opens a connection of its own, so the client needs no
-/// reconnect.
+/// The client and the engine agree on an API version once. Each request opens a connection of its own, so the
+/// client never needs to reconnect.
 #[derive(Debug, Clone)]
 pub struct Engine {
     docker: Docker,
     endpoint: Arc<Endpoint>,
     limit: Duration,
-    /// Answer of the engine about its version, if the connection setup requested it.
+    /// The engine's answer about its version, if the connection setup requested it.
     version: Option<Arc<SystemVersion>>,
 }
 
-/// The properties of an engine and the limits that it enforces, for people and for checking jobs.
+/// The properties of a container engine and the limits that it enforces, for people and for the check of
+/// jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {
-    /// Endpoint and its origin.
+    /// Endpoint of the container engine.
     pub endpoint: Endpoint,
-    /// Kind of engine.
+    /// Kind of the container engine.
     pub kind: EngineKind,
-    /// Version of the engine.
+    /// Version of the container engine.
     pub version: String,
-    /// Negotiated version of the API.
+    /// API version on which client and engine agreed.
     pub api: String,
-    /// Whether the engine runs without root.
+    /// Whether the container engine runs without root rights.
     pub rootless: bool,
     /// Version of the control groups that enforce limits: `1` or `2`.
     pub cgroup: String,
-    /// Optional capabilities. The engine would silently ignore a limit that is missing here.
+    /// Optional capabilities. If a limit is missing here, the engine would silently ignore it.
     pub capabilities: BTreeSet<Capability>,
-    /// Security options: `seccomp`, `apparmor`, `selinux`, `userns`.
+    /// Names of the security options, such as `seccomp`, `apparmor`, `selinux` or `userns`.
     pub security: Vec<String>,
-    /// Whether jobs survive a restart of the engine.
+    /// Whether jobs survive a restart of the container engine.
     pub live_restore: bool,
-    /// Number of processors of the engine's host.
+    /// Number of processors of the host of the container engine.
     pub processors: usize,
-    /// Processor architecture, in the notation of images.
+    /// Processor architecture of that host, in the notation of images.
     pub architecture: String,
-    /// Whether tests cover this kind of connection. They don't cover `ssh`.
+    /// Whether tests cover this kind of connection. They do not cover Podman over ssh or TLS, where the
+    /// client can't find out whether Podman is rootless.
     pub tested: bool,
 }
 
-/// The kind of an engine.
+/// The kind of a container engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineKind {
@@ -93,16 +97,16 @@ pub enum EngineKind {
 }
 
 impl Engine {
-    /// Connects to an engine and negotiates the API version.
+    /// Connects to a container engine, and agrees with it on an API version.
     ///
     /// # Errors
-    /// [`EngineError`] when the endpoint can't be resolved, or the engine doesn't answer in time (see
+    /// [`EngineError`] when the endpoint can't be found, or when the engine doesn't answer in time (see
     /// [`Self::ping`]).
     pub async fn connect(choice: &EngineChoice, environment: &Environment) -> Result<Self, EngineError> {
         Self::connect_to(Endpoint::resolve(choice, environment)?).await
     }
 
-    /// Connects to the engine at an endpoint.
+    /// Connects to the container engine at an endpoint.
     ///
     /// # Errors
     /// [`EngineError::Unreachable`] or [`EngineError::Slow`].
@@ -110,10 +114,11 @@ impl Engine {
         let docker = open(&endpoint, API_DEFAULT_VERSION)?;
         let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT, version: None };
         engine.ping().await?;
-        // The engine has answered a ping. Its version may take longer, up to a second for some engines, so
-        // the answer is kept for the description.
+        // The engine has answered a ping. The answer about its version may take longer, up to a second for
+        // some engines. So this answer is kept for the description of the engine.
         if let Host::Ssh(_) = engine.endpoint.host {
-            // The same client is used, since another client would open another session of `ssh`.
+            // The same client is used for the version, since another client would open another session of
+            // `ssh`.
             let negotiated = engine.docker.clone().negotiate_version();
             let docker = engine.within(CALL_LIMIT, "agree on a version", negotiated).await?;
             return Ok(Self { docker, ..engine });
@@ -132,7 +137,7 @@ impl Engine {
         Ok(Self { docker, version: Some(Arc::new(version)), ..engine })
     }
 
-    /// Sets the time limit of each call.
+    /// Sets the time limit of each request.
     #[must_use]
     pub fn with_call_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
@@ -144,7 +149,7 @@ impl Engine {
         &self.endpoint
     }
 
-    /// Checks that the engine answers.
+    /// Checks that the container engine answers.
     ///
     /// # Errors
     /// [`EngineError::Unreachable`] or [`EngineError::Slow`], after at most two seconds, or twenty over ssh.
@@ -178,9 +183,9 @@ impl Engine {
         Ok(self.description(&version, &info, rootless))
     }
 
-    /// Waits for a container that ends by itself and is then removed by the engine. Removes it by force after
-    /// a time limit. The wait comes first, because some engines fail when a client removes a container at the
-    /// same moment.
+    /// Waits for a container that ends by itself, and that the engine then removes. After a time limit,
+    /// removes the container by force. The wait comes first, because some engines fail if a client removes a
+    /// container at the moment when it ends.
     ///
     /// # Errors
     /// As [`Self::remove_container`].
@@ -192,12 +197,13 @@ impl Engine {
         self.remove_container(name, true).await
     }
 
-    /// Kills a container if it runs, and removes it, optionally with its anonymous volumes. Then waits until
-    /// the container is gone. A missing container or a concurrent removal is no error.
+    /// Kills a container if it runs, and removes it. With `volumes`, also removes its anonymous volumes. Then
+    /// waits until the container is gone. A missing container is no error, and neither is a removal by
+    /// another client at the same time.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or can't remove the container within the time limit of
-    /// a call.
+    /// a request.
     pub(crate) async fn remove_container(&self, name: &str, volumes: bool) -> Result<(), EngineError> {
         let options = RemoveContainerOptionsBuilder::default().force(true).v(volumes).build();
         let limit = Instant::now() + self.limit;
@@ -238,7 +244,7 @@ impl Engine {
         &self.docker
     }
 
-    /// Sends one request within the time limit. `action` completes "asked to …".
+    /// Sends one request within the time limit. `action` completes the text "asked to …".
     pub(crate) async fn call<T>(
         &self,
         action: &str,
@@ -269,7 +275,7 @@ impl Engine {
     }
 }
 
-/// Returns the API version of an engine; `None` if it is malformed.
+/// Returns the API version of a container engine; `None` if the version is malformed.
 fn spoken(version: &SystemVersion) -> Option<ClientVersion> {
     let (major, minor) = version.api_version.as_deref()?.split_once('.')?;
     Some(ClientVersion { major_version: major.parse().ok()?, minor_version: minor.parse().ok()? })
@@ -304,8 +310,8 @@ fn ping_limit(host: &Host) -> Duration {
     if matches!(host, Host::Ssh(_)) { SSH_PING_LIMIT } else { PING_LIMIT }
 }
 
-/// Splits `user@machine:22` into `user@machine` and `22`. The ssh transport supports no port: it takes the
-/// whole text as the machine's name.
+/// Splits `user@machine:22` into `user@machine` and `22`. The client library supports no port for ssh: it
+/// takes the whole text as the name of the machine.
 fn with_port(machine: &str) -> Option<(&str, u16)> {
     let (machine, port) = machine.rsplit_once(':')?;
     Some((machine, port.parse().ok()?))
@@ -324,8 +330,9 @@ fn security(info: &SystemInfo) -> impl Iterator<Item = &str> {
     info.security_options.iter().flatten().map(String::as_str)
 }
 
-/// Returns the enforced capabilities. With control groups of version 1, a rootless engine silently ignores
-/// limits. An engine that doesn't report whether it is rootless is treated as rootless.
+/// Returns the capabilities that a container engine enforces. With control groups of version 1, a rootless
+/// engine silently ignores limits. If the engine doesn't report whether it is rootless, it is treated as
+/// rootless.
 fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Capability> {
     let enforces = !rootless || cgroup != "1";
     let mut all: BTreeSet<_> = [
@@ -349,7 +356,7 @@ fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Cap
     all
 }
 
-/// Converts `name=seccomp,profile=default` into `seccomp`.
+/// Returns the name of a security option: `seccomp` for `name=seccomp,profile=default`.
 fn named(option: &str) -> String {
     let name = option.split(',').find_map(|part| part.strip_prefix("name="));
     name.unwrap_or(option).to_owned()

@@ -1,10 +1,11 @@
-//! The environment variables that select an engine.
+//! The environment variables that select a container engine.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// The part of the user's environment that selects an engine.
+/// The environment variables of the user that select a container engine.
 ///
-/// The embedding program reads it and passes it in, so that the endpoint depends on the arguments only.
+/// The embedding program reads the variables and passes them as this type, so that the endpoint depends only
+/// on arguments.
 ///
 /// ```
 /// use windlass_executor::docker::Environment;
@@ -16,7 +17,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// Variables that this crate reads. Other variables matter only if a credential helper needs them.
+    /// Variables that this crate reads. A credential helper inherits the environment of this process, and may
+    /// read other variables there.
     pub const READ: [&'static str; 8] = [
         "DOCKER_HOST",
         "DOCKER_CONTEXT",
@@ -33,8 +35,8 @@ impl Environment {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Returns the folder of the Docker client's configuration: `DOCKER_CONFIG`, else `.docker` in the home
-    /// folder.
+    /// Returns the folder of the Docker client's configuration: `DOCKER_CONFIG`, or, if this variable is not
+    /// set, `.docker` in the home folder.
     pub(crate) fn config_dir(&self) -> Option<PathBuf> {
         let named = self.get("DOCKER_CONFIG").map(PathBuf::from);
         named.or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".docker")))

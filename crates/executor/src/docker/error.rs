@@ -9,42 +9,43 @@ use crate::{RuntimeError, docker::EndpointError};
 /// The kind of this runtime, as locations name it.
 pub(crate) const KIND: &str = "docker";
 
-/// An error of an engine request.
+/// An error of a request to a container engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The endpoint could not be resolved.
+    /// The endpoint could not be found.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// The engine can't be reached, or the connection broke.
+    /// The container engine can't be reached, or the connection broke.
     #[error("the engine at {endpoint} can't be reached: {problem}")]
     Unreachable {
-        /// Address of the engine.
+        /// Address of the container engine.
         endpoint: String,
         /// The problem, for people.
         problem: String,
     },
-    /// The engine did not answer in time. Whether it has executed the request is unknown.
+    /// The container engine did not answer in time. The client does not know whether the engine has executed
+    /// the request.
     #[error("the engine at {endpoint} did not answer within {limit:?} when asked to {action}")]
     Slow {
-        /// Address of the engine.
+        /// Address of the container engine.
         endpoint: String,
         /// The requested action, as a verb phrase.
         action: String,
         /// The time limit of the request.
         limit: Duration,
     },
-    /// The engine refused the request.
+    /// The container engine refused the request.
     #[error("the engine can't {action}: {message}")]
     Refused {
         /// The requested action, as a verb phrase.
         action: String,
         /// HTTP status of the answer.
         status: u16,
-        /// Message of the engine.
+        /// Message of the container engine.
         message: String,
     },
-    /// The engine's answer is malformed.
+    /// The answer of the container engine is malformed.
     #[error("the engine's answer is invalid when asked to {action}: {problem}")]
     Protocol {
         /// The requested action, as a verb phrase.
@@ -52,8 +53,9 @@ pub enum EngineError {
         /// The problem, for people.
         problem: String,
     },
-    /// The owner's volume does not exist, but a volume of an earlier version does, whose name contained no
-    /// owner. That volume may belong to the owner or to another project, so the operator has to decide.
+    /// The owner of the job has no volume with this name yet. But an earlier version of windlass has created
+    /// a volume with this name, without an owner. That volume may belong to this owner or to another project,
+    /// so a person has to decide.
     #[error(
         "the volume `{volume}` needs `{name}`, which does not exist, but `{former}` of an earlier version does: \
          copy its content with `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \
@@ -62,12 +64,12 @@ pub enum EngineError {
     FormerVolume {
         /// The volume, as jobs name it.
         volume: String,
-        /// Name of the volume in the earlier version.
+        /// Name of the volume that the earlier version created.
         former: String,
-        /// Name of the volume in this version.
+        /// Name of the volume that this version would create.
         name: String,
     },
-    /// An image is missing, and it may not be pulled or the pull failed.
+    /// An image is missing on the container engine. The job does not allow a pull, or the pull failed.
     #[error("there is no image `{image}`: {problem}")]
     NoImage {
         /// The image as it was named.
@@ -75,7 +77,7 @@ pub enum EngineError {
         /// The reason, for people.
         problem: String,
     },
-    /// A saved image can't be written.
+    /// A file with a saved image can't be written.
     #[error("can't write the image `{image}`: {source}")]
     Write {
         /// The image as it was named.
@@ -86,22 +88,23 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Tells whether the engine reported that the object does not exist.
+    /// Tells whether the container engine reported that the requested object does not exist.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
     }
 
-    /// Tells whether the engine reported a conflict: a name is in use, a container doesn't run.
+    /// Tells whether the container engine reported a conflict, for example because a name is in use or a
+    /// container doesn't run.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 409, .. })
     }
 
-    /// Tells whether the engine reported that a container is changing its state. A retry after a moment then
-    /// succeeds.
+    /// Tells whether the container engine reported that a container is changing its state. A retry after a
+    /// moment then succeeds.
     pub(crate) fn is_between_states(&self) -> bool {
         // Podman reports the first text if a container has ended and its end is not recorded yet. Docker
-        // reports the second if two clients remove a container at once; the container then stays dead until
-        // it is removed once more.
+        // reports the second text if two clients remove a container at once; the container then stays dead
+        // until a client removes it once more.
         const PASSING: [&str; 2] = ["container state improper", "unable to remove filesystem"];
         matches!(self, Self::Refused { message, .. } if PASSING.iter().any(|words| message.contains(words)))
     }
@@ -111,7 +114,7 @@ impl EngineError {
         self.is_conflict() || self.is_between_states()
     }
 
-    /// Tells whether the engine is unavailable, so that a later retry may help.
+    /// Tells whether the container engine is unavailable, so that a later retry may help.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Slow { .. })
     }
@@ -123,12 +126,12 @@ impl From<EngineError> for RuntimeError {
     }
 }
 
-/// Returns the error of a runtime that can't serve a request now.
+/// Returns the error of a docker runtime that can't serve a request now.
 pub(crate) fn unavailable(problem: &str) -> RuntimeError {
     RuntimeError::Unavailable { runtime: KIND.to_owned(), problem: problem.to_owned() }
 }
 
-/// Converts an error of the client library.
+/// Converts an error of the client library into an [`EngineError`].
 pub(crate) fn classified(endpoint: &str, action: &str, limit: Duration, error: Error) -> EngineError {
     let action = action.to_owned();
     match error {
@@ -142,7 +145,7 @@ pub(crate) fn classified(endpoint: &str, action: &str, limit: Duration, error: E
     }
 }
 
-/// Returns the error text without the names of the client library's layers.
+/// Returns the text of an error without the names of layers of the client library.
 fn in_words(error: &dyn std::error::Error) -> String {
     let text = chain(error);
     let text = ["Error in the hyper legacy client: ", "client error (Connect): ", "tcp connect error: "]
@@ -151,7 +154,7 @@ fn in_words(error: &dyn std::error::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// Returns the texts of an error and all its causes, each once.
+/// Returns the texts of an error and of all its causes. A text that was already contained is not repeated.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,5 @@
-//! The events of a job, read from its log at the speed of the reader. A slow reader delays nobody else.
+//! The events of a job, read from the log of its container, as fast as the receiver of the events takes them.
+//! A slow receiver delays nothing else.
 
 use std::time::Duration;
 
@@ -15,30 +16,30 @@ use crate::{
     },
 };
 
-/// Maximum bytes of one output event.
+/// Maximum number of bytes in one output event.
 const CHUNK: usize = 64 * 1024;
 
-/// Pause before a broken log is read again.
+/// Pause before the log is read again after a broken connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Number of checks whether the container of an ended job has exited: five seconds in total.
 const EXITS: usize = 100;
 
-/// The state of following one job for one reader.
+/// The state of following one job for one receiver.
 pub(crate) struct Follower {
     engine: Engine,
     id: JobId,
     events: EventSender,
     started: bool,
-    /// Number of bytes of each stream sent to the reader.
+    /// Number of bytes of each stream that were sent to the receiver.
     shown: [u64; 2],
-    /// Number of bytes of each stream seen in the current reading of the log.
+    /// Number of bytes of each stream that the current reading of the log has passed.
     passed: [u64; 2],
     /// Pieces of one stream that are joined into one event.
     pending: Option<(Stream, Vec<u8>)>,
 }
 
-/// The end of following: the reader is gone, or no event is left.
+/// The end of following: the receiver is dropped, or no event is left.
 struct Over;
 
 impl Follower {
@@ -46,8 +47,8 @@ impl Follower {
         Self { engine, id, events, started: false, shown: [0; 2], passed: [0; 2], pending: None }
     }
 
-    /// Follows a job to its end. A job of this client has a `phase`: it may not have a container yet, or may
-    /// never get one.
+    /// Follows a job to its end. A job of this client has a `phase`: the job may not have a container yet, or
+    /// may never get a container.
     pub(crate) async fn follow(mut self, phase: Option<watch::Receiver<Phase>>) {
         if let Some(mut phase) = phase {
             let now = phase.wait_for(|phase| !matches!(phase, Phase::Waiting)).await.map(|now| now.clone());
@@ -77,7 +78,7 @@ impl Follower {
                 self.flush().await?;
             }
             match inspect::inspect(&self.engine, &self.id).await {
-                // The container was removed or killed, so its log lacks the line that states the end.
+                // The container was removed or killed, so the log may lack the line that states the end.
                 Ok(None) => return self.end().await,
                 Ok(Some(inspected)) if inspected.stage == Stage::Exited => return self.rest().await,
                 _ => {}
@@ -86,7 +87,7 @@ impl Follower {
         }
     }
 
-    /// Reads the log of an exited container, which may be longer than at the last reading.
+    /// Reads the whole log of an exited container. It may be longer than at the last reading.
     async fn rest(&mut self) -> Result<(), Over> {
         self.passed = [0; 2];
         let engine = self.engine.clone();
@@ -122,8 +123,8 @@ impl Follower {
         }
     }
 
-    /// Waits until the container of an ended job has exited, so that the reader of the last event can remove
-    /// the job.
+    /// Waits until the container of an ended job has exited. So the receiver of the last event can remove the
+    /// job.
     async fn gone(&self) {
         for _ in 0..EXITS {
             match inspect::inspect(&self.engine, &self.id).await {

@@ -1,4 +1,5 @@
-//! The view that callers have of a job of this client: its phase, and their requests to its task.
+//! The part of a job's task that callers access: the phase of the job, and the requests of callers to the
+//! task.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,33 +10,33 @@ use tokio::{
 
 use crate::{Outcome, Owner};
 
-/// The phase of a job of this client.
+/// The phase of a job that this client has submitted.
 #[derive(Debug, Clone)]
 pub(crate) enum Phase {
     /// The job is queued.
     Waiting,
     Running,
     Ended(Arc<Outcome>),
-    /// The launch failed for this reason, which no caller has received yet.
+    /// The launch failed, and no caller has received the reason yet.
     Failed(String),
 }
 
-/// The requests of callers to a job's task.
+/// The requests of callers to the task of a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JobRequests {
-    /// Deadline until which the job may end by itself.
+    /// Deadline after which the job is killed; `None` until the end of the job is requested.
     pub(crate) end_by: Option<Instant>,
-    /// The client disconnects from the job.
+    /// Whether the client disconnects from the job.
     pub(crate) disconnect: bool,
 }
 
-/// The handle of callers to a job's task.
+/// The part of a job's task that callers access.
 #[derive(Debug, Clone)]
 pub(crate) struct Handle {
     pub(crate) owner: Owner,
     pub(crate) phase: watch::Receiver<Phase>,
     pub(crate) requests: watch::Sender<JobRequests>,
-    /// Time since which the engine has not answered; `None` while it answers.
+    /// Time since which the container engine has not answered; `None` while it answers.
     pub(crate) silent: watch::Receiver<Option<Instant>>,
 }
 
@@ -52,7 +53,7 @@ impl Handle {
         self.owner == *owner
     }
 
-    /// Requests the end of the job; of several requests the earliest deadline counts.
+    /// Requests the end of the job. If the end is requested several times, the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let now = Instant::now();
         let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
@@ -71,8 +72,8 @@ impl Handle {
         while phase.changed().await.is_ok() {}
     }
 
-    /// Waits for the end. `Err(Some)`: the job has failed to launch, or the engine has not answered for too
-    /// long. `Err(None)`: the job belongs to another client.
+    /// Waits for the end of the job. `Err(Some)` means that the job failed to launch, or that the container
+    /// engine has not answered for too long. `Err(None)` means that the job belongs to another client.
     pub(crate) async fn end(&self, patience: Duration) -> Result<Arc<Outcome>, Option<String>> {
         let (mut phase, mut silent) = (self.phase.clone(), self.silent.clone());
         loop {
@@ -97,7 +98,7 @@ impl Handle {
     }
 }
 
-/// Waits until a moment; waits forever if there is none.
+/// Waits until this moment. Waits forever if the moment is `None`.
 pub(crate) async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,

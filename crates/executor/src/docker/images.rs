@@ -1,4 +1,4 @@
-//! The images of an engine: inspected, loaded, pulled.
+//! Inspects, loads, saves and pulls images on a container engine.
 
 use std::{io::Write, pin::pin};
 
@@ -12,27 +12,28 @@ use crate::{
     image::build::BuiltImage,
 };
 
-/// Maximum time between two progress messages of a pull, or two pieces of a saved image.
+/// Maximum time between two progress messages of a pull, or between two pieces of an image that is being
+/// saved.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// Maximum time to load an archive.
+/// Maximum time to load an archive of images.
 const LOAD_LIMIT: Duration = Duration::from_secs(600);
 
-/// The properties of an image on an engine.
+/// The properties of an image on a container engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineImage {
     /// Digest of the config: `sha256:…`.
     pub id: String,
-    /// Digest in the registry, if the image came from one; else its id.
+    /// Digest in the registry, if the image came from a registry; otherwise the id.
     pub digest: String,
     /// Environment variables, as `NAME=value`.
     pub env: Vec<String>,
-    /// Entry point, which always runs.
+    /// Entry point of the image: a program with its first arguments.
     pub entrypoint: Vec<String>,
-    /// Default arguments, which a job can override.
+    /// Default command of the image: arguments of the entry point, or a program with arguments.
     pub cmd: Vec<String>,
-    /// User that the image names.
+    /// User that the image names; empty if it names none.
     pub user: String,
 }
 
@@ -40,18 +41,18 @@ pub struct EngineImage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PullProgress {
-    /// Layer, by the first characters of its digest; empty for the image as a whole.
+    /// Layer, by the first characters of its digest; empty for a message about the whole image.
     pub layer: String,
-    /// Current step: `Downloading`, `Extracting`.
+    /// Current step of the layer, such as `Downloading` or `Extracting`.
     pub status: String,
-    /// Number of bytes processed.
+    /// Number of bytes that are processed.
     pub current: Option<u64>,
     /// Total number of bytes.
     pub total: Option<u64>,
 }
 
 impl Engine {
-    /// Inspects an image by name or id; `None` if the engine has none.
+    /// Inspects an image by name or id; `None` if the container engine has no such image.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer.
@@ -74,8 +75,9 @@ impl Engine {
         }))
     }
 
-    /// Loads images from an archive: a docker archive, or an OCI layout with a `manifest.json` beside it, as
-    /// [`ImageBuilder`](crate::image::build::ImageBuilder) writes it.
+    /// Loads images from an archive into the container engine. The archive is a docker archive, or an OCI
+    /// layout with an additional `manifest.json`, as [`ImageBuilder`](crate::image::build::ImageBuilder)
+    /// writes it.
     ///
     /// # Errors
     /// [`EngineError::Refused`] when the engine can't read the archive or has no space.
@@ -92,10 +94,11 @@ impl Engine {
         self.within(LOAD_LIMIT, action, load).await
     }
 
-    /// Saves an image as a docker archive. No container is created.
+    /// Writes an image of the container engine as a docker archive. The method creates no container.
     ///
     /// # Errors
-    /// [`EngineError::Refused`] when the engine doesn't have the image, and [`EngineError::Write`].
+    /// [`EngineError::Refused`] when the engine doesn't have the image; [`EngineError::Write`] when the
+    /// archive can't be written.
     pub async fn save_image(&self, name: &str, into: &mut impl Write) -> Result<(), EngineError> {
         let action = "save an image";
         let tagged = with_tag(name);
@@ -113,8 +116,8 @@ impl Engine {
         }
     }
 
-    /// Pulls an image from its registry, with the credentials that the Docker client of this environment has
-    /// for it. `progress` receives the progress.
+    /// Pulls an image from its registry. The credentials for the registry are those that the Docker client
+    /// has stored. `progress` receives the progress.
     ///
     /// # Errors
     /// [`EngineError::NoImage`] when the pull fails.
@@ -153,10 +156,10 @@ impl Engine {
         }
     }
 
-    /// Ensures that an image is present, according to the pull policy.
+    /// Ensures that an image is present on the container engine. `pull` decides when the image is pulled.
     ///
     /// # Errors
-    /// [`EngineError::NoImage`] when it is missing and can't be pulled.
+    /// [`EngineError::NoImage`] when the image is missing and can't be pulled.
     pub async fn ensure_image(
         &self,
         name: &str,
@@ -170,7 +173,7 @@ impl Engine {
             match self.image(name).await {
                 Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
-                // For a malformed name the engine reports that there is no such image, and then the reason.
+                // For a malformed name, the engine reports that there is no such image, and adds the reason.
                 Err(EngineError::Refused { message, .. }) if message.contains("invalid reference") => {
                     let why = message.split("invalid reference format").nth(1).unwrap_or_default();
                     return Err(missing(&format!("it is not a valid image name{why}")));
@@ -192,7 +195,8 @@ impl Engine {
     }
 }
 
-/// Loads a built image unless the engine has it. Its id, the digest of its config, identifies the content.
+/// Loads a built image, unless the container engine already has it. The id of the image, which is the digest
+/// of its config, identifies the content.
 pub(crate) async fn load_if_missing(engine: &Engine, image: &BuiltImage) -> Result<(), EngineError> {
     if engine.image(image.id()).await?.is_some() {
         return Ok(());
@@ -200,7 +204,8 @@ pub(crate) async fn load_if_missing(engine: &Engine, image: &BuiltImage) -> Resu
     engine.load_image(image.archive().to_vec()).await
 }
 
-/// Adds the tag `latest` to a name without tag or digest. An engine would otherwise pull all tags.
+/// Adds the tag `latest` to a name without tag or digest. Without a tag, a container engine would pull all
+/// tags.
 fn with_tag(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     if last.contains(':') || last.contains('@') { name.to_owned() } else { format!("{name}:latest") }

@@ -1,4 +1,5 @@
-//! The description of a job for the first process of its container (`docker/init` documents the format).
+//! The description of a job, in the form that the first process of its container reads. The program
+//! `docker/init` documents this format.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +7,13 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::{Job, JobId, OnOwnerDeath, OutputKind};
 
-/// Default `PATH` if neither the job nor its image sets it.
+/// Default `PATH`, if neither the job nor its image sets this variable.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Mount point of the job's own volume.
 pub(crate) const FOLDER: &str = "/windlass";
 
-/// A job, ready to be written.
+/// A job with all its environment variables, ready to be written.
 pub(crate) struct Input {
     job: Job,
     env: BTreeMap<String, String>,
@@ -36,7 +37,7 @@ impl Input {
         Self { job: job.clone(), env }
     }
 
-    /// Writes the description and the input of the job.
+    /// Writes the description and the input of the job to its container.
     pub(crate) async fn write(&self, to: &mut (impl AsyncWrite + Unpin)) -> std::io::Result<()> {
         let job = &self.job;
         let mut plain = Vec::new();

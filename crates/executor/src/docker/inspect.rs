@@ -1,4 +1,4 @@
-//! Inspects a job's container on the engine: its existence, its stage, its log.
+//! Inspects a job's container on the container engine: its existence, its stage, its log.
 
 use std::{collections::HashMap, io::Read, pin::Pin, time::Duration};
 
@@ -22,24 +22,25 @@ use crate::{
     },
 };
 
-/// File in which a job that must finish keeps a copy of its lines.
+/// File in the volume of a job with `Finish`, to which the first process also writes its lines.
 const COPY: &str = "/windlass/told";
 
-/// Number of checks whether a container was killed for lack of memory. The engine learns of it with a delay.
+/// Number of checks whether a container was killed for lack of memory. The container engine learns of such a
+/// kill with a delay.
 const MEMORY_CHECKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Number of checks whether a first process has stored its input, or has ended.
+/// Number of checks whether the first process of a container has stored its input, or has ended.
 const STORE_CHECKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
 /// First signal that asks a job to end: it grants no grace period. The next signal grants 50 ms, and each
-/// further signal twice as much as the previous one (`docker/init`).
+/// further signal grants twice as much as the signal before it (`docker/init`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
 const FIRST_GRACE: Duration = Duration::from_millis(50);
 
-/// The lines of one job, as they arrive.
+/// The lines from the first process of one container, as they arrive.
 pub(crate) type LineStream = Pin<Box<dyn Stream<Item = Result<Vec<Line>, EngineError>> + Send>>;
 
 /// The inspected container of a job.
@@ -60,18 +61,18 @@ pub(crate) enum Stage {
     Exited,
 }
 
-/// The end of a job whose client is gone.
+/// The end of a job whose container has exited.
 #[derive(Debug)]
 pub(crate) enum ExitedJob {
-    /// The client died before it had sent the job.
+    /// The container has not confirmed the whole job, because its client died or broke off.
     NeverBegan,
-    /// The end was logged, or the engine knows it.
+    /// The log states the end, or the container engine knows it.
     Ended(Box<Outcome>),
-    /// The job started, and its end is unknown.
+    /// The job may have started, and its end is unknown.
     Gone(Box<Outcome>),
 }
 
-/// Inspects a job's container; `None` if there is none.
+/// Inspects a job's container; `None` if the job has no container.
 pub(crate) async fn inspect(engine: &Engine, id: &JobId) -> Result<Option<InspectedJob>, EngineError> {
     let inspected = inspect_container(engine, &name(id)).await?;
     let Some(found) = inspected else { return Ok(None) };
@@ -112,8 +113,8 @@ fn label(labels: &HashMap<String, String>, name: &str) -> String {
     labels.get(name).cloned().unwrap_or_default()
 }
 
-/// Reads the lines of a job's first process from the beginning. With `follow` the stream lasts until the
-/// container ends.
+/// Reads the lines of a container's first process from the beginning. With `follow`, the stream lasts until
+/// the container ends.
 pub(crate) fn logged(engine: &Engine, id: &JobId, follow: bool) -> LineStream {
     let options = LogsOptionsBuilder::default().stdout(true).follow(follow).tail("all").build();
     let engine = engine.clone();
@@ -121,7 +122,7 @@ pub(crate) fn logged(engine: &Engine, id: &JobId, follow: bool) -> LineStream {
     Box::pin(lines(engine, stream))
 }
 
-/// Assembles the lines from an engine's stream.
+/// Assembles lines from the stream of a container engine.
 pub(crate) fn lines<S>(engine: Engine, stream: S) -> impl Stream<Item = Result<Vec<Line>, EngineError>>
 where
     S: Stream<Item = Result<LogOutput, bollard::errors::Error>>,
@@ -129,7 +130,7 @@ where
     let mut lines = Lines::default();
     stream.map(move |piece| match piece {
         Ok(LogOutput::StdOut { message }) => Ok(lines.take(&message)),
-        // Without a terminal, this variant is the truncated end of a broken stream.
+        // For a container without a terminal, this variant is the truncated end of a broken stream.
         Ok(LogOutput::Console { .. }) => Err(EngineError::Unreachable {
             endpoint: engine.endpoint().to_string(),
             problem: "the stream broke in the middle of a message".to_owned(),
@@ -139,9 +140,9 @@ where
     })
 }
 
-/// Reads all lines of a job whose container has exited. They come from the log. Lines written while the
-/// engine is down are not in the log. If the log lacks the last line, all lines come from the copy in the
-/// volume of a job that must finish.
+/// Reads all lines of the first process, whose container has exited. The lines come from the log. The log may
+/// lack the last line, because the container engine logs nothing while it is down. For a job with `Finish`,
+/// all lines then come from the copy in the volume of the job.
 pub(crate) async fn all_lines(
     engine: &Engine,
     id: &JobId,
@@ -175,13 +176,13 @@ async fn copied(engine: &Engine, id: &JobId) -> Result<Vec<Line>, EngineError> {
     let mut content = Vec::new();
     let mut archive = tar::Archive::new(archive.as_slice());
     for entry in archive.entries().into_iter().flatten().flatten() {
-        // A truncated file is detected by its missing last line.
+        // A truncated file is recognised later: it lacks the last line.
         let _cut = entry.take(u64::MAX).read_to_end(&mut content);
     }
     Ok(Lines::default().take(&content))
 }
 
-/// Determines how a job ended whose container has exited.
+/// Determines the end of a job whose container has exited.
 pub(crate) async fn exited_job(
     engine: &Engine,
     id: &JobId,
@@ -203,8 +204,8 @@ pub(crate) async fn exited_job(
     })
 }
 
-/// Determines whether a job never began because its client died or abandoned it. A container that waits for
-/// the rest of its description is killed first, since it would wait forever.
+/// Determines whether a job never began because its client died or broke off. If the container waits for the
+/// rest of its job, it is first killed, since it would wait forever.
 pub(crate) async fn never_began(
     engine: &Engine,
     id: &JobId,
@@ -237,7 +238,7 @@ pub(crate) async fn never_began(
     })
 }
 
-/// Tells whether a job's first process has written any line. The first line confirms that all input was
+/// Tells whether a container's first process has written any line. Its first line confirms that all input was
 /// stored.
 async fn has_lines(engine: &Engine, id: &JobId, inspected: &InspectedJob) -> Result<bool, EngineError> {
     let mut logged = logged(engine, id, false);
@@ -253,7 +254,7 @@ async fn has_lines(engine: &Engine, id: &JobId, inspected: &InspectedJob) -> Res
 pub(crate) const LOST: &str =
     "its container was killed by another program, or the engine or its machine stopped";
 
-/// Tells whether the kernel has killed the first process for lack of memory.
+/// Tells whether the container engine reports that a process of the container was killed for lack of memory.
 pub(crate) async fn was_out_of_memory(
     engine: &Engine,
     id: &JobId,
@@ -270,12 +271,13 @@ pub(crate) async fn was_out_of_memory(
     Ok(out)
 }
 
-/// Asks a job to end within this time. A job that has ended or is gone is no error.
+/// Asks a job to end within this time. The request has no effect if the job has ended or its container is
+/// gone.
 pub(crate) async fn ask_to_end(engine: &Engine, id: &JobId, grace: Duration) -> Result<(), EngineError> {
     signal(engine, id, &signal_for(grace).to_string()).await
 }
 
-/// Kills a container with all its processes. A container that has ended or is gone is no error.
+/// Kills all processes of a container. The request has no effect if the container has ended or is gone.
 pub(crate) async fn kill(engine: &Engine, id: &JobId) -> Result<(), EngineError> {
     signal(engine, id, "SIGKILL").await
 }
@@ -284,8 +286,8 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     let options = KillContainerOptionsBuilder::default().signal(signal).build();
     match engine.call("signal a container", engine.client().kill_container(&name(id), Some(options))).await {
         Err(error) if error.is_absent() || error.is_conflict() => Ok(()),
-        // The container has already ended: Podman reports it with these texts, and so does Docker until it
-        // has detected the end.
+        // The container has already ended. Podman always reports this by one of these texts. Docker also uses
+        // them, until Docker has noticed the end of the container.
         Err(EngineError::Refused { message, .. })
             if message.contains("is not running")
                 || message.contains("process not found")
@@ -297,7 +299,7 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     }
 }
 
-/// Returns the signal for this grace period, or for the next longer one.
+/// Returns the signal that grants this grace period, or the next longer one.
 fn signal_for(grace: Duration) -> u32 {
     if grace.is_zero() {
         return FIRST_SIGNAL;

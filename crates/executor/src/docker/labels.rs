@@ -1,4 +1,5 @@
-//! The labels of a container: everything that a later client needs to find a job and to read its outcome.
+//! The labels of a container. They contain everything that another client needs to find a job and to read its
+//! outcome.
 
 use std::collections::HashMap;
 
@@ -10,14 +11,14 @@ use crate::{Job, JobId, Limits, Network, OnOwnerDeath, OutputRequest, Owner, Roo
 pub(crate) const JOB: &str = "io.windlass.job";
 /// Label with the owner of the job.
 pub(crate) const OWNER: &str = "io.windlass.owner";
-/// Label with the client that created a container, on every container.
+/// Label with the client that created the container. Every container has it.
 pub(crate) const CLIENT: &str = "io.windlass.client";
 /// Label with the role of a container that runs no job.
 pub(crate) const ROLE: &str = "io.windlass.role";
 const RECORD: &str = "io.windlass.record";
 const RELAXED: &str = "io.windlass.relaxed";
 
-/// The properties of a job that a later client needs. It contains no secrets.
+/// The properties of a job that another client needs. They contain no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
@@ -40,7 +41,7 @@ impl Record {
         }
     }
 
-    /// Reads the record from a container's labels; `None` if the container is foreign.
+    /// Reads the record from a container's labels; `None` if another program created the container.
     pub(crate) fn read(labels: &HashMap<String, String>) -> Option<Self> {
         serde_json::from_str(labels.get(RECORD)?).ok()
     }

@@ -1,4 +1,4 @@
-//! Launches a job's container, up to the moment from which the engine owns the job.
+//! Launches a job's container, up to the moment when the container has received the whole job.
 
 use std::pin::Pin;
 
@@ -24,29 +24,29 @@ use crate::{
     },
 };
 
-/// Maximum number of attempts to launch a job if the anchor (see `tools`) is found to be gone.
+/// Maximum number of attempts to launch a job, if the anchor (see `tools`) is gone.
 const TRIES: u32 = 3;
 
 /// The result of a launch.
 pub(crate) enum Launched {
     /// The job runs, or has already ended.
     Running(Box<Running>),
-    /// A container of that name exists: another client has submitted the job.
+    /// A container with this name exists: another client has submitted the job.
     Exists,
 }
 
-/// A job whose description its container has received.
+/// A job that its container has received completely.
 pub(crate) struct Running {
     pub(crate) record: Record,
     pub(crate) lines: LineStream,
-    /// Lines received so far.
+    /// Lines of the container that were received so far.
     pub(crate) first: Vec<Line>,
-    /// Connection by which the container knows that its owner is alive. Nothing is sent on it. Dropping it
-    /// tells the container that the owner is gone.
+    /// Connection to the container, on which nothing more is sent. When the connection is dropped, the
+    /// container knows that its client has gone.
     pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
 }
 
-/// Creates a container, starts it and sends it the job.
+/// Creates a container, starts it, and sends the job to it.
 pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Launched, EngineError> {
     let image = job.image.as_deref().or(shared.options.image.as_deref()).unwrap_or_default();
     let environment = &shared.options.environment;
@@ -70,7 +70,7 @@ pub(crate) async fn launch(shared: &Shared, id: &JobId, job: &Job) -> Result<Lau
     Box::pin(attempt(shared, id, job, &image, &mut gone)).await
 }
 
-/// Adds advice on how to bring a missing image to the engine.
+/// Adds advice to the error about a missing image: how to bring the image to the container engine.
 fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     let EngineError::NoImage { image, problem } = error else { return error };
     let program = match kind {
@@ -83,8 +83,8 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     EngineError::NoImage { image, problem: advice }
 }
 
-/// Tries one launch. If a retry is useful, sets `gone`: to the name of the missing anchor, or to an empty
-/// name if the anchor runs.
+/// Tries one launch. If a retry may help, sets `gone`: to the name of the missing anchor, or to an empty name
+/// if the anchor runs.
 async fn attempt(
     shared: &Shared,
     id: &JobId,
@@ -110,7 +110,7 @@ async fn attempt(
         }
         return not_made(shared, id, anchor, error, gone).await;
     }
-    // The job's container holds the volume now.
+    // From now on, the job's container uses the volume, too.
     let shell = scratch.map(|scratch| {
         let tools = shared.tools.clone();
         tokio::spawn(async move { tools.remove_shell(&scratch).await })
@@ -118,8 +118,8 @@ async fn attempt(
     match start_and_send(shared, id, job, image, record).await {
         Ok(running) => Ok(Launched::Running(Box::new(running))),
         Err(error) => {
-            // The container did not receive the whole description, so the job never ran. The volume is
-            // removed with the container that is removed last.
+            // The container did not receive the whole job, so the job never ran. The volume is removed
+            // together with the last container that uses it.
             if let Some(shell) = shell {
                 let _panicked = shell.await;
             }
@@ -130,7 +130,8 @@ async fn attempt(
     }
 }
 
-/// Returns an anchor other than `gone`, and the container that has prepared the job's volume.
+/// Returns an anchor other than `gone`, and a container that has prepared a volume for the job, if the job
+/// needs it.
 async fn prepare(
     shared: &Shared,
     job: &Job,
@@ -148,7 +149,7 @@ async fn prepare(
     Ok((anchor?, scratch))
 }
 
-/// Handles the error that a job's container could not be created, and records whether a retry is useful.
+/// Handles the error of a request that did not create the job's container. If a retry may help, sets `gone`.
 async fn not_made(
     shared: &Shared,
     id: &JobId,
@@ -168,8 +169,8 @@ async fn not_made(
     Err(error)
 }
 
-/// Tells whether this client itself abandoned the existing container, because an answer came late or never.
-/// Such a container has not received the whole job, and never will.
+/// Tells whether this client has abandoned the existing container earlier, because the answer to a request
+/// came late or never. Such a container has not received the whole job, and never will.
 async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> {
     match inspect::inspect(&shared.engine, id).await? {
         Some(inspected) if inspected.client == shared.client => {
@@ -179,7 +180,7 @@ async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> 
     }
 }
 
-/// Records the anchor as gone if that is why the engine refused a container.
+/// Sets `gone` to the anchor if the container engine refused a container because the anchor is gone.
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     if let EngineError::Refused { message, .. } = error
         && (message.contains(&anchor)
@@ -190,7 +191,7 @@ fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     }
 }
 
-/// Starts a job's container and sends it the job.
+/// Starts a job's container, and sends the job to it.
 async fn start_and_send(
     shared: &Shared,
     id: &JobId,
@@ -206,7 +207,7 @@ async fn start_and_send(
     let input = Input::new(id, job, &image.env);
     let (mut to, on_owner_death) = (attached.input, job.on_owner_death);
     let owner = tokio::spawn(async move {
-        // A container that has ended reads no more; its lines contain the reason.
+        // A container that has ended reads no more. Its lines contain the reason.
         let written = input.write(&mut to).await;
         if written.is_ok() && on_owner_death == OnOwnerDeath::Finish {
             let _ended = to.shutdown().await;
@@ -224,7 +225,8 @@ async fn start_and_send(
     }
 }
 
-/// Waits until the container has confirmed the whole job.
+/// Waits until the container has confirmed that it has received the whole job. Returns the lines that were
+/// received.
 async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, EngineError> {
     let unreachable = |problem: &str| EngineError::Unreachable {
         endpoint: shared.engine.endpoint().to_string(),

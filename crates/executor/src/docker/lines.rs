@@ -1,5 +1,5 @@
-//! Parses the output lines of a container's first process (`docker/init` documents the format), and collects
-//! the outcome.
+//! Parses the lines that a container's first process writes, and collects the outcome of the job from them.
+//! The program `docker/init` documents the format of the lines.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,7 @@ use crate::{
     Captured, End, Outcome, Output, StartFailure, Stream, Timestamp, docker::labels::Record, left_behind,
 };
 
-/// One output line.
+/// One line from the first process of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
     /// All input of the job was stored.
@@ -20,13 +20,13 @@ pub(crate) enum Line {
     Started(Timestamp),
     /// The job wrote these bytes.
     Written(Stream, Vec<u8>),
-    /// The last bytes that the job wrote; bytes before them were not stored.
+    /// The last bytes that the job wrote. The bytes between the stored output and these bytes are lost.
     Last(Stream, Vec<u8>),
-    /// Result of an output, by its index.
+    /// Result of an output, by the index of the request.
     Output(usize, Output),
     /// Names of the processes that the job left running.
     LeftBehind(Vec<String>),
-    /// Next piece of an output.
+    /// Next piece of the content of an output.
     Piece(Vec<u8>),
     /// The job has ended.
     Ended(Ended),
@@ -48,9 +48,9 @@ pub(crate) enum How {
     Signalled(i32),
     TimedOut,
     Cancelled,
-    /// The owner's connection was closed.
+    /// The client's connection was closed.
     Orphaned,
-    /// The engine stopped the container.
+    /// The container engine stopped the container.
     Stopped,
     OutOfMemory,
     NotFound,
@@ -59,13 +59,13 @@ pub(crate) enum How {
     Other(String),
 }
 
-/// A buffer that assembles lines from pieces.
+/// A buffer that assembles lines from pieces of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Appends a piece, and returns the completed lines. Malformed lines are skipped, since a program of the
-    /// image may write to the log as well.
+    /// Appends a piece, and returns the lines that are now complete. Malformed lines are skipped, since other
+    /// programs in the container may write to the log, too.
     pub(crate) fn take(&mut self, piece: &[u8]) -> Vec<Line> {
         self.0.extend(piece);
         let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
@@ -142,7 +142,8 @@ fn text(base64: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&STANDARD.decode(base64).ok()?).into_owned())
 }
 
-/// The collected lines of a job, from which the outcome is made. Streams are limited to the kept part.
+/// The collected lines of a job, from which the outcome is built. Of each stream, only the bytes for the
+/// outcome are kept.
 #[derive(Debug)]
 pub(crate) struct Collector {
     record: Record,
@@ -151,7 +152,7 @@ pub(crate) struct Collector {
     streams: [CollectedStream; 2],
     outputs: BTreeMap<String, Output>,
     left_behind: Vec<String>,
-    /// Output that the next piece belongs to.
+    /// Name of the output to which the next piece belongs.
     current: Option<String>,
 }
 
@@ -165,12 +166,12 @@ impl Collector {
         Self { record, accepted: false, started: None, streams, outputs, left_behind, current: None }
     }
 
-    /// Tells whether the first process has confirmed all input.
+    /// Tells whether the first process has confirmed that it has stored all input.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted
     }
 
-    /// Takes a line. The last line completes the outcome.
+    /// Takes the next line. Returns the outcome after the last line.
     pub(crate) fn take(&mut self, line: Line) -> Option<Outcome> {
         match line {
             Line::Accepted => self.accepted = true,
@@ -204,7 +205,7 @@ impl Collector {
         outcome
     }
 
-    /// Creates the outcome of a job whose end was not reported.
+    /// Builds the outcome of a job from the lines so far, because the last line is missing.
     pub(crate) fn broken_off(&mut self, end: End) -> Outcome {
         self.remains(end, Timestamp::now(), None)
     }
@@ -254,13 +255,13 @@ pub(crate) fn index(stream: Stream) -> usize {
     }
 }
 
-/// The kept part of a stream.
+/// The bytes of one stream that are kept for the outcome.
 #[derive(Debug)]
 struct CollectedStream {
     head_limit: usize,
     tail_limit: usize,
     head: Vec<u8>,
-    /// Last stored bytes beyond the head.
+    /// Last bytes of the stored part, without the head.
     tail: VecDeque<u8>,
     /// Last bytes of the part that was not stored.
     last: Vec<u8>,
@@ -291,7 +292,8 @@ impl CollectedStream {
 
     fn captured(&mut self, total: Option<u64>) -> Captured {
         let total = total.unwrap_or(self.stored);
-        // If bytes are missing between the stored part and the rest, only the rest is the end of the stream.
+        // If bytes are missing between the stored part and `last`, only `last` belongs to the end of the
+        // stream.
         let meets = total == self.stored + self.last.len() as u64;
         let mut tail = if meets { Vec::from(std::mem::take(&mut self.tail)) } else { Vec::new() };
         tail.append(&mut self.last);
@@ -311,7 +313,7 @@ mod tests {
         job.limits.stdout_bytes = keep;
         let mut collector = Collector::new(Record::new(&job, Some("sha256:1".to_owned())));
         let mut lines = Lines::default();
-        // Pieces with arbitrary boundaries.
+        // The pieces have arbitrary boundaries.
         let taken: Vec<Line> = text.as_bytes().chunks(3).flat_map(|piece| lines.take(piece)).collect();
         let mut outcome = taken.into_iter().filter_map(|line| collector.take(line));
         outcome.next().unwrap()

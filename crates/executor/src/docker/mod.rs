@@ -1,13 +1,15 @@
-//! Jobs in containers of Docker or Podman.
+//! A runtime that runs jobs in containers of Docker or Podman.
 //!
-//! An [`Engine`] is located in the same way as by the Docker client ([`Endpoint::resolve`]), and reports the
-//! limits that it enforces ([`Engine::describe`]). A [`DockerRuntime`] runs each job in a fresh container.
-//! The first process of the container is a static program of this crate. It reads the job from the
-//! container's input and reports on it in lines, which the engine's log keeps for later clients. Where that
-//! program could not be built, opening a runtime fails.
+//! An [`Engine`] is a client of a container engine. It finds the engine in the same way as the Docker client
+//! ([`Endpoint::resolve`]), and reports the limits that the engine enforces ([`Engine::describe`]). A
+//! [`DockerRuntime`] runs each job in a fresh container. The first process of the container is a static
+//! program of this crate. The program reads the job from the container's stdin, and reports on the job in
+//! lines. The engine's log keeps these lines, so that other clients can read them later. If the program could
+//! not be built, opening a runtime fails.
 //!
-//! A job is fully isolated unless it [asks](crate::Isolation) for less; its relaxations are recorded in the
-//! labels of its container. `docs/design/executor.md` has the design decisions and the limitations.
+//! A job is isolated as strictly as possible, except for the relaxations that it
+//! [requests](crate::Isolation). The labels of its container record the relaxations.
+//! `docs/design/executor.md` has the design decisions and the limitations.
 
 mod container;
 mod credentials;

@@ -4,11 +4,12 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use crate::{User, docker::Environment};
 
-/// Settings with which a [`DockerRuntime`](crate::docker::DockerRuntime) runs jobs that don't set their own.
+/// Settings of a [`DockerRuntime`](crate::docker::DockerRuntime). Most of them are defaults for jobs that
+/// don't set the same setting themselves.
 ///
-/// The defaults are strict: `nobody` as the user, 512 MiB of memory, 256 processes, two processors, 256 MiB
-/// of `/tmp`. A limit that the engine can't enforce is left out. The engine's
-/// [description](crate::docker::Description::capabilities) lists the limits that it enforces.
+/// The default values are strict: the user `nobody`, 512 MiB of memory, 256 processes, two processors, 256
+/// MiB of `/tmp`. If the container engine can't enforce a default limit, the job runs without this limit. The
+/// [description](crate::docker::Description::capabilities) of the engine lists the limits that it enforces.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
 pub struct DockerOptions {
@@ -51,75 +52,76 @@ impl DockerOptions {
         Self::default()
     }
 
-    /// Sets the image of jobs that name none.
+    /// Sets the image for jobs that name no image.
     pub fn image(mut self, image: impl Into<String>) -> Self {
         self.image = Some(image.into());
         self
     }
 
-    /// Sets the user of jobs that name none.
+    /// Sets the user for jobs that name no user.
     pub fn user(mut self, user: User) -> Self {
         self.user = user;
         self
     }
 
-    /// Sets the memory limit of jobs that set none, in bytes.
+    /// Sets the memory limit, in bytes, for jobs that set no memory limit.
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
         self
     }
 
-    /// Sets the maximum number of processes of jobs that set none.
+    /// Sets the maximum number of processes for jobs that set no such limit.
     pub fn pids(mut self, pids: u32) -> Self {
         self.pids = pids;
         self
     }
 
-    /// Sets the processor time per second of jobs that set none, in thousandths of one processor.
+    /// Sets the limit of processor time for jobs that set no such limit, in thousandths of one processor.
     pub fn cpu_millis(mut self, cpu_millis: u32) -> Self {
         self.cpu_millis = cpu_millis;
         self
     }
 
-    /// Sets the size of `/tmp` of jobs that set none, in bytes.
+    /// Sets the maximum size of `/tmp`, in bytes, for jobs that set no such limit.
     pub fn tmp_bytes(mut self, bytes: u64) -> Self {
         self.tmp_bytes = bytes;
         self
     }
 
-    /// Sets the maximum number of concurrent jobs; further jobs are queued in this process. Default: twice
-    /// the engine's processors.
+    /// Sets the maximum number of fresh containers that run at a time. Further jobs are queued in this
+    /// process. Default: twice the number of the engine's processors.
     pub fn at_once(mut self, at_once: NonZeroUsize) -> Self {
         self.at_once = Some(at_once);
         self
     }
 
-    /// Sets how long [`wait`](crate::Runtime::wait) tolerates an engine that doesn't answer, before it
-    /// returns an error. The job continues, and the wait can be repeated.
+    /// Sets the time for which [`wait`](crate::Runtime::wait) tolerates a container engine that doesn't
+    /// answer. After this time, `wait` returns an error. The job continues, and the caller may call `wait`
+    /// again.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Sets the time limit of one engine call.
+    /// Sets the time limit of one request to the container engine.
     pub fn call_limit(mut self, limit: Duration) -> Self {
         self.call_limit = limit;
         self
     }
 
-    /// Sets the environment in which the Docker client's registry credentials are looked up.
+    /// Sets the environment variables by which the Docker client's registry credentials are found.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
         self
     }
 
-    /// Sets the name of this client, which labels all its objects. Default: a random name.
+    /// Sets the name of this client. Labels of all its containers contain the name. Default: a random name.
     pub fn client(mut self, client: impl Into<String>) -> Self {
         self.client = Some(client.into());
         self
     }
 
-    /// Sets the parent control group of containers.
+    /// Sets the control group that is the parent of all containers.
     pub fn cgroup_parent(mut self, parent: impl Into<String>) -> Self {
         self.cgroup_parent = Some(parent.into());
         self

@@ -1,4 +1,4 @@
-//! Properties of Podman that the Docker API doesn't have.
+//! A property of Podman that the Docker API doesn't have.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tokio::{
 
 use super::{Endpoint, endpoint::Host};
 
-/// Maximum time for the request.
+/// Maximum time for the request and its answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Maximum bytes of the answer.
+/// Maximum number of bytes of the answer.
 const MOST: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -23,9 +23,9 @@ struct Info {
     rootless: bool,
 }
 
-/// Asks whether Podman runs without root. The answer contains this in a field outside of the Docker API,
-/// which the client library drops. So this function makes the request itself. Returns `None` where that is
-/// impossible (ssh, TLS), or where Podman doesn't report it.
+/// Asks Podman whether it runs without root. Podman's answer has a field for this, but the Docker API does
+/// not, so the client library drops the field. So this function sends the request itself. Returns `None` for
+/// connections by ssh or TLS, which the function does not support, and if Podman doesn't report the field.
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {
@@ -38,7 +38,7 @@ pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
 }
 
 async fn query(mut line: impl AsyncRead + AsyncWrite + Unpin) -> Option<bool> {
-    // HTTP 1.0, so that the answer comes in one piece and ends with the connection.
+    // The request uses HTTP 1.0, so that the answer comes in one piece and ends with the connection.
     line.write_all(b"GET /info HTTP/1.0\r\nHost: engine\r\n\r\n").await.ok()?;
     let mut answer = Vec::new();
     line.take(MOST).read_to_end(&mut answer).await.ok()?;

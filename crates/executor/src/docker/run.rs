@@ -1,4 +1,4 @@
-//! The life of one job of this client: its queue, its launch, its end.
+//! The course of one job of this client: its wait in the queue, its launch, its end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,13 +22,13 @@ use crate::{
 };
 
 /// Time after a job's deadline at which this client kills the container. Normally the container's first
-/// process ends the job at the deadline, but it can't do so while the container is paused.
+/// process ends the job at the deadline. But it can't do so while the container is paused.
 const LATE: Duration = Duration::from_secs(20);
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 
-/// Starts a job's task; `None` if the id exists already. The returned receiver resolves when the engine owns
-/// the job, or the job is queued.
+/// Starts the task of a job; `None` if the id exists already. The returned receiver gets a result when the
+/// container has received the whole job, or when the job is queued.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
     let (requests_to, requests) = watch::channel(JobRequests::default());
@@ -64,7 +64,7 @@ struct JobTask {
     accept: Option<oneshot::Sender<Result<(), RuntimeError>>>,
 }
 
-/// The reason why the reading of lines stopped.
+/// The reason why the task stopped reading lines.
 enum Stop {
     /// The last line was read.
     Ended(Box<Outcome>),
@@ -72,7 +72,7 @@ enum Stop {
     Broken,
     /// The client disconnects from the job.
     Disconnected,
-    /// The job has exceeded its deadline by far.
+    /// The job still runs long after its deadline.
     Late(End),
 }
 
@@ -96,18 +96,19 @@ impl JobTask {
         }
     }
 
-    /// Ends a job before anything was created for it on the engine.
+    /// Ends a job for which nothing was created on the container engine.
     fn not_started(&mut self, why: StartFailure) {
         self.ended(Outcome::new(End::NotStarted(why), Timestamp::now()));
         self.accepted(Ok(()));
     }
 
-    /// Waits for a slot; `None` if the job was cancelled first.
+    /// Waits until the number of running jobs is below the maximum. Returns `None` if the job was cancelled,
+    /// or the client disconnects.
     async fn turn(&mut self) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = self.shared.slots.clone().try_acquire_owned() {
             return Some(permit);
         }
-        // The job is accepted, and starts as soon as a slot is free.
+        // The job is accepted now. It starts as soon as another job has ended.
         self.accepted(Ok(()));
         let turn = self.shared.slots.clone().acquire_owned();
         tokio::select! {
@@ -131,11 +132,12 @@ impl JobTask {
         self.phase.send_replace(Phase::Ended(Arc::new(outcome)));
     }
 
-    /// Drops a job that belongs to another client, or could not be launched.
+    /// Drops a job that belongs to another client, or that could not be launched.
     fn give_up(&mut self, result: Result<(), EngineError>) {
         let problem = result.as_ref().err().map(ToString::to_string);
         if let (Some(problem), None) = (problem, &self.accept) {
-            // The submission already returned "queued"; callers of `wait` get the error.
+            // The submission has already returned `Ok`, because the job was queued. So callers of `wait` get
+            // the error.
             self.phase.send_replace(Phase::Failed(problem));
             return;
         }
@@ -143,7 +145,7 @@ impl JobTask {
         self.accepted(result.map_err(RuntimeError::from));
     }
 
-    /// Reads the job's lines until it has ended, and reconnects as often as needed.
+    /// Reads the lines of the job until the job has ended. Reconnects as often as needed.
     async fn follow(&mut self, running: Running, permit: OwnedSemaphorePermit) {
         let Running { record, lines, first, owner } = running;
         let mut collector = Collector::new(record.clone());
@@ -165,15 +167,15 @@ impl JobTask {
                     break;
                 }
                 Some(Stop::Late(end)) => {
-                    // The first process failed to end the job. The outcome is not read from the engine, which
-                    // only knows the kill.
+                    // The first process did not end the job. The outcome is not read from the container
+                    // engine, which only knows the kill.
                     let _tried = inspect::kill(&self.shared.engine, &self.id).await;
                     break self.ended(collector.broken_off(end));
                 }
                 Some(Stop::Broken) | None => {}
             }
-            // After any connection error the engine still knows the state, and its log contains all lines
-            // from the beginning.
+            // After any connection error, the engine still knows the state of the container, and its log
+            // contains all lines from the beginning.
             match self.inspect().await {
                 JobState::Disconnected => break,
                 JobState::Ended(outcome) => break self.ended(*outcome),
@@ -192,7 +194,7 @@ impl JobTask {
             let is_orphaned = matches!(&line, Line::Ended(Ended { how: How::Orphaned, .. }));
             if let Some(mut outcome) = collector.take(line) {
                 if is_orphaned && !self.requests.borrow().disconnect {
-                    // This client is alive and has not requested the end: only the connection has broken.
+                    // This client lives and has not disconnected. So only the connection has broken.
                     outcome.end = End::Lost(CUT.to_owned());
                 }
                 return Some(Stop::Ended(Box::new(outcome)));
@@ -201,7 +203,7 @@ impl JobTask {
         None
     }
 
-    /// Reads lines until there are no more, and forwards the requests of callers to the job.
+    /// Reads lines until the stream ends, and forwards the requests of callers to the job.
     async fn read(&mut self, lines: &mut LineStream, collector: &mut Collector) -> Stop {
         let mut requested: Option<Instant> = None;
         let limits = &self.job.limits;
@@ -239,7 +241,8 @@ impl JobTask {
                 Ok(()) = self.requests.changed() => {}
                 () = until(latest) => return Stop::Late(late),
                 () = sleep_until(probe) => {
-                    // A connection whose peer has vanished looks like a job without output.
+                    // If the other side of a connection has vanished, the job looks like a job without
+                    // output.
                     if self.has_exited_silently().await {
                         return Stop::Broken;
                     }
@@ -249,7 +252,7 @@ impl JobTask {
         }
     }
 
-    /// Asks the engine whether a silent job has ended.
+    /// Asks the container engine whether a job without output has ended.
     async fn has_exited_silently(&self) -> bool {
         if let Ok(inspected) = inspect::inspect(&self.shared.engine, &self.id).await {
             self.silent.send_replace(None);
@@ -259,7 +262,7 @@ impl JobTask {
         false
     }
 
-    /// Ends a job whose owner disconnects, and waits until the end is logged.
+    /// Ends the job because its client disconnects, and waits until the log is complete.
     async fn end_and_wait(&self) {
         let grace = self.job.limits.grace;
         let _or_it_ends_by_the_connection = inspect::ask_to_end(&self.shared.engine, &self.id, grace).await;
@@ -268,7 +271,7 @@ impl JobTask {
         let _late = tokio::time::timeout(grace.saturating_add(LATE), end).await;
     }
 
-    /// Inspects the container, and retries until the engine answers.
+    /// Inspects the container of the job. Retries until the container engine answers.
     async fn inspect(&mut self) -> JobState {
         let mut pause = FIRST_PAUSE;
         let state = loop {
@@ -312,7 +315,7 @@ impl JobTask {
     }
 }
 
-/// The reason why a job is lost if the connection to its owner broke although the owner lives.
+/// The reason why a job is lost if its connection to the client broke, although the client lives.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

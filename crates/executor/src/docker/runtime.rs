@@ -30,30 +30,30 @@ use crate::{
     },
 };
 
-/// Maximum number of repetitions of a list request whose answer is malformed.
+/// Maximum number of repetitions of a request for a list whose answer was malformed.
 const LIST_TRIES: u32 = 10;
 
 /// Minimum age at which a container without a job counts as abandoned, if its client has no running anchor.
 const OLD: Duration = Duration::from_secs(60);
 
-/// Maximum number of concurrent removals; further removals wait.
+/// Maximum number of concurrent removals. Further removals wait.
 const REMOVALS: u32 = 16;
 
-/// Maximum number of buffered events.
+/// Maximum number of buffered events for one receiver.
 const EVENTS: usize = 16;
 
 /// A runtime that runs each job in a container of its own.
 ///
-/// Several clients may share an engine: each can find, wait for, cancel and remove the jobs of all clients.
-/// Dropping the runtime has the same effect on its jobs as the death of their owner; [`close`](Self::close)
-/// is the graceful way.
+/// Several clients may share a container engine. Each of them can find, wait for, cancel and remove the jobs
+/// of all clients. If a `DockerRuntime` is dropped, its jobs are treated as after the death of this process.
+/// [`close`](Self::close) has this effect too, and waits for it.
 #[derive(Debug)]
 pub struct DockerRuntime {
     shared: Arc<Shared>,
 }
 
 impl DockerRuntime {
-    /// Connects to an engine and opens a runtime on it.
+    /// Connects to a container engine, and opens a runtime on it.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer.
@@ -65,8 +65,8 @@ impl DockerRuntime {
         Self::open(Engine::connect(choice, environment).await?, options).await
     }
 
-    /// Opens a runtime on an engine. The runtime includes the jobs that other clients submitted. Opening it
-    /// starts no container.
+    /// Opens a runtime on a container engine. It also finds the jobs that other clients have submitted there.
+    /// The function starts no container.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or when this program was built without the static
@@ -92,14 +92,16 @@ impl DockerRuntime {
         &self.shared.description
     }
 
-    /// Returns the name of this client, which the label `io.windlass.client` of all its objects contains.
+    /// Returns the name of this client. The label `io.windlass.client` of all its containers contains this
+    /// name.
     pub fn client(&self) -> &str {
         &self.shared.client
     }
 
-    /// Disconnects from the engine. Jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are ended,
-    /// and their end is awaited. Jobs with [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and queued
-    /// jobs are dropped. The runtime can be used again afterwards.
+    /// Disconnects from the container engine. Ends the jobs with
+    /// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), and waits for their end. Jobs with
+    /// [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and queued jobs are dropped. The runtime can
+    /// be used again afterwards.
     pub async fn close(&self) {
         let handles: Vec<_> = self.shared.jobs().drain().map(|(_, handle)| handle).collect();
         for handle in &handles {
@@ -114,7 +116,8 @@ impl DockerRuntime {
         self.sweep().await;
     }
 
-    /// Removes the containers of this client that never ran a job, left by calls whose answers were lost.
+    /// Removes the containers of this client that never ran a job. They remain if the answer to a request was
+    /// lost.
     async fn sweep(&self) {
         let own = self.containers(labels::CLIENT, Some(&self.shared.client)).await.unwrap_or_default();
         let never_ran = |container: &&ContainerSummary| {
@@ -124,26 +127,26 @@ impl DockerRuntime {
         for id in own.iter().filter(never_ran).filter_map(|container| container.id.as_deref()) {
             self.shared.tools.remove(id).await;
         }
-        // A client that was killed during a launch leaves such containers too. The next client removes them
-        // here.
+        // A client that was killed during a launch also leaves such containers. Here this client removes the
+        // containers of dead clients.
         let others = self.containers(labels::ROLE, None).await.unwrap_or_default();
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
-    /// Removes the leftovers of dead clients, and returns the removed jobs. Leftovers are containers without
-    /// a job, containers of jobs that never began, and jobs of `owner` that have ended or must not continue.
-    /// Jobs for which `keep` returns true stay; [`find`](Runtime::find) and [`wait`](Runtime::wait) take them
-    /// over.
+    /// Removes the containers of dead clients, and returns the jobs that were removed. The function removes
+    /// containers without a job, and all containers with jobs of `owner`, even if a job still runs.
+    /// The exceptions are jobs for which `keep` returns true: they stay, and [`find`](Runtime::find) and
+    /// [`wait`](Runtime::wait) find them.
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
+    /// [`RuntimeError::Unavailable`] when the container engine doesn't answer.
     pub async fn reap(
         &self,
         owner: &Owner,
         keep: impl Fn(&JobId) -> bool + Send + Sync,
     ) -> Result<Vec<JobId>, RuntimeError> {
-        // Jobs are listed before anchors. An anchor exists before its client's jobs, so no job of a living
-        // client seems to belong to a dead one.
+        // Jobs are listed before anchors. A client's anchor exists before its jobs. So a job of a living
+        // client never seems to belong to a dead client.
         let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
         let others = self.containers(labels::ROLE, None).await?;
         let alive = self.living(&others);
@@ -160,11 +163,11 @@ impl DockerRuntime {
         Ok(reaped)
     }
 
-    /// Tells whether a client has any object on the engine. Without a name, tells whether any dead client has
-    /// a job there.
+    /// Tells whether the client with this name has any container on the container engine. Without a name,
+    /// tells whether any dead client has a job there.
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] when the engine doesn't answer.
+    /// [`RuntimeError::Unavailable`] when the container engine doesn't answer.
     pub async fn has_left(&self, client: Option<&str>) -> Result<bool, RuntimeError> {
         if let Some(client) = client {
             return Ok(!self.containers(labels::CLIENT, Some(client)).await?.is_empty());
@@ -175,7 +178,7 @@ impl DockerRuntime {
         Ok(jobs.iter().any(|job| !alive.contains(client_of(job))))
     }
 
-    /// Removes the containers of dead clients that run no job.
+    /// Removes those containers of dead clients that run no job.
     async fn remove_abandoned(&self, others: &[ContainerSummary], alive: &BTreeSet<&str>) {
         for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {
             if let Some(id) = &container.id {
@@ -184,7 +187,7 @@ impl DockerRuntime {
         }
     }
 
-    /// Returns the clients with a running anchor, and this one.
+    /// Returns this client and all clients with a running anchor.
     async fn living_clients(&self) -> Result<BTreeSet<String>, EngineError> {
         let anchors = self.containers(labels::ROLE, Some("anchor")).await?;
         Ok(self.living(&anchors).into_iter().map(str::to_owned).collect())
@@ -208,7 +211,7 @@ impl DockerRuntime {
         loop {
             let list = self.shared.engine.client().list_containers(Some(options.clone()));
             match self.shared.engine.call("list containers", list).await {
-                // Podman reports ending containers briefly in a state that the API doesn't have.
+                // For a moment, Podman reports an ending container in a state that the API doesn't have.
                 Err(EngineError::Protocol { .. }) if tries > 0 => {
                     tries -= 1;
                     sleep(pause).await;
@@ -219,7 +222,7 @@ impl DockerRuntime {
         }
     }
 
-    /// Inspects a job of another client.
+    /// Inspects a job that another client has submitted.
     async fn find_foreign(&self, id: &JobId) -> Result<ForeignJob, EngineError> {
         if self.shared.is_leaving(id) {
             return Ok(ForeignJob::Absent);
@@ -228,7 +231,7 @@ impl DockerRuntime {
             return Ok(ForeignJob::Absent);
         };
         match inspected.stage {
-            // The client of the container may be about to start it, or to send it the job.
+            // The living client of the container may be about to start it, or to send the job to it.
             Stage::Running | Stage::Made
                 if inspected.client != self.shared.client
                     && self.living_clients().await?.contains(&inspected.client) =>
@@ -281,14 +284,14 @@ impl DockerRuntime {
 }
 
 impl Drop for DockerRuntime {
-    /// Disconnects from the jobs as a dying owner does, but in an orderly way: jobs that must not outlive it
-    /// are asked to end.
+    /// Disconnects from the jobs as a dying client does, but in an orderly way: this client asks jobs with
+    /// `OnOwnerDeath::Kill` to end.
     fn drop(&mut self) {
         self.shared.jobs().drain().for_each(|(_, handle)| handle.disconnect());
     }
 }
 
-/// The state of a job of another client.
+/// The state of a job that another client has submitted.
 enum ForeignJob {
     Absent,
     Running,
@@ -300,7 +303,7 @@ fn client_of(container: &ContainerSummary) -> &str {
     container.labels.as_ref().and_then(|labels| labels.get(labels::CLIENT)).map_or("", String::as_str)
 }
 
-/// Tells whether a container is older than the longest launch by a live client.
+/// Tells whether a container is older than the longest launch of a living client.
 fn is_old(container: &ContainerSummary) -> bool {
     let now = Timestamp::now().as_millis() / 1000;
     container.created.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at + OLD.as_secs() < now)
@@ -314,7 +317,7 @@ fn state_of(container: &ContainerSummary) -> String {
     container.state.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Draws a random name for this client, which must be unique for each process on any machine.
+/// Returns a random name for this client. The names of all clients on all machines must differ.
 fn drawn() -> Result<String, EngineError> {
     let mut bytes = [0; 6];
     getrandom::fill(&mut bytes).map_err(|error| EngineError::Protocol {
@@ -411,9 +414,9 @@ impl Runtime for DockerRuntime {
             }
             None => return Ok(self.shared.force_remove(id).await?),
         }
-        // Deleting a container takes longer than a short job, so it happens in the background. From now on
-        // this runtime reports the job as unknown. If this process dies first, the container is a leftover of
-        // a dead client.
+        // Deleting a container takes longer than a short job, so the deletion happens in the background. From
+        // now on, this runtime reports the job as unknown. If this process dies before the deletion, another
+        // client removes the container later (`reap`).
         let removal = self.shared.removal().await?;
         self.shared.leaving.send_modify(|leaving| {
             let _is_new = leaving.insert(id.clone());

@@ -1,4 +1,5 @@
-//! The state that a runtime shares with the tasks of its jobs: the engine, the table of jobs, the removals.
+//! The state that a docker runtime shares with the tasks of its jobs: the client of the container engine, the
+//! table of jobs, the removals.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -21,7 +22,7 @@ use crate::{
     },
 };
 
-/// The shared state of one runtime.
+/// The state that a runtime shares with the tasks of its jobs.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
@@ -74,8 +75,8 @@ impl Shared {
     }
 }
 
-/// Deletes the container of a removed job. Retries while the engine is unavailable and the runtime exists,
-/// since the runtime would otherwise report the job again.
+/// Deletes the container of a removed job. Retries as long as the container engine is unavailable and the
+/// runtime exists. Without retries, the runtime would report the job again.
 pub(crate) async fn remove_in_background(shared: Weak<Shared>, id: JobId) {
     let mut pause = FIRST_PAUSE;
     while let Some(shared) = shared.upgrade() {

@@ -1,5 +1,5 @@
-//! The image with the static program, and the containers made of it. The *anchor* shares its network and the
-//! program with all jobs of a client. Short-lived containers prepare volumes.
+//! The image with the static program, and the containers that are made of this image. The *anchor* is a
+//! container whose network and program all jobs of a client use. Short-lived containers prepare volumes.
 
 use std::{
     collections::HashMap,
@@ -28,13 +28,14 @@ use crate::{
     image::build::{BuiltImage, ImageBuilder},
 };
 
-/// The static program that is the first process of each container; empty where it could not be built.
+/// The static program that is the first process of each fresh container; empty if the program could not be
+/// built.
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-init"));
 
-/// Folder of the image that all users may write to. A new volume mounted there inherits its mode.
+/// Folder of the image to which all users may write. A new volume that is mounted there gets the same mode.
 const PREPARED: &str = "/volume";
 
-/// Builds the image of the static program.
+/// Builds the image with the static program.
 pub(crate) fn image() -> Result<BuiltImage, EngineError> {
     let built_without = || EngineError::Protocol {
         action: "run jobs".to_owned(),
@@ -62,17 +63,17 @@ pub(crate) struct Tools {
     client: String,
     cgroup_parent: Option<String>,
     image: BuiltImage,
-    /// The current anchor, once it has started. If a caller is dropped while it starts the anchor, the next
+    /// The anchor that runs or is being started. If a caller is dropped while it starts the anchor, the next
     /// caller completes the start.
     anchor: Mutex<Arc<OnceCell<Anchor>>>,
-    /// The volumes in preparation, by name. An entry lives only as long as callers wait for it, since a
-    /// prepared volume may be removed at any time.
+    /// The volumes that are being prepared, by name. An entry lives only as long as callers wait for it,
+    /// since a prepared volume may be removed at any time.
     preparing: Mutex<HashMap<String, Weak<OnceCell<()>>>>,
     next: AtomicU64,
 }
 
-/// A running anchor. When this value is dropped or the client dies, the anchor ends, and the engine removes
-/// it.
+/// A running anchor. When this value is dropped or the client dies, the anchor ends, and the container engine
+/// removes it.
 struct Anchor {
     name: String,
     /// Task that keeps the connection open. When it ends, the anchor ends.
@@ -110,8 +111,8 @@ impl Tools {
         })
     }
 
-    /// Returns the name of a running anchor, and starts one if there is none. `instead_of` names an anchor
-    /// that is known to be gone.
+    /// Returns the name of a running anchor. Starts an anchor if none runs. `instead_of` names an anchor that
+    /// is known to be gone.
     pub(crate) async fn anchor(
         &self,
         engine: &Description,
@@ -122,7 +123,7 @@ impl Tools {
         Ok(anchor.name.clone())
     }
 
-    /// Returns the anchor that runs or is yet to start. Forgets an anchor that is gone.
+    /// Returns the anchor that runs or is to be started. Forgets an anchor that is gone.
     fn current_anchor(&self, instead_of: Option<&str>) -> Arc<OnceCell<Anchor>> {
         let mut current = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         if current.get().is_some_and(|anchor| anchor.has_ended() || instead_of == Some(&anchor.name)) {
@@ -146,8 +147,8 @@ impl Tools {
             open_stdin: Some(true),
             stdin_once: Some(true),
             attach_stdin: Some(true),
-            // The engine fills this volume from the image when it creates the volume. Jobs mount the volume
-            // too, read-only.
+            // The container engine creates this volume and fills it from the image. The containers of jobs
+            // mount the volume, too, read-only.
             volumes: Some(vec![TOOLS.to_owned()]),
             ..self.body("anchor", host)
         };
@@ -179,15 +180,15 @@ impl Tools {
         Ok(Anchor { name, connection: connection.abort_handle(), ended })
     }
 
-    /// Creates a container with a volume that all users may write to, for a job to take over. Returns `None`
-    /// where the job's own volume suffices. The container is never started, and is to be
-    /// [removed](Self::remove_shell) when the job's container exists.
+    /// Creates a container with a volume to which all users may write. The container of a job then takes over
+    /// the volume. Returns `None` if the job needs no such volume. The container is never started. The caller
+    /// [removes](Self::remove_shell) it when the job's container exists.
     pub(crate) async fn scratch(
         &self,
         engine: &Description,
         uid: u32,
     ) -> Result<Option<String>, EngineError> {
-        // Podman gives a new volume to the user of the container; and root may write to any volume.
+        // Podman gives a new volume to the user of the container, and root may write to any volume.
         if engine.kind == EngineKind::Podman || uid == 0 {
             return Ok(None);
         }
@@ -200,7 +201,7 @@ impl Tools {
         Ok(Some(name))
     }
 
-    /// Creates a volume of an owner that all users may write to, if it does not exist.
+    /// Creates the volume of an owner if it does not exist. All users may write to a new volume.
     pub(crate) async fn volume(
         &self,
         engine: &Description,
@@ -208,13 +209,14 @@ impl Tools {
         volume: &Volume,
     ) -> Result<(), EngineError> {
         let source = volume_name(owner, volume);
-        // A volume that another job is creating is not prepared yet.
+        // A volume that another job is creating at this moment is not prepared yet.
         let preparation = self.preparation(&source);
         preparation.get_or_try_init(|| self.prepare_volume(engine, owner, volume, source)).await?;
         Ok(())
     }
 
-    /// Returns the preparation of a volume, which all its callers share.
+    /// Returns the preparation of a volume. All callers that need the volume at the same time share the
+    /// preparation.
     fn preparation(&self, source: &str) -> Arc<OnceCell<()>> {
         let mut preparing = self.preparing.lock().unwrap_or_else(PoisonError::into_inner);
         preparing.retain(|_, cell| cell.strong_count() > 0);
@@ -249,7 +251,7 @@ impl Tools {
             self.engine.call("create a volume", docker.create_volume(request)).await?;
             return Ok(());
         }
-        // The container creates the volume in the same request. So an existing volume is always prepared,
+        // One request creates both the container and the volume. So an existing volume is always prepared,
         // even if a process was killed in between.
         let mount = Mount {
             typ: Some(MountType::VOLUME),
@@ -275,22 +277,22 @@ impl Tools {
         }
     }
 
-    /// Ends the anchor, if there is one, and waits until it is gone.
+    /// Ends the anchor if it exists, and waits until it is gone.
     pub(crate) async fn close(&self) {
         let current = std::mem::take(&mut *self.anchor.lock().unwrap_or_else(PoisonError::into_inner));
-        // This waits for an anchor that is being started, and starts none.
+        // If the anchor is being started, this call waits for the start. It starts no anchor itself.
         if let Ok(anchor) = current.get_or_try_init(async || Err(())).await {
             self.remove(&anchor.name).await;
         }
     }
 
     /// Removes a container with its anonymous volumes. A failure doesn't affect a job: the container has this
-    /// client's label and is swept later.
+    /// client's label, and is removed later.
     pub(crate) async fn remove(&self, name: &str) {
         let _swept_later = self.engine.remove_container(name, true).await;
     }
 
-    /// Removes a container that prepared a volume, and leaves the volume to the container that has taken it
+    /// Removes a container that has prepared a volume. The volume stays, for the container that has taken it
     /// over.
     pub(crate) async fn remove_shell(&self, name: &str) {
         let _swept_later = self.engine.remove_container(name, false).await;
@@ -318,8 +320,8 @@ impl Tools {
             )
         };
         match create().await {
-            // The image was removed from the engine: it is unused most of the time, so a clean-up may remove
-            // it.
+            // The image was removed from the engine. Most of the time no container uses it, so a clean-up may
+            // remove it.
             Err(error) if error.is_absent() => {
                 images::load_if_missing(&self.engine, &self.image).await?;
                 create().await.map(|_| ())

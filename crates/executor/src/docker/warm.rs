@@ -1,13 +1,13 @@
-//! The containers of a [pool](crate::pool) on an engine.
+//! The warm containers of a [pool](crate::pool) on a container engine.
 //!
-//! A warm container is as hardened as a fresh one: no network, a read-only root, no capabilities, no new
-//! privileges, an unprivileged user, limits. The runner is copied onto a volume of its own, which also holds
-//! the jobs' folders. The connection to it uses the container's streams, so the engine may be on another
-//! machine.
+//! A warm container is as hardened as a fresh container: no network, a read-only root, no capabilities, no
+//! new privileges, an unprivileged user, limits. The runner is copied to a volume of the container, which
+//! also contains the folders of the jobs. The client and the runner communicate by the container's stdin and
+//! stdout, so the container engine may be on another machine.
 //!
-//! Unlike a job's container, a warm container is removed by the engine when it ends, since its state is not
-//! needed afterwards. So nothing is left when its client is killed: the runner's stdin closes, and the runner
-//! exits.
+//! When a warm container ends, the container engine removes it at once, unlike a fresh container: its state
+//! is not needed afterwards. If the client is killed, the runner's stdin closes, and the runner exits. So no
+//! container remains.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -40,27 +40,27 @@ use crate::{
     runner,
 };
 
-/// Mount point of the volume with the runner and the jobs' folders.
+/// Mount point of the volume with the runner and the folders of the jobs.
 const PLACE: &str = "/windlass";
 
-/// Size of `/tmp` in bytes, which is the jobs' `TMPDIR`.
+/// Size in bytes of `/tmp`, which is the `TMPDIR` of all jobs.
 const TMP_BYTES: u64 = 64 << 20;
 
-/// Default maximum number of processes of a job.
+/// Default limits of a job: the maximum number of processes, and the maximum memory in bytes.
 const PIDS: u32 = 256;
 const MEMORY: u64 = 512 << 20;
 
-/// User of jobs that name none: nobody.
+/// User `nobody`, for jobs that name no user.
 const USER: &str = "65534:65534";
 
-/// Labels of every container of a pool: the pool, and the client that created the container.
+/// Labels of every warm container: the pool, and the client that created the container.
 const POOL: &str = "io.windlass.pool";
 const POOL_CLIENT: &str = "io.windlass.pool.client";
 
-/// Maximum bytes of a runner's last stderr output that are quoted.
+/// Maximum number of bytes that are quoted from a runner's stderr.
 const LAST_WORDS: usize = 1000;
 
-/// The warm containers of one client on one engine.
+/// The warm containers of one client on one container engine.
 #[derive(Debug)]
 pub struct WarmContainers {
     engine: Engine,
@@ -68,7 +68,7 @@ pub struct WarmContainers {
     images: Mutex<HashSet<String>>,
 }
 
-/// A client of a pool. It is alive as long as its file is locked.
+/// A client of a pool. The client is alive as long as its file is locked.
 #[derive(Debug)]
 struct Client {
     folder: PathBuf,
@@ -78,8 +78,8 @@ struct Client {
 }
 
 impl WarmContainers {
-    /// Joins the pool that clients share through a folder, which is created if needed. It sends no request to
-    /// the engine.
+    /// Joins the pool of all clients that use the same folder. Creates the folder if it does not exist. Sends
+    /// no request to the container engine.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folder can't be created or written.
@@ -103,8 +103,8 @@ impl WarmContainers {
         there
     }
 
-    /// Returns the volumes of a job with their mount points. Returns `None` if one does not exist: a new volume belongs
-    /// to root until a fresh container has given it to its job's user.
+    /// Returns the volumes of a job with their mount points. Returns `None` if one of the volumes does not
+    /// exist. A new volume belongs to root until a fresh container has given it to the user of its job.
     async fn volumes(&self, job: &Job) -> Option<Vec<(String, String)>> {
         if !volume_problems(job).is_empty() {
             return None;
@@ -127,7 +127,7 @@ impl WarmContainers {
         Ok(created.id)
     }
 
-    /// Copies the runner into the container, attaches to it and starts it.
+    /// Copies the runner into the container, attaches to the container, and starts it.
     async fn wake(&self, id: &str, program: &[u8]) -> Result<(Output, Input), EngineError> {
         let docker = self.engine.client();
         let options =
@@ -230,7 +230,7 @@ impl Carrier for WarmContainers {
     }
 }
 
-/// Returns the definition of a warm container.
+/// Returns the definition of a warm container, for the request that creates it.
 fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
     let memory = i64::try_from(shape.memory_bytes.unwrap_or(MEMORY)).unwrap_or(i64::MAX);
     let own = Mount { target: Some(PLACE.to_owned()), typ: Some(MountType::VOLUME), ..Mount::default() };
@@ -242,7 +242,7 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
         readonly_rootfs: Some(true),
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
-        // The runner counts as one process.
+        // The runner counts as one process, too.
         pids_limit: Some(i64::from(shape.pids.unwrap_or(PIDS)) + 1),
         memory: Some(memory),
         memory_swap: Some(memory),
@@ -274,7 +274,7 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
     }
 }
 
-/// Creates a tar archive of the runner, and of a folder in which any user can create jobs' folders.
+/// Creates a tar archive with the runner, and with a folder in which any user can create folders for jobs.
 fn archive(program: &[u8]) -> Vec<u8> {
     let mut tar = Vec::with_capacity(program.len() + 4096);
     tar.extend_from_slice(&header("jobs/", 0o1777, 0, b'5'));
@@ -303,8 +303,8 @@ fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
     header
 }
 
-/// A runner's stdout, extracted from the stream that also contains its stderr. The last bytes of the stderr
-/// are kept.
+/// A runner's stdout, extracted from a stream that also contains its stderr. The first bytes of the stderr
+/// are kept, for error texts.
 struct RunnerOutput {
     stream: Output,
     /// Received bytes that were not read yet.
@@ -336,7 +336,7 @@ impl AsyncRead for RunnerOutput {
                     let space = LAST_WORDS.saturating_sub(words.len());
                     words.extend_from_slice(&message[..message.len().min(space)]);
                 }
-                // Without a terminal, this is a truncated frame.
+                // For a container without a terminal, this variant is a truncated frame.
                 Some(Ok(_)) => return Poll::Ready(Err(io::Error::other("the stream was cut"))),
                 Some(Err(error)) => return Poll::Ready(Err(io::Error::other(error.to_string()))),
                 None => return Poll::Ready(Ok(())),
@@ -375,7 +375,7 @@ impl Client {
         Ok(Self { folder, scope, name, _lock: lock })
     }
 
-    /// Tells whether a client of this pool is alive.
+    /// Tells whether the client of this pool with the given name is alive.
     fn is_alive(&self, name: &str) -> bool {
         name == self.name || is_locked(&self.folder.join(format!("{name}.lock")))
     }
@@ -411,14 +411,15 @@ fn is_locked(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
 }
 
-/// Returns the name that distinguishes this pool's containers on an engine that several machines may share.
+/// Returns the name of this pool. It distinguishes the containers of the pool on a container engine, which
+/// several machines may share.
 fn scope(folder: &Path) -> io::Result<String> {
     let path = folder.join(SCOPE);
     match fs::read_to_string(&path) {
         Ok(scope) if !scope.is_empty() => Ok(scope),
         _ => {
-            // The file appears by a link when it is complete. Of two clients that create it, the first one
-            // wins.
+            // The complete file gets its name by a hard link. If two clients create the file at the same
+            // time, the second link fails, and both clients use the first file.
             let (scope, fresh) = (random()?, folder.join(format!(".{SCOPE}.{}", random()?)));
             fs::write(&fresh, &scope)?;
             let linked = fs::hard_link(&fresh, &path);
@@ -452,7 +453,7 @@ mod tests {
         let name = second.name.clone();
         drop(second);
         assert!(!first.is_alive(&name));
-        // The file of a killed client.
+        // This is the file of a killed client.
         fs::write(folder.join("dead.lock"), "").unwrap();
         assert!(!first.is_alive("dead"));
         first.tidy();

@@ -1,14 +1,14 @@
-//! Image files of several formats, read through one set of blob names.
+//! Reads image files of several formats.
 //!
-//! Three formats are read, each as a folder or as a tar file that may be compressed:
+//! Three formats are supported. Each of them may be a folder, a tar file, or a compressed tar file:
 //!
 //! | format | recognised by | blobs |
 //! |---|---|---|
-//! | docker archive (`docker save`) | `manifest.json` | named in it |
+//! | docker archive (`docker save`) | `manifest.json` | names in `manifest.json` |
 //! | OCI layout | `index.json` | `blobs/sha256/<hex>` |
-//! | artifact set (component archive) | `index.json`, old: `artifact-descriptor.json` | `blobs/sha256.<hex>` |
+//! | artifact set (component archive) | `index.json` or `artifact-descriptor.json` (old) | `blobs/sha256.<hex>` |
 //!
-//! A file that matches several formats is read as the first of them.
+//! If a file matches several formats, it is read in the first of them.
 
 use std::{
     collections::BTreeMap,
@@ -42,12 +42,12 @@ pub struct Archive {
     limits: ImageLimits,
 }
 
-/// One image in an archive.
+/// The description of one image in an archive.
 #[derive(Debug)]
 pub(crate) struct Described {
     /// Names of the image in the archive.
     pub(crate) names: Vec<ImageName>,
-    /// Digest of the manifest, if the image has a manifest of its own.
+    /// Digest of the manifest; `None` for a docker archive, in which an image has no manifest of its own.
     pub(crate) manifest: Option<Digest>,
     /// Id of the image: the digest of its config.
     pub(crate) id: Digest,
@@ -57,12 +57,12 @@ pub(crate) struct Described {
     pub(crate) layers: Vec<LayerFile>,
 }
 
-/// A stored layer.
+/// The file of a layer in an archive.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerFile {
-    /// Name in the archive.
+    /// Name of the file in the archive.
     pub(crate) name: String,
-    /// Digest of the stored form, if the manifest has it.
+    /// Digest of the file, if the archive states it. The file may be compressed.
     pub(crate) digest: Option<Digest>,
 }
 
@@ -78,7 +78,7 @@ enum Place {
         offset: u64,
         size: u64,
     },
-    /// Target of a link entry.
+    /// The entry is a link to this target.
     Link(String),
 }
 
@@ -98,11 +98,11 @@ impl Read for Piece {
 }
 
 impl Archive {
-    /// Opens a file or folder. A compressed file is first decompressed into an unnamed file in the folder
-    /// `scratch`.
+    /// Opens a file or folder. If the file is compressed, it is first decompressed into an unnamed file in
+    /// the folder `scratch`.
     ///
     /// # Errors
-    /// [`ImageError::Io`], [`ImageError::TooLarge`].
+    /// When the path can't be opened, is neither a file nor a folder, is too large, or is no valid tar file.
     pub fn open(path: &Path, scratch: &Path, limits: ImageLimits) -> Result<Self, ImageError> {
         let metadata = std::fs::metadata(path).map_err(io_error("open", path))?;
         let files = if metadata.is_dir() {
@@ -151,7 +151,8 @@ impl Archive {
         Ok(Some(Piece { file, offset }.take(size)))
     }
 
-    /// Lists the images for this host.
+    /// Lists the images of the archive. An image is left out if an index states a platform for it other than
+    /// the platform of this host.
     pub(crate) fn images(&self) -> Result<Vec<Described>, ImageError> {
         if let Some(manifest) = self.json::<Vec<DockerManifest>>("manifest.json")? {
             return manifest.into_iter().map(|entry| self.docker_image(entry)).collect();
@@ -167,8 +168,8 @@ impl Archive {
     fn docker_image(&self, entry: DockerManifest) -> Result<Described, ImageError> {
         let bytes = self.bytes(&entry.config)?.ok_or_else(|| self.missing("manifest.json", &entry.config))?;
         let id = Digest::of(&bytes);
-        // In all versions of the format the name contains the digest. This digest is the only checksum that
-        // reveals damage.
+        // In all versions of the format, the name of the config contains its digest. No other checksum
+        // reveals damage of the config.
         let stem = Path::new(&entry.config).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         if let Some(named) = stem.and_then(|hex| format!("sha256:{hex}").parse::<Digest>().ok()) {
             self.same(&named, &id, "the config")?;
@@ -206,7 +207,7 @@ impl Archive {
         Ok(found)
     }
 
-    /// Follows a descriptor through indexes to a manifest for this host.
+    /// Follows a descriptor, perhaps through several indexes, to a manifest for this host.
     fn choose(
         &self,
         descriptor: Descriptor,
@@ -278,7 +279,7 @@ impl Archive {
         Ok(Described { names, manifest, id, config_bytes, config, layers })
     }
 
-    /// Returns the name of a blob: nested in layouts, flat in artifact sets.
+    /// Returns the name of a blob. A blob is nested in OCI layouts, and flat in artifact sets.
     fn blob_name(&self, digest: &Digest) -> Result<String, ImageError> {
         let nested = format!("blobs/sha256/{}", digest.hex());
         let there = self.file(&nested)?.is_some();
@@ -300,7 +301,7 @@ impl Archive {
         Ok(Some(bytes))
     }
 
-    /// Fails unless the content has the expected digest.
+    /// Returns an error if the content does not have the expected digest.
     pub(crate) fn same(&self, expected: &Digest, found: &Digest, what: &str) -> Result<(), ImageError> {
         if expected == found {
             return Ok(());
@@ -318,7 +319,7 @@ impl Archive {
     }
 }
 
-/// A document that may be malformed.
+/// The name of a document in an archive, for error messages.
 struct Document<'a> {
     path: &'a Path,
     name: &'a str,
@@ -338,12 +339,12 @@ impl Document<'_> {
     }
 }
 
-/// Opens a tar file for random access. A compressed file is decompressed first.
+/// Opens a tar file for random access. If the file is compressed, it is decompressed first.
 fn tar_file(path: &Path, scratch: &Path, limits: &ImageLimits) -> Result<File, ImageError> {
     let mut file = File::open(path).map_err(io_error("open", path))?;
     let plain = Plain::new(&file).map_err(io_error("read", path))?;
     if plain.is_compressed() {
-        // An unnamed file disappears even when this process is killed.
+        // An unnamed file disappears even if this process is killed.
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let spool = open(scratch, flags, Mode::RUSR | Mode::WUSR);
         let mut spool = File::from(spool.map_err(|errno| io_error("make a file in", scratch)(errno.into()))?);
@@ -384,7 +385,7 @@ fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place
     Ok(places)
 }
 
-/// Normalises a name for the lookup.
+/// Returns the form of a name in the index: without `.`, `..` and empty parts.
 fn normal(path: &Path) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in path.components() {
@@ -397,7 +398,7 @@ fn normal(path: &Path) -> String {
     parts.join("/")
 }
 
-/// Opens a regular file below a folder. The kernel keeps links within the folder.
+/// Opens a regular file below a folder. The kernel ensures that no link leads out of the folder.
 fn open_in(folder: &OwnedFd, name: &str) -> io::Result<Option<File>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -429,7 +430,7 @@ struct Index {
     annotations: Option<BTreeMap<String, String>>,
 }
 
-/// A manifest or an index. One type serves for both, because the media type that distinguishes them is
+/// A manifest or an index. Both have the same type here, because the media type that distinguishes them is
 /// optional.
 #[derive(Debug, Deserialize)]
 struct Either {
@@ -454,8 +455,7 @@ struct Descriptor {
 }
 
 impl Descriptor {
-    /// Returns the image names that the index states. A bare tag is ignored, since it doesn't name its
-    /// repository.
+    /// Returns the image names that the index states for this image. A tag without a repository is ignored.
     fn names(&self) -> Vec<ImageName> {
         let is_name =
             |key: &str| matches!(key, "org.opencontainers.image.ref.name" | "io.containerd.image.name");

@@ -1,8 +1,9 @@
-//! Builds images without an engine and without a registry.
+//! Builds images without a container engine and without a registry.
 //!
-//! The output is one tar archive that every engine can load. It is a *docker archive* (a `manifest.json`
-//! beside the layers), which engines before version 25 need, and at the same time an OCI layout. The build is
-//! deterministic: equal files give equal bytes, and so an equal image id on every machine.
+//! The output is one tar archive that every container engine can load. The archive is a *docker archive* (a
+//! `manifest.json` beside the layers), which Docker needs before version 25. At the same time, the archive is
+//! an OCI layout. The build is deterministic: equal files give equal bytes, and so an equal image id on every
+//! machine.
 
 use std::{
     collections::BTreeMap,
@@ -45,7 +46,7 @@ enum Entry {
     Link { target: PathBuf },
 }
 
-/// A built image: one archive.
+/// A built image, as one archive.
 #[derive(Clone)]
 pub struct BuiltImage {
     id: String,
@@ -76,7 +77,7 @@ pub enum BuildError {
     Write {
         /// The entry that was being written.
         path: String,
-        /// The error of writing the archive.
+        /// The error at the writing of the archive.
         source: io::Error,
     },
     /// A program of the host that lists the files of the image failed.
@@ -90,7 +91,7 @@ pub enum BuildError {
 }
 
 impl ImageBuilder {
-    /// Creates a builder of an empty image with this name, for the architecture of this program.
+    /// Creates a builder of an empty image with this name, for the processor architecture of this program.
     pub fn new(name: impl Into<String>) -> Self {
         let architecture = match std::env::consts::ARCH {
             "x86_64" => "amd64",
@@ -110,7 +111,7 @@ impl ImageBuilder {
         }
     }
 
-    /// Adds a file. Paths are relative to the root of the image; missing parent folders get mode 755.
+    /// Adds a file. The path is relative to the root of the image. Missing parent folders get mode 755.
     pub fn file(mut self, path: impl Into<String>, mode: u32, content: impl Into<Vec<u8>>) -> Self {
         self.entries.insert(path.into(), Entry::File { mode, content: content.into() });
         self
@@ -128,10 +129,10 @@ impl ImageBuilder {
         self
     }
 
-    /// Adds the content of a folder of this host at the root of the image.
+    /// Adds the content of a folder of this host to the root of the image.
     ///
     /// # Errors
-    /// [`BuildError::Read`] when something in it can't be read.
+    /// [`BuildError::Read`] when a file or folder can't be read.
     pub fn tree(mut self, folder: &Path) -> Result<Self, BuildError> {
         let mut folders = vec![(folder.to_owned(), String::new())];
         while let Some((folder, inside)) = folders.pop() {
@@ -147,11 +148,11 @@ impl ImageBuilder {
         Ok(self)
     }
 
-    /// Adds files of this host at their host paths, each with its shared libraries (as `ldd` lists them).
-    /// Links are followed, and their targets are added too.
+    /// Adds files of this host at the same paths in the image. Also adds the shared libraries of each program
+    /// (as `ldd` lists them), and the target of each link.
     ///
     /// # Errors
-    /// [`BuildError::Read`], or [`BuildError::Tool`] when `ldd` can't be run.
+    /// [`BuildError::Read`] when a file can't be read, or [`BuildError::Tool`] when `ldd` can't be run.
     pub fn host_files<P: AsRef<Path>>(
         mut self,
         paths: impl IntoIterator<Item = P>,
@@ -177,11 +178,12 @@ impl ImageBuilder {
         Ok(self)
     }
 
-    /// Adds the files of installed Debian packages, without documentation, and the shared libraries that they
-    /// need.
+    /// Adds the files of installed Debian packages, except documentation. Also adds the shared libraries that
+    /// these files need.
     ///
     /// # Errors
-    /// [`BuildError::Tool`] when a package isn't installed.
+    /// [`BuildError::Tool`] when a package isn't installed, or [`BuildError::Read`] when a file can't be
+    /// read.
     pub fn debian_packages(self, packages: &[&str]) -> Result<Self, BuildError> {
         let listed = output("dpkg", &[&["-L"], packages].concat())?;
         let is_wanted = |path: &&str| {
@@ -192,11 +194,11 @@ impl ImageBuilder {
         self.host_files(listed.lines().filter(is_wanted).filter(there))
     }
 
-    /// Adds a static busybox of this host with a link for each of its programs. It also adds the few files
-    /// and folders that programs expect: `/tmp`, `/etc/passwd`.
+    /// Adds a static busybox of this host, with a link for each of its programs. Also adds `/tmp`,
+    /// `/etc/passwd` and `/etc/group`, which programs expect.
     ///
     /// # Errors
-    /// [`BuildError::Read`] or [`BuildError::Tool`] when there is no busybox.
+    /// [`BuildError::Read`] or [`BuildError::Tool`] when the busybox can't be read or executed.
     pub fn busybox(mut self, busybox: &Path) -> Result<Self, BuildError> {
         let content = fs::read(busybox).map_err(reading(busybox))?;
         for name in output(&busybox.to_string_lossy(), &["--list"])?.lines() {
@@ -221,13 +223,13 @@ impl ImageBuilder {
         self
     }
 
-    /// Sets the entry point, which always runs.
+    /// Sets the entry point of the image.
     pub fn entrypoint<A: Into<String>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
         self.entrypoint = words.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the default command, which a job can override.
+    /// Sets the default command of the image.
     pub fn cmd<A: Into<String>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
         self.cmd = words.into_iter().map(Into::into).collect();
         self
@@ -327,7 +329,8 @@ impl ImageBuilder {
         layer.into_inner().map_err(writing("the end"))
     }
 
-    /// Returns all entries with their parent folders, each folder before its content.
+    /// Returns all entries, and the parent folders that the caller did not add. Each folder comes before its
+    /// content.
     fn whole(&self) -> Result<BTreeMap<String, &Entry>, BuildError> {
         const ABOVE: &Entry = &Entry::Folder { mode: 0o755 };
         let mut all = BTreeMap::new();
@@ -344,7 +347,7 @@ impl ImageBuilder {
         Ok(all)
     }
 
-    /// Adds one file of the host. Returns `true` if it is a folder.
+    /// Adds one file, folder or link of the host. Returns `true` for a folder.
     fn add(&mut self, place: &str, path: &Path) -> Result<bool, BuildError> {
         let found = fs::symlink_metadata(path).map_err(reading(path))?;
         let mode = found.permissions().mode() & 0o7777;
@@ -363,7 +366,8 @@ impl ImageBuilder {
 }
 
 impl BuiltImage {
-    /// Returns the image's id, the digest of its config: `sha256:…`, the same on every engine.
+    /// Returns the image's id: the digest of its config (`sha256:…`). The id is the same on every container
+    /// engine.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -395,7 +399,7 @@ fn append(
     archive.append_data(&mut header, path, content).map_err(writing(path))
 }
 
-/// Creates a header with owner root and time 1970.
+/// Creates a header. All entries belong to root and have the modification time 0.
 fn header(kind: tar::EntryType, mode: u32, size: u64) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);
@@ -437,7 +441,7 @@ fn writing(path: &str) -> impl FnOnce(io::Error) -> BuildError {
 fn libraries(program: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let mut command = Command::new("ldd");
     let output = command.arg(program).output().map_err(|error| failed("ldd", &error.to_string()))?;
-    // For a statically linked program `ldd` fails and prints no path.
+    // For a statically linked program, `ldd` fails and prints no path.
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let path = |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
     Ok(text.lines().filter_map(path).collect())

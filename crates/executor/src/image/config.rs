@@ -1,4 +1,4 @@
-//! The config of an image: how its programs are run.
+//! The config of an image, which states how the programs of the image are run.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,30 @@ use serde::Deserialize;
 
 use crate::Digest;
 
-/// The run configuration of an image.
+/// The settings with which the programs of an image are run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageConfig {
     /// Environment variables of the image's jobs.
     pub env: BTreeMap<String, String>,
-    /// Entry point, which always runs.
+    /// Entry point of the image: a program with its first arguments.
     pub entrypoint: Vec<String>,
-    /// Default arguments of the entry point, or the default command if there is none; a job can override
-    /// them.
+    /// Default arguments of the entry point. If the image has no entry point: the default command.
     pub cmd: Vec<String>,
-    /// User that runs the programs: a name or number, `user:group`.
+    /// User that runs the programs, and perhaps the group: names or numbers, such as `app` or `1000:1000`.
     pub user: Option<String>,
     /// Working folder of the image's jobs.
     pub working_dir: Option<String>,
     /// Labels for people and tools.
     pub labels: BTreeMap<String, String>,
-    /// Processor architecture in the notation of Go: `amd64`.
+    /// Processor architecture in the notation of Go, such as `amd64`.
     pub architecture: String,
     /// Operating system that the image is for.
     pub os: String,
 }
 
 impl ImageConfig {
-    /// Returns the user and group if the image names them by number.
+    /// Returns the user and the group, if the image names the user by number.
     pub fn numeric_user(&self) -> Option<(u32, Option<u32>)> {
         let user = self.user.as_deref()?;
         let (user, group) = user.split_once(':').map_or((user, None), |(user, group)| (user, Some(group)));
@@ -38,7 +37,8 @@ impl ImageConfig {
     }
 }
 
-/// The used part of the config document (OCI image spec, config.md; docker's format is the same).
+/// The part of the config document that this crate uses (OCI image spec, config.md; the format of docker is
+/// the same).
 #[derive(Debug, Deserialize)]
 pub(crate) struct ConfigFile {
     #[serde(default)]
@@ -74,7 +74,7 @@ struct Run {
 }
 
 impl ConfigFile {
-    /// Returns the digests of the unpacked layers, the lowest first.
+    /// Returns the digests of the uncompressed layers, the lowest first.
     pub(crate) fn diff_ids(&self) -> &[Digest] {
         &self.rootfs.diff_ids
     }

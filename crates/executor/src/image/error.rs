@@ -18,7 +18,7 @@ pub enum ImageError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A file has none of the image formats.
+    /// The file or folder has none of the image formats.
     #[error(
         "`{}` holds no image: it has neither a `manifest.json` (docker archive), nor an `index.json` (OCI layout, \
          artifact set), nor an `artifact-descriptor.json`", path.display()
@@ -32,17 +32,17 @@ pub enum ImageError {
     Document {
         /// The file or folder with the image.
         path: PathBuf,
-        /// The document's name in it.
+        /// The name of the document in the file or folder.
         document: String,
         /// The problem, for people.
         problem: String,
     },
-    /// Content does not match its digest.
+    /// A content does not match its digest.
     #[error("{what} in `{}` has the digest {found}, but should have {expected}: the file is damaged or was changed", path.display())]
     Digest {
         /// The file or folder with the image.
         path: PathBuf,
-        /// Description of the content.
+        /// Description of the content, for people.
         what: String,
         /// Digest that the content should have.
         expected: Digest,
@@ -64,7 +64,7 @@ pub enum ImageError {
     TooLarge {
         /// The limit that the image exceeds.
         limit: u64,
-        /// The limited quantity, as a noun phrase.
+        /// The quantity to which the limit applies, as a noun phrase.
         what: &'static str,
     },
     /// None of the images in a file is for this host.
@@ -91,7 +91,7 @@ pub enum ImageError {
         /// The problem, for people.
         problem: String,
     },
-    /// A file holds several images, and the request names none of them.
+    /// A file contains several images, and the request does not tell which of them it means.
     #[error("`{}` holds {count} images: import it and choose one by name", path.display())]
     Several {
         /// The file or folder.

@@ -1,4 +1,4 @@
-//! The files of an image, listed without unpacking or running it.
+//! The files of an image, listed without a container.
 
 use std::{
     collections::BTreeMap,
@@ -22,10 +22,10 @@ use crate::image::{
 /// Maximum number of links that a search follows, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// The permission to execute a file, of its owner, its group or others.
+/// The permission bits to execute a file: for its owner, for its group, and for others.
 const EXECUTABLE: u32 = 0o111;
 
-/// The files of an image, with the permission to execute each.
+/// The files of an image. Each of them has the information whether it is executable.
 ///
 /// ```
 /// use windlass_executor::image::{FileSearch, ImageFiles};
@@ -39,7 +39,7 @@ const EXECUTABLE: u32 = 0o111;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageFiles {
-    /// Entries by their path from the root, without a leading `/`. The root itself has no entry.
+    /// Entries by their path, relative to the root. The root itself has no entry.
     entries: BTreeMap<String, Entry>,
 }
 
@@ -50,23 +50,23 @@ enum Entry {
     File {
         executable: bool,
     },
-    /// A symbolic link with its target.
+    /// A symbolic link with this target.
     Link(String),
-    /// A named pipe, or another special file.
+    /// A named pipe, a device or a socket.
     Other,
 }
 
-/// The result of the search for a file. Links are followed within the image.
+/// The result of the search for a file. The search follows links within the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileSearch {
-    /// A file with the permission to execute it.
+    /// The path is an executable file.
     Executable,
-    /// A file without that permission.
+    /// The path is a file that is not executable.
     NotExecutable,
-    /// A folder, or a named pipe.
+    /// The path is a folder, a named pipe, or another special file.
     NotAFile,
-    /// A link on the way leads to this target, which does not exist or leads back to the link.
+    /// A link in the path has this target. The target does not exist, or leads back to the link.
     Dangling(String),
     /// Nothing has this path.
     Missing,
@@ -95,10 +95,11 @@ impl ImageFiles {
         Ok(files)
     }
 
-    /// Lists the files of the only image of an archive. Verifies its layers.
+    /// Lists the files of an archive with exactly one image. Checks the digests of its layers.
     ///
     /// # Errors
-    /// All errors of reading an archive, and [`ImageError::Several`].
+    /// All errors of reading an archive, and [`ImageError::Several`] when the archive contains several images
+    /// or none.
     pub fn of_archive(archive: &Archive, limits: ImageLimits) -> Result<Self, ImageError> {
         let described = archive.images()?;
         let [image] = described.as_slice() else {
@@ -113,7 +114,7 @@ impl ImageFiles {
         Ok(files)
     }
 
-    /// Finds a file by its path in the image. A relative path starts at the root.
+    /// Finds a file by its path in the image. A relative path counts from the root.
     pub fn find(&self, path: &str) -> FileSearch {
         match self.follow(path, &mut 0) {
             Ok(path) => match self.entries.get(&path) {
@@ -131,7 +132,7 @@ impl ImageFiles {
         self.entries.iter().filter(move |(_, entry)| is_file(entry)).map(|(path, _)| format!("/{path}"))
     }
 
-    /// Resolves all links of a path, and returns the result.
+    /// Resolves all links in a path, and returns the path without links.
     fn follow(&self, path: &str, links: &mut usize) -> Result<String, FileSearch> {
         let mut at = String::new();
         for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
@@ -159,7 +160,7 @@ impl ImageFiles {
         Ok(at)
     }
 
-    /// Returns a folder's path with its links resolved. Creates missing folders.
+    /// Returns the path of a folder with all links resolved. Creates the folders that do not exist.
     fn folder(&mut self, above: &[&str]) -> io::Result<String> {
         let mut at = String::new();
         for part in above {
@@ -183,13 +184,14 @@ impl ImageFiles {
         Ok(at)
     }
 
-    /// Returns a path with the links in its folders resolved; `None` if its folder does not exist.
+    /// Returns a path with the links in its parent folders resolved; `None` if its parent folder does not
+    /// exist.
     fn existing(&self, parts: &[&str]) -> Option<String> {
         let (name, above) = parts.split_last()?;
         Some(joined(&self.follow(&above.join("/"), &mut 0).ok()?, name))
     }
 
-    /// Removes an entry, with all entries below it.
+    /// Removes an entry and all entries below it.
     fn clear(&mut self, path: &str) {
         self.entries.remove(path);
         for below in self.below(path) {
@@ -197,7 +199,7 @@ impl ImageFiles {
         }
     }
 
-    /// Returns the paths below a folder.
+    /// Returns the paths of all entries below a folder.
     fn below(&self, folder: &str) -> Vec<String> {
         let start = format!("{folder}/");
         let range = self.entries.range::<str, _>((Bound::Included(start.as_str()), Bound::Unbounded));
@@ -243,7 +245,7 @@ impl Target for ImageFiles {
 }
 
 impl ImageFiles {
-    /// Returns the entry that a hard link shares.
+    /// Returns the entry of the file to which a hard link leads.
     fn linked(&self, target: &str) -> io::Result<Entry> {
         let path = self.existing(&parts(target).map_err(io::Error::other)?);
         let found = path.and_then(|path| self.entries.get(&path));
@@ -251,7 +253,7 @@ impl ImageFiles {
     }
 }
 
-/// Joins a folder, which is empty for the root, and a path below it.
+/// Joins a folder and a path below it. The root is an empty text.
 fn joined(folder: &str, path: &str) -> String {
     if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
 }
@@ -322,7 +324,7 @@ mod tests {
         }
     }
 
-    /// Each link names the previous link twice, so the number of steps doubles with each link.
+    /// Each link names the previous link twice, so the number of steps doubles from link to link.
     #[test]
     fn a_search_ends() {
         let links: Vec<(String, Entry)> = (1..60)

@@ -1,4 +1,5 @@
-//! Applies layers over the lower ones (OCI image spec, layer.md), to a folder or to a list of files.
+//! Applies the layers of an image (OCI image spec, layer.md), the lowest first, to a folder or to a list of
+//! files.
 
 use std::{
     collections::HashSet,
@@ -15,12 +16,12 @@ use crate::image::{
     stream::{Hashing, Plain},
 };
 
-/// Prefix of a whiteout, which deletes a file of a lower layer. `OPAQUE` is the name of an opaque whiteout,
-/// which deletes everything in its folder.
+/// Prefix of a whiteout: an entry that deletes a file of a lower layer. `OPAQUE` is the name of an opaque
+/// whiteout, which deletes all files of lower layers in its folder.
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// The sizes unpacked so far, checked against the limits.
+/// The numbers of bytes and entries that were unpacked so far, and their limits.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: ImageLimits,
@@ -33,7 +34,7 @@ impl Budget {
         Self { limits, bytes: 0, entries: 0 }
     }
 
-    /// Returns the number of unpacked bytes.
+    /// Returns the number of bytes that were unpacked.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -51,13 +52,13 @@ impl Budget {
     }
 }
 
-/// The files to which layers are applied. Paths are split into their parts, and are never empty.
+/// The files to which layers are applied. A path is passed as its parts, of which there is at least one.
 pub(crate) trait Target {
-    /// Adds an entry, which replaces an existing entry at its path. Returns `false` for an entry that is
+    /// Adds an entry. It replaces an existing entry with the same path. Returns `false` if the entry is
     /// skipped.
     fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool>;
 
-    /// Removes an entry, if it exists; a folder with all its content.
+    /// Removes an entry, if it exists. If the entry is a folder, also removes all its content.
     fn remove(&mut self, parts: &[&str]) -> io::Result<()>;
 
     /// Lists the names in a folder; the list is empty if the path is not a folder.
@@ -67,15 +68,15 @@ pub(crate) trait Target {
     fn end_layer(&mut self) {}
 }
 
-/// The state of one layer.
+/// The state of applying one layer.
 struct Layer<'a, T> {
     target: &'a mut T,
-    /// Paths that this layer has created. Whiteouts of the same layer don't apply to them, even if the
+    /// Paths that this layer has created. A whiteout in the same layer does not delete them, even if the
     /// whiteout comes later.
     own: HashSet<String>,
 }
 
-/// Applies all layers of an image, and checks each against its digests.
+/// Applies all layers of an image, and checks the digests of each layer.
 pub(crate) fn apply_all(
     target: &mut impl Target,
     archive: &Archive,
@@ -100,7 +101,7 @@ pub(crate) fn apply_all(
     Ok(())
 }
 
-/// Applies a layer. `name` is for error messages.
+/// Applies one layer. `name` is the name of the layer in error messages.
 fn apply(
     target: &mut impl Target,
     name: &str,
@@ -150,7 +151,7 @@ impl<T: Target> Layer<'_, T> {
         Ok(())
     }
 
-    /// Deletes a file of the lower layers.
+    /// Deletes a file that a lower layer has created.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
             return Err(io::Error::other("it hides something other than a file"));
@@ -162,7 +163,7 @@ impl<T: Target> Layer<'_, T> {
         self.target.remove(&path)
     }
 
-    /// Deletes everything that the lower layers have in a folder.
+    /// Deletes everything in a folder that lower layers have created.
     fn empty(&mut self, folder: &[&str]) -> io::Result<()> {
         if folder.is_empty() {
             return Err(io::Error::other("it hides the whole image"));
@@ -187,7 +188,7 @@ impl Target for Root {
             _ => None,
         };
         if kind != EntryType::Directory && self.existing(parts)?.is_some_and(|place| place.is_folder()) {
-            // The entry replaces a folder, which may be the cached one.
+            // The entry replaces a folder. This may be the cached folder.
             self.place(parts)?.clear()?;
             self.forget();
         }
@@ -232,9 +233,9 @@ fn make(place: &Place<'_>, entry: &mut Entry<'_, impl Read>, mode: u32, target: 
         }
         EntryType::Symlink => place.symlink(target)?,
         EntryType::Fifo => place.fifo()?,
-        // Devices are skipped: jobs get devices of their own, and creating them needs privileges.
+        // Devices are skipped, because jobs get devices of their own, and creating a device needs privileges.
         EntryType::Char | EntryType::Block => return Ok(false),
-        // A header of the archive, not of a file.
+        // This entry belongs to the archive, and is not a file.
         EntryType::XGlobalHeader => return Ok(false),
         other => return Err(unknown_kind(other)),
     }
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
     use crate::image::ImageFiles;
 
-    /// Builds a layer from entries `(name, kind, content or target)`.
+    /// Builds a layer. Each entry consists of a name, a kind, and a content or a link target.
     fn layer(entries: &[(&str, EntryType, &str)]) -> Vec<u8> {
         let mut builder = Builder::new(Vec::new());
         for (name, kind, text) in entries {
@@ -264,7 +265,8 @@ mod tests {
             header.set_mode(0o755);
             let is_link = matches!(kind, EntryType::Symlink | EntryType::Link);
             header.set_size(if is_link { 0 } else { text.len() as u64 });
-            // The name is written directly, since the builder rejects the names under test.
+            // The name is written directly into the header, since the builder of the library rejects the
+            // names that this test needs.
             let bytes = &mut header.as_old_mut().name;
             bytes[..name.len()].copy_from_slice(name.as_bytes());
             if is_link {
@@ -276,7 +278,8 @@ mod tests {
         builder.into_inner().unwrap()
     }
 
-    /// Unpacks layers, and compares the files with those that are listed without unpacking.
+    /// Unpacks layers, and also lists their files without unpacking. Checks that both ways give the same
+    /// files.
     fn unpack(path: &Path, layers: &[&[(&str, EntryType, &str)]]) -> Result<(), String> {
         let mut listed = ImageFiles::default();
         let is_listed = apply_layers(&mut listed, layers).is_ok();

@@ -1,14 +1,14 @@
 //! Size limits of images.
 
-/// Size limits of an image. Images from outside must not fill the disk.
+/// Size limits of an image. They prevent that an image from outside fills the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageLimits {
-    /// Maximum total size of all files in bytes, unpacked. Default: 16 GiB.
+    /// Maximum total size in bytes of all files after unpacking. Default: 16 GiB.
     pub bytes: u64,
     /// Maximum number of files, folders and links. Default: one million.
     pub entries: u64,
-    /// Maximum size of one document (manifest, config) in bytes. Default: 4 MiB.
+    /// Maximum size in bytes of one document, such as a manifest or a config. Default: 4 MiB.
     pub document_bytes: u64,
     /// Maximum number of layers. Default: 512.
     pub layers: usize,

@@ -1,14 +1,15 @@
-//! Images without an engine: read, stored and unpacked on this host.
+//! Reads, stores and unpacks images on this host, without a container engine.
 //!
-//! An image is a file system in layers, and a config that states how its programs are run. It is imported
-//! from a file: the output of `docker save`, an OCI layout, an artifact set from a component archive
-//! ([`archive`]). A [`Store`] keeps unpacked images under the digests of their configs. A config contains the
-//! digests of its layers, so the unpacked content is verified, independent of the file's origin. The store
-//! maps names to images, and returns the folder that becomes a job's root.
+//! An image is a file system in layers, and a config that states how the programs of the image are run. An
+//! image is imported from a file: the output of `docker save`, an OCI layout, or an artifact set from a
+//! component archive ([`archive`]). A [`Store`] keeps unpacked images under the digests of their configs. A
+//! config contains the digests of the layers, and the store checks each layer against its digest. So the
+//! content of an image depends only on the digest of its config. The store maps names to images, and returns
+//! the folder that becomes the root of a job.
 //!
-//! Images are not trusted. No name in an archive leads out of the folder that it is unpacked into, since the
-//! kernel itself resolves each path within that folder. Sizes and counts are limited, and devices are
-//! skipped. Set-user-id bits and owners are dropped: all files belong to the user that unpacks the image.
+//! Images are not trusted. No name in an archive leads out of the folder into which the archive is unpacked,
+//! since the kernel itself resolves each path within that folder. Sizes and counts are limited, and devices
+//! are skipped. Set-user-id bits and owners are dropped: all files belong to the user that unpacks the image.
 //!
 //! ```
 //! use windlass_executor::image::{Reference, Store};

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Digest;
 
-/// The name of an image in a store: `name:tag`, with the tag `latest` if none is given.
+/// The name of an image in a store: `name:tag`. If a text has no tag, the tag is `latest`.
 ///
-/// Names are normalised as engines do: `docker.io/library/busybox` is `busybox`.
+/// Names are normalised as in container engines: `docker.io/library/busybox` becomes `busybox`.
 ///
 /// ```
 /// use windlass_executor::image::ImageName;
@@ -30,9 +30,11 @@ pub struct ImageName {
 pub enum Reference {
     /// A name in the store.
     Name(ImageName),
-    /// Digest of the image's config, which is its id, or of its manifest: `sha256:…`, `name@sha256:…`.
+    /// Digest of the image's config (which is the id of the image), or of the image's manifest. Its text is
+    /// `sha256:…` or `name@sha256:…`.
     Digest(Digest),
-    /// A file or folder that contains one image: a path that starts with `/`, `./` or `../`.
+    /// A file or folder that contains exactly one image. Its text is a path that starts with `/`, `./` or
+    /// `../`.
     Path(PathBuf),
 }
 
@@ -52,7 +54,7 @@ impl ImageName {
         &self.repository
     }
 
-    /// Returns the tag of the image.
+    /// Returns the tag.
     pub fn tag(&self) -> &str {
         &self.tag
     }
@@ -63,7 +65,7 @@ impl FromStr for ImageName {
 
     fn from_str(text: &str) -> Result<Self, ReferenceError> {
         let wrong = || ReferenceError { text: text.to_owned() };
-        // A colon before a slash belongs to the port of a registry.
+        // A colon before a slash belongs to the port of a registry, and begins no tag.
         let (repository, tag) = match text.rsplit_once(':') {
             Some((repository, tag)) if !tag.contains('/') => (repository, tag),
             _ => (text, "latest"),

@@ -1,7 +1,7 @@
-//! A folder into which layers are unpacked, and which no path leads out of.
+//! A folder into which layers are unpacked. No path of a layer leads out of the folder.
 //!
 //! The kernel resolves every path with this folder as its root (`openat2`, `RESOLVE_IN_ROOT`). So a link in a
-//! layer, whatever its target, stays inside. A link as the last part of a path is never followed.
+//! layer stays inside, whatever its target is. A link as the last part of a path is never followed.
 
 use std::{
     fs::File,
@@ -18,27 +18,28 @@ use rustix::{
     io::Errno,
 };
 
-/// Maximum bytes of one part of a path on common file systems.
+/// Maximum length in bytes of one part of a path, on common file systems.
 const LONGEST_NAME: usize = 255;
 
-/// A folder in which paths are resolved as if it were `/`.
+/// A folder in which paths are resolved as if the folder were `/`.
 #[derive(Debug)]
 pub(crate) struct Root {
     folder: OwnedFd,
-    /// Folder of the last created entry, cached because consecutive entries often share a folder.
+    /// Parent folder of the last entry that was created. It is cached, because consecutive entries often have
+    /// the same parent folder.
     last: Option<(PathBuf, OwnedFd)>,
 }
 
-/// A path in a root: its folder, opened, and its last part.
+/// A path in a root: its opened parent folder, and its last part.
 pub(crate) struct Place<'a> {
     folder: &'a OwnedFd,
     name: &'a str,
 }
 
-/// Splits a path of an archive into its parts.
+/// Splits a path in an archive into its parts.
 ///
 /// # Errors
-/// The reason why the path is invalid: it leads upwards, or can't be a file name.
+/// The reason why the path is invalid: it leads upwards, or it can't be the name of a file.
 pub(crate) fn parts(path: &str) -> Result<Vec<&str>, &'static str> {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     if parts.contains(&"..") {
@@ -56,7 +57,7 @@ impl Root {
         Ok(Self { folder: openat(CWD, path, flags, Mode::empty())?, last: None })
     }
 
-    /// Opens the folder of a path, and creates it if it is missing.
+    /// Opens the parent folder of a path. Creates the folder if it does not exist.
     pub(crate) fn place<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Place<'a>> {
         let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
         let path: PathBuf = above.iter().collect();
@@ -68,7 +69,7 @@ impl Root {
         Ok(Place { folder, name })
     }
 
-    /// Opens the folder of a path, if it exists.
+    /// Opens the parent folder of a path, if it exists.
     pub(crate) fn existing<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Option<Place<'a>>> {
         let [above @ .., _] = parts else { return Ok(None) };
         let path: PathBuf = above.iter().collect();
@@ -79,7 +80,7 @@ impl Root {
         }
     }
 
-    /// Opens the folder of a hard link's target, and returns it with the target's name.
+    /// Opens the parent folder of a hard link's target, and returns it with the target's last part.
     pub(crate) fn target(&self, parts: &[&str]) -> io::Result<(OwnedFd, String)> {
         let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
         let folder = self.open_folder(&above.iter().collect::<PathBuf>())?;
@@ -128,17 +129,17 @@ impl Place<'_> {
         }
     }
 
-    /// Tells whether the path is a folder.
+    /// Tells whether a folder exists at the path.
     pub(crate) fn is_folder(&self) -> bool {
         self.kind().is_ok_and(|kind| kind == Some(FileType::Directory))
     }
 
-    /// Tells whether the path exists. An error counts as existing.
+    /// Tells whether an entry exists at the path. If that can't be found out, returns `true`.
     pub(crate) fn is_there(&self) -> bool {
         !self.kind().is_ok_and(|kind| kind.is_none())
     }
 
-    /// Creates a folder. An existing folder gets the mode.
+    /// Creates a folder with this mode. An existing folder also gets the mode.
     pub(crate) fn folder(&self, mode: u32) -> io::Result<()> {
         if self.kind()? != Some(FileType::Directory) {
             self.clear()?;
@@ -146,11 +147,11 @@ impl Place<'_> {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(self.folder, self.name, flags, Mode::empty())?;
-        // The owner must be able to list and remove it.
+        // The user must be able to list and remove the folder.
         Ok(fchmod(folder, Mode::from_raw_mode(mode & 0o777 | 0o700))?)
     }
 
-    /// Creates a new file.
+    /// Creates a new file with this mode. It replaces an existing entry.
     pub(crate) fn file(&self, mode: u32) -> io::Result<File> {
         self.clear()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -174,27 +175,28 @@ impl Place<'_> {
         Ok(mknodat(self.folder, self.name, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
     }
 
-    /// Sets the modification time, by which some programs compare compiled files with their source.
+    /// Sets the modification time. Some programs compare this time of a compiled file with that of its
+    /// source.
     pub(crate) fn changed_at(&self, seconds: u64) -> io::Result<()> {
         let at = Timespec { tv_sec: i64::try_from(seconds).unwrap_or(0), tv_nsec: 0 };
         let times = Timestamps { last_access: at, last_modification: at };
         Ok(utimensat(self.folder, self.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Removes the entry; a folder with all its content.
+    /// Removes the entry, if it exists. If the entry is a folder, also removes all its content.
     pub(crate) fn clear(&self) -> io::Result<()> {
         match self.kind()? {
             None => Ok(()),
             Some(FileType::Directory) => {
-                // The path leads through the descriptor of this folder, and not through other folders. Below
-                // the path, the standard library follows no link.
+                // The path leads only through the descriptor of the parent folder. Below the path, the
+                // standard library follows no link.
                 std::fs::remove_dir_all(self.through_descriptor())
             }
             Some(_) => Ok(unlinkat(self.folder, self.name, AtFlags::empty())?),
         }
     }
 
-    /// Lists the entries of this folder; the list is empty if the path is not a folder.
+    /// Lists the entries of the folder at this path. If the path is no folder, the list is empty.
     pub(crate) fn children(&self) -> io::Result<Vec<String>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = match openat(self.folder, self.name, flags, Mode::empty()) {
@@ -242,7 +244,7 @@ mod tests {
         symlink("../outside", dir.path().join("root/upwards")).unwrap();
         let mut root = Root::open(&dir.path().join("root")).unwrap();
         for link in ["absolute", "upwards"] {
-            // Inside the root the target of the link does not exist, so nothing can be created below it.
+            // Inside the root, the target of the link does not exist, so nothing can be created below it.
             assert!(root.place(&[link, "file"]).is_err(), "{link}");
         }
         assert_eq!(std::fs::read_dir(dir.path().join("outside")).unwrap().count(), 0);

@@ -11,8 +11,8 @@
 //! <store>/fresh/<n>/               an image that a process, which locks it, is unpacking or removing
 //! ```
 //!
-//! An image appears by one rename, complete and flushed to the disk. Two processes that need the same image
-//! at the same time unpack it once. Jobs lock the image that they use, so that it is not pruned.
+//! An image appears by one rename, complete and flushed to the disk. If two processes need the same image at
+//! the same time, only one of them unpacks it. Jobs lock the image that they use, so that it is not pruned.
 
 use std::{
     collections::BTreeMap,
@@ -41,10 +41,10 @@ use crate::{
     outcome::Version,
 };
 
-/// Mount points of a job's own folders. They are created in each image that lacks them.
+/// Mount points of folders that each job gets. They are created in each image that lacks them.
 const MOUNT_POINTS: [&str; 4] = ["dev", "proc", "tmp", "work"];
 
-/// A store of images on this host, in one folder. Any number of processes may use it at a time.
+/// A store of images on this host, in one folder. Any number of processes may use the store at the same time.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -55,9 +55,9 @@ pub struct Store {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
-    /// Id: the digest of the config.
+    /// Id of the image: the digest of its config.
     pub id: Digest,
-    /// Run configuration of the image.
+    /// Settings with which the programs of the image are run.
     pub config: ImageConfig,
     /// Folder of the image in the store.
     folder: PathBuf,
@@ -67,32 +67,32 @@ pub struct Image {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Id: the digest of the config.
+    /// Id of the image: the digest of its config.
     pub id: Digest,
     /// Names of the image, sorted.
     pub names: Vec<ImageName>,
-    /// Total size of its files in bytes.
+    /// Total size of the image's files in bytes.
     pub bytes: u64,
     /// Processor architecture of the image.
     pub architecture: String,
 }
 
-/// The selection of images to remove.
+/// The selection of images to remove. An image that a job uses is never removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prune {
-    /// Images without a name.
+    /// All images without a name.
     Unnamed,
-    /// All images that no job uses.
+    /// All images, also those with a name.
     Unused,
 }
 
-/// The result of a removal.
+/// The result of a removal of images.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
     /// Digests of the removed images.
     pub removed: Vec<Digest>,
-    /// Total size of their files in bytes.
+    /// Total size in bytes of the files of the removed images.
     pub bytes: u64,
     /// Images that were kept because jobs use them.
     pub in_use: Vec<Digest>,
@@ -105,23 +105,23 @@ struct Index {
     version: Version,
     #[serde(default)]
     names: BTreeMap<ImageName, Digest>,
-    /// Ids by the digest of the manifest.
+    /// Ids of images, by the digest of the manifest.
     #[serde(default)]
     manifests: BTreeMap<Digest, Digest>,
-    /// Image files that were used as a reference, by absolute path.
+    /// Image files that jobs have used as their image, by absolute path.
     #[serde(default)]
     files: BTreeMap<PathBuf, FileEntry>,
 }
 
-/// The state of an image file when it was read.
+/// The id of the image in a file, and the attributes of the file when it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileEntry {
     id: Digest,
     stamp: Stamp,
 }
 
-/// The attributes by which a changed file is detected. They don't change if a file is rewritten within one tick
-/// of the kernel's clock, so a file that was [just written](Self::is_recent) gets no entry.
+/// The attributes of a file. If one of them changes, the file counts as changed. A file that is rewritten within
+/// one tick of the kernel's clock may keep all of them, so a [recent](Self::is_recent) file gets no entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     inode: u64,
@@ -148,18 +148,19 @@ impl Stamp {
 }
 
 impl Image {
-    /// Returns the folder with the image's file system, which must not be written to.
+    /// Returns the folder with the image's file system. Callers must not write to it.
     pub fn root(&self) -> PathBuf {
         self.folder.join("root")
     }
 
-    /// Returns the folder that users of the image lock (`flock`, shared), so that it isn't pruned.
+    /// Returns the folder of the image. A user of the image locks the folder (`flock`, shared), so that the
+    /// image isn't pruned.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Ensures that a folder can be mounted at this absolute path. If the image has no folder there, an empty
-    /// one is created. No other change is ever made to an image in place.
+    /// Ensures that a folder can be mounted at this absolute path. If the image has no folder there, creates
+    /// an empty folder. An image in a store is never changed in any other way.
     ///
     /// # Errors
     /// [`ImageError::MountPoint`] when the path is not absolute, leads upwards, or goes through a link or a file.
@@ -176,7 +177,7 @@ impl Image {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => return Err(wrong(format!("`/{}` is not a folder", parts[..end].join("/")))),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    // Several jobs may create it at the same time.
+                    // Several jobs may create the folder at the same time.
                     DirBuilder::new()
                         .recursive(true)
                         .mode(0o755)
@@ -191,7 +192,7 @@ impl Image {
 }
 
 impl Store {
-    /// Opens the store in this folder, and creates the folder if needed (mode 0700).
+    /// Opens the store in this folder. Creates the folder if it does not exist (mode 0700).
     ///
     /// # Errors
     /// [`ImageError::Io`] when the folder can't be created.
@@ -204,7 +205,7 @@ impl Store {
         Ok(Self { path, limits: ImageLimits::default() })
     }
 
-    /// Sets the limits of images to import.
+    /// Sets the limits for images that are imported.
     #[must_use]
     pub fn with_limits(mut self, limits: ImageLimits) -> Self {
         self.limits = limits;
@@ -216,12 +217,12 @@ impl Store {
         &self.path
     }
 
-    /// Imports all images of a file or folder, under the names that it states. A single image also gets
-    /// `name`.
+    /// Imports all images of a file or folder, under the names that the file states. If the file contains
+    /// exactly one image, this image also gets the name `name`.
     ///
     /// # Errors
-    /// All errors of reading the file, and [`Several`](ImageError::Several) when `name` is given for several
-    /// images.
+    /// All errors of reading the file, and [`Several`](ImageError::Several) when `name` is given and the file
+    /// does not contain exactly one image.
     pub fn import(&self, path: &Path, name: Option<&ImageName>) -> Result<Vec<Listed>, ImageError> {
         let archive = self.archive(path)?;
         let described = archive.images()?;
@@ -242,7 +243,8 @@ impl Store {
         Ok(imported.iter().filter_map(|id| all.iter().find(|image| image.id == *id).cloned()).collect())
     }
 
-    /// Finds an image. A file is imported if it is new or has changed since the last import.
+    /// Finds an image. If the reference is a file that is new or has changed since its last import, imports
+    /// the file.
     ///
     /// # Errors
     /// [`ImageError::Unknown`], and all errors of reading a file.
@@ -257,7 +259,7 @@ impl Store {
         self.image(&id.ok_or_else(unknown)?)?.ok_or_else(unknown)
     }
 
-    /// Lists the files of an image. An image that is referred to by its file is not imported.
+    /// Lists the files of an image. If the reference is a file, the file is read and not imported.
     ///
     /// # Errors
     /// [`ImageError::Unknown`], and all errors of reading a file.
@@ -288,7 +290,7 @@ impl Store {
         Ok(listed)
     }
 
-    /// Removes images.
+    /// Removes the selected images, except images that a job uses.
     ///
     /// # Errors
     /// [`ImageError::Io`].
@@ -323,7 +325,8 @@ impl Store {
         Archive::open(path, &self.path.join("fresh"), self.limits)
     }
 
-    /// Returns the image of a file. The index tells whether the file is unchanged since it was imported.
+    /// Returns the id of the image in a file. Imports the file, unless the index shows that it was imported
+    /// and has not changed.
     fn file(&self, index: &Index, path: &Path) -> Result<Digest, ImageError> {
         let path = fs::canonicalize(path).map_err(io_error("open", path))?;
         let metadata = fs::metadata(&path).map_err(io_error("open", &path))?;
@@ -347,7 +350,7 @@ impl Store {
         Ok(image.id.clone())
     }
 
-    /// Unpacks an image unless it exists.
+    /// Unpacks an image. Does nothing if the image exists.
     fn unpack(&self, archive: &Archive, image: &Described) -> Result<(), ImageError> {
         let place = self.folder(&image.id);
         let _one_at_a_time = lock(&self.path.join("locks").join(image.id.hex()))?;
@@ -362,7 +365,8 @@ impl Store {
         };
         write("config.json", &image.config_bytes)?;
         write("size", bytes.to_string().as_bytes())?;
-        // The image is flushed, since it is kept for long and its files are not verified again before use.
+        // The image is flushed to the disk, since it is kept for long and its files are not checked again
+        // before use.
         syncfs(&fresh.lock).map_err(|errno| io_error("flush", &fresh.path)(errno.into()))?;
         fs::rename(&fresh.path, &place).map_err(io_error("make", place))
     }
@@ -408,7 +412,7 @@ impl Store {
         })
     }
 
-    /// Changes the index under an exclusive lock.
+    /// Changes the index, under an exclusive lock.
     fn change(&self, change: impl FnOnce(&mut Index)) -> Result<(), ImageError> {
         let _alone = lock(&self.path.join("lock"))?;
         let mut index = self.index()?;
@@ -437,12 +441,13 @@ impl Store {
         Ok(true)
     }
 
-    /// Creates a temporary folder, which is deleted with its content unless it is renamed.
+    /// Creates a temporary folder. When the returned value is dropped, the folder is deleted, unless it was
+    /// renamed.
     fn fresh(&self) -> Result<Fresh, ImageError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
-        // An earlier process with the same process id may have left such a folder.
+        // An earlier process with the same process id may have left a folder with this name.
         remove_tree(&path).map_err(io_error("remove", &path))?;
         make(&path)?;
         let lock = File::open(&path).map_err(io_error("open", &path))?;
@@ -451,7 +456,7 @@ impl Store {
         Ok(Fresh { path, lock })
     }
 
-    /// Removes incomplete images of dead processes.
+    /// Removes incomplete images that dead processes have left.
     fn sweep(&self) -> Result<(), ImageError> {
         let folder = self.path.join("fresh");
         for entry in fs::read_dir(&folder).map_err(io_error("list", folder))?.flatten() {
@@ -473,12 +478,12 @@ struct Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // A folder that can't be removed now is swept later.
+        // If the folder can't be removed now, a later call of `prune` removes it.
         let _left = remove_tree(&self.path);
     }
 }
 
-/// Unpacks all layers, checks each against its digests, and returns the total size of the files in bytes.
+/// Unpacks all layers, checks the digests of each layer, and returns the total size of the files in bytes.
 fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits) -> Result<u64, ImageError> {
     let path = folder.join("root");
     DirBuilder::new().mode(0o755).create(&path).map_err(io_error("make", &path))?;
@@ -491,7 +496,8 @@ fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits
             .and_then(|place| if place.is_folder() { Ok(()) } else { place.folder(0o755) });
         made.map_err(io_error("make a mount point in", &path))?;
     }
-    // This file is a mount point: a job with the host's network gets the host's name servers here.
+    // This file is a mount point: for a job with the host's network, the host's `/etc/resolv.conf` is mounted
+    // here.
     let resolver = root.place(&["etc", "resolv.conf"]);
     if let Ok(place) = resolver
         && !place.is_there()
@@ -505,7 +511,7 @@ fn make(path: &Path) -> Result<(), ImageError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_error("make", path))
 }
 
-/// Waits for a lock. The kernel releases it when its holder dies.
+/// Waits for a lock on a file. The kernel releases the lock when the process that holds it dies.
 fn lock(path: &Path) -> Result<File, ImageError> {
     let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = file.map_err(io_error("open", path))?;

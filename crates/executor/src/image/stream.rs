@@ -1,4 +1,4 @@
-//! Readers that decompress and hash.
+//! Readers that decompress a stream, or compute its digest.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::image::Digest;
 
-/// A reader that computes the digest of the bytes read.
+/// A reader that computes the digest of all bytes that are read.
 pub(crate) struct Hashing<R> {
     inner: R,
     hash: Sha256,
@@ -17,7 +17,7 @@ impl<R: Read> Hashing<R> {
         Self { inner, hash: Sha256::new() }
     }
 
-    /// Reads the rest, and returns the digest of the whole stream.
+    /// Reads the rest of the stream, and returns the digest of the whole stream.
     pub(crate) fn finish(mut self) -> io::Result<(Digest, R)> {
         io::copy(&mut self, &mut io::sink())?;
         Ok((Digest::from_hash(self.hash), self.inner))
@@ -32,10 +32,10 @@ impl<R: Read> Read for Hashing<R> {
     }
 }
 
-/// A stream that may be compressed. The format is detected from the first bytes, not from the name.
+/// A stream that may be compressed. The format is detected by the first bytes of the stream.
 pub(crate) enum Plain<R: Read> {
     AsIs(BufReader<R>),
-    // Multi-member, since parallel compressors write several members.
+    // The decoder supports several members in one stream, since parallel compressors write several members.
     Gzip(Box<flate2::bufread::MultiGzDecoder<BufReader<R>>>),
     Zstd(Box<zstd::Decoder<'static, BufReader<R>>>),
 }

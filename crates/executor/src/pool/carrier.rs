@@ -1,31 +1,31 @@
-//! The interface between a pool and the place where its runners run.
+//! The interface between a pool and the container engine that runs its containers.
 
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{Job, RuntimeError};
 
-/// A place where runners can be started: an engine with its containers.
+/// A means to start warm containers, such as a container engine.
 #[async_trait]
 pub trait Carrier: Send + Sync {
     /// Returns the shape of the container that a job needs. Jobs of the same shape can share one container,
-    /// one after the other. Returns `None` if a runner can't serve the job; the job then gets a fresh
+    /// one after the other. Returns `None` if a warm container can't serve the job; the job then gets a fresh
     /// container.
     async fn shape(&self, job: &Job) -> Option<Shape>;
 
-    /// Returns the folder for temporary files, if the jobs of a container share one.
+    /// Returns the folder for temporary files, if all jobs of a container use the same folder.
     fn tmp(&self) -> Option<&str> {
         None
     }
 
-    /// Starts a container of this shape, with a runner that has received no request yet.
+    /// Starts a container of this shape. The runner in the container has received no request yet.
     ///
     /// # Errors
-    /// [`StartError::Image`] when the image does not exist, [`StartError::Runtime`] for all else.
+    /// [`StartError::Image`] when the image does not exist. [`StartError::Runtime`] for all other errors.
     async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError>;
 
-    /// Removes the leftovers of dead owners. The pool calls it before it starts the first container, and
-    /// before it reports a job as never submitted.
+    /// Removes the warm containers that dead processes have left. The pool calls this method before it starts
+    /// the first container, and before it reports that a job was never submitted.
     ///
     /// # Errors
     /// When the existing containers can't be listed.
@@ -39,9 +39,9 @@ pub trait Carrier: Send + Sync {
 pub struct Shape {
     /// Reference of the container's image.
     pub image: Option<String>,
-    /// Network, in the engine's notation.
+    /// Network, in the notation of the container engine.
     pub network: String,
-    /// User and group, in the engine's notation; the default if empty.
+    /// User and group, in the notation of the container engine; the default user if empty.
     pub user: String,
     /// Memory limit in bytes.
     pub memory_bytes: Option<u64>,
@@ -74,8 +74,8 @@ impl std::fmt::Debug for WarmContainer {
 /// A handle that ends a container.
 #[async_trait]
 pub trait EndContainer: Send + Sync {
-    /// Ends the container with all its processes and removes it. A container that is already gone is no
-    /// error. Returns the known reason why it ended by itself, for people.
+    /// Removes the container with all its processes. A container that is already gone is no error. If the
+    /// container has ended by itself, returns the reason, for people, as far as it is known.
     async fn end(self: Box<Self>) -> Option<String>;
 }
 
@@ -88,7 +88,7 @@ pub enum StartError {
     Image {
         /// Image as the job names it.
         image: String,
-        /// Error text of the engine.
+        /// Error text of the container engine.
         why: String,
     },
     /// Another error of the runtime.

@@ -22,16 +22,16 @@ use crate::{
 /// Default `PATH` of every job.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A runner that receives no message for this long ends its jobs and itself.
+/// Time after which a runner that receives no message ends its jobs and exits.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Maximum time between two messages to a runner.
+/// Maximum time between two messages to a runner. It is shorter than `LEASE`, so the runner stays alive.
 pub(crate) const BEAT: Duration = Duration::from_secs(15);
 
-/// Maximum time for a runner to answer.
+/// Maximum time for a runner to answer or to read a message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Bytes reserved in a frame for everything but the spec.
+/// Number of bytes of a frame that are reserved for everything except the spec.
 const RESERVED: usize = 64;
 
 /// The connection to one runner.
@@ -43,7 +43,7 @@ pub(crate) struct RunnerConnection {
     end: Box<dyn EndContainer>,
     image_digest: Option<String>,
     jobs: u32,
-    /// Whether a message may have been sent in part, so that the connection can't be used any more.
+    /// Whether a message may have been sent incompletely. The connection can't be used after that.
     cut: bool,
 }
 
@@ -58,7 +58,7 @@ impl From<io::Error> for Broken {
 }
 
 impl RunnerConnection {
-    /// Opens the connection with the greeting.
+    /// Opens the connection: sends a greeting to the runner, and checks its answer.
     pub(crate) async fn open(container: WarmContainer) -> Result<Self, (Broken, Box<dyn EndContainer>)> {
         let WarmContainer { input, output, image_digest, end } = container;
         let frames = Frames::default();
@@ -123,7 +123,8 @@ impl RunnerConnection {
         !self.cut
     }
 
-    /// Ends the container and returns the known reason why it ended by itself.
+    /// Removes the container. If the container has ended by itself, returns the reason, as far as it is
+    /// known.
     pub(crate) async fn end(self) -> Option<String> {
         // The runner exits when its connection is closed.
         drop((self.input, self.output));
@@ -157,7 +158,7 @@ impl RunnerConnection {
     }
 }
 
-/// The end of a job. It is recorded after the job's container was returned to the pool.
+/// The end of a job. The caller records it after the return of the job's container to the pool.
 pub(crate) struct Ended {
     pub(crate) end: End,
     outcome: Outcome,
@@ -226,8 +227,8 @@ fn spec(job: &Job, id: &str, env: Vec<(String, String)>) -> Spec {
     }
 }
 
-/// Sends the spec and the input, then keeps the lease alive and forwards cancellations. Returns only on an
-/// error.
+/// Sends the spec and the input of a job. Then forwards cancellations, and sends a ping at intervals, so that
+/// the runner does not take this process for dead. Returns only after an error.
 async fn send_all(
     input: &mut (dyn AsyncWrite + Send + Unpin),
     number: u32,
@@ -278,7 +279,7 @@ async fn send_all(
 
 type Files = BTreeMap<usize, Vec<u8>>;
 
-/// Returns the maximum number of bytes that a runner may send for an output.
+/// Returns the maximum number of bytes that a runner may send for the content of an output.
 fn most_bytes(output: &OutputRequest) -> u64 {
     match output.kind {
         OutputKind::File => output.max_bytes,

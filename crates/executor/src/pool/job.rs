@@ -1,4 +1,4 @@
-//! A job in the pool, as seen by tasks that wait for it, follow it or cancel it.
+//! A job in the pool, as other tasks see it: they wait for the job, follow it or cancel it.
 
 use std::{
     path::Path,
@@ -30,7 +30,7 @@ pub(crate) struct PooledJob {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress {
     started: Option<Timestamp>,
-    /// Number of stored first bytes of stdout and stderr.
+    /// Numbers of bytes of stdout and stderr that were received as first bytes, and stored.
     lengths: [u64; 2],
     outcome: Option<Arc<Outcome>>,
 }
@@ -51,7 +51,7 @@ impl PooledJob {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests the end of the job; of several requests the earliest deadline counts.
+    /// Requests the end of the job. If the end is requested several times, the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let until = Instant::now() + grace.min(LONGEST_GRACE);
         self.cancel_by.send_if_modified(|cancel_by| {
@@ -88,7 +88,8 @@ impl PooledJob {
         self.streams()[stream].push_tail(bytes);
     }
 
-    /// Records the end of the job. Adds the captured streams, of `totals` bytes each, to the outcome.
+    /// Records the end of the job, and adds the captured streams to the outcome. `totals` are the numbers of
+    /// bytes that the job wrote.
     pub(crate) fn has_ended(&self, mut outcome: Outcome, totals: Option<[u64; 2]>) {
         let limits = &self.job.limits;
         {
@@ -105,15 +106,15 @@ impl PooledJob {
         self.progress.borrow().outcome.clone()
     }
 
-    /// Waits for the end of the job. The task that runs the job always records an end, so this returns.
+    /// Waits for the end of the job. The wait ends, since the task that runs the job always records an end.
     pub(crate) async fn wait(&self) -> Option<Arc<Outcome>> {
         let mut progress = self.progress.subscribe();
         let ended = progress.wait_for(|progress| progress.outcome.is_some()).await.ok()?;
         ended.outcome.clone()
     }
 
-    /// Sends one listener all events from the beginning. A slow listener delays nobody, since missed output
-    /// is still stored.
+    /// Sends all events of the job, from its start, to one receiver. A slow receiver delays nothing else,
+    /// since the output stays stored until the receiver takes it.
     pub(crate) async fn follow(self: Arc<Self>, events: EventSender) {
         let mut progress = self.progress.subscribe();
         let (mut started, mut shown) = (false, [0, 0]);

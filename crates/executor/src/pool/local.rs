@@ -1,5 +1,5 @@
-//! A carrier without containers: runners are children of this process. It serves tests of runner and pool
-//! where there is no engine, and isolates nothing.
+//! A carrier without containers: runners are children of this process. The carrier is for tests on hosts
+//! without a container engine. It isolates nothing.
 
 use std::{
     path::PathBuf,
@@ -21,8 +21,8 @@ pub struct LocalCarrier {
 }
 
 impl LocalCarrier {
-    /// Creates a carrier that keeps the runner and the working folders of its jobs in `folder`, which must
-    /// exist.
+    /// Creates a carrier. The existing folder `folder` will contain the runner and the working folders of its
+    /// jobs.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), next: AtomicU64::new(0) }
     }
@@ -37,13 +37,13 @@ impl LocalCarrier {
     }
 }
 
-/// Creates an executable file, unless it exists.
+/// Creates an executable file. Does nothing if the file exists.
 fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     if path.exists() {
         return Ok(());
     }
-    // The file is renamed into place when it is complete, so it is never open for writing while a runner
+    // The file gets its final name when it is complete, so it is never open for writing while a runner
     // starts.
     let fresh = path.with_extension("new");
     std::fs::remove_file(&fresh).or_else(|error| match error.kind() {
@@ -76,8 +76,9 @@ impl Carrier for LocalCarrier {
         let mut command = Command::new(self.runner()?);
         command.arg("serve").arg(&folder).env_clear().kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A concurrently forked child inherits the program's writable file descriptor until it executes its
-        // own program. The start then fails with "text file busy" and is repeated.
+        // Another thread may fork a child at the moment when the program's file is open for writing. The
+        // child holds the file open until it executes a program. Until then, the start here fails with "text
+        // file busy", and is repeated.
         let mut tries = 0;
         let mut child = loop {
             match command.spawn() {

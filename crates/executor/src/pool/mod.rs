@@ -1,18 +1,17 @@
-//! Warm containers: reused containers with a [runner](crate::runner) inside, for short jobs that can be
-//! repeated.
+//! Warm containers, which run one job after another, for short jobs that can be repeated.
 //!
 //! Starting a container takes a hundred milliseconds; running a job in a running container takes two. So a
-//! pool keeps up to `size` containers, each with a runner as its first process. A container runs one job at a
-//! time. When the job has ended, the runner kills its remaining processes and empties the writable folders.
-//! Then the next job may follow.
+//! pool keeps up to `size` containers. The first process of each is a [runner](crate::runner). A container
+//! runs one job at a time. When the job has ended, the runner kills the job's remaining processes and empties
+//! the writable folders. Then the next job may follow.
 //!
-//! A job goes to the pool under three conditions. Its policy is [`OnOwnerDeath::Kill`], it does not ask to be
-//! [alone](Job::alone), and a reused container can provide all that it needs. All other jobs get a fresh
-//! container from the runtime behind the pool. Two jobs can share a container if their [`Shape`] is equal:
-//! image, network, user, limits, volumes.
+//! A job gets a warm container under three conditions. It has [`OnOwnerDeath::Kill`], it does not ask to be
+//! [alone](Job::alone), and a warm container can provide all that it needs. Each other job gets a fresh
+//! container from the runtime behind the pool. Two jobs can share a warm container if their [`Shape`] is
+//! equal: image, network, user, limits, volumes.
 //!
 //! The jobs of a pool live and die with the process that submitted them, because that process holds the
-//! connection to their runner. A runner whose connection closes ends its job and itself. So a later process
+//! connection to the runner. If the connection closes, the runner ends its job and exits. So a later process
 //! sees these jobs as [`Never`](Found::Never): none of them runs, no outcome exists, and it is correct to
 //! submit them again.
 
@@ -44,13 +43,14 @@ use crate::{
     RuntimeError, StartFailure, Timestamp,
 };
 
-/// Maximum number of buffered events.
+/// Maximum number of buffered events for one receiver.
 const EVENTS: usize = 16;
 
-/// Maximum time for jobs to end when the pool is closed.
+/// Maximum time to end all jobs when the pool is closed.
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A pool of warm containers in front of a runtime of fresh ones.
+/// A runtime that runs suitable jobs in warm containers. It passes all other jobs to a runtime of fresh
+/// containers.
 pub struct PoolRuntime {
     fresh: Arc<dyn Runtime>,
     slots: Arc<Slots>,
@@ -60,7 +60,7 @@ pub struct PoolRuntime {
 
 #[derive(Default)]
 struct State {
-    /// Jobs that were submitted and not removed.
+    /// Jobs that were submitted here and not removed.
     jobs: BTreeMap<JobId, Place>,
     running: JoinSet<()>,
 }
@@ -78,8 +78,8 @@ impl State {
 }
 
 impl PoolRuntime {
-    /// Creates a pool of at most `size` containers (at least one) in front of a runtime. `folder` holds long
-    /// output of its jobs and is created when needed.
+    /// Creates a pool of at most `size` warm containers in front of the runtime `fresh`. A `size` of 0 counts
+    /// as 1. `folder` will contain long output of the pool's jobs; it is created when it is needed.
     pub fn new(
         fresh: Arc<dyn Runtime>,
         carrier: Arc<dyn Carrier>,
@@ -95,8 +95,8 @@ impl PoolRuntime {
         &self.fresh
     }
 
-    /// Ends the jobs of the pool and removes its containers. Afterwards the pool accepts no job, but still
-    /// returns the outcomes of ended jobs.
+    /// Ends the jobs of the pool and removes its containers. Afterwards the pool accepts no job for a warm
+    /// container, but it still returns the outcomes of ended jobs.
     pub async fn close(&self) {
         let mut running = {
             let mut state = self.state();
@@ -119,7 +119,8 @@ impl PoolRuntime {
         }
     }
 
-    /// Returns the shape and the environment variables of a job that may run in the pool, else `None`.
+    /// Returns the shape and the environment variables of a job that may run in a warm container. Returns
+    /// `None` for any other job.
     async fn shape(&self, id: &JobId, job: &Job) -> Option<(Shape, Vec<(String, String)>)> {
         // Warm containers have the default isolation.
         let is_isolated_otherwise = job.isolation != Isolation::default();
@@ -134,7 +135,7 @@ impl PoolRuntime {
     }
 }
 
-/// Runs one job in a container of the pool. It records an end in every case.
+/// Runs one job in a warm container. In every case, the function records an end of the job.
 async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slots: Arc<Slots>) {
     let ended = |end: End| job.has_ended(Outcome::new(end, Timestamp::now()), None);
     let mut slot = match acquire_slot(&job, shape, &slots).await {
@@ -144,8 +145,8 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     match slot.connection.run(&job, env).await {
         Ok(outcome) => {
             let is_reusable = matches!(outcome.end, End::Exited(_) | End::Signalled(_) | End::NotStarted(_));
-            // The container is returned before the end is recorded. A caller that waits for the end may
-            // submit its next job at once, and that job then finds the container.
+            // The container is returned to the pool before the end is recorded. A caller that waits for the
+            // end may submit its next job at once, and that job then finds the container.
             slots.give(slot, is_reusable);
             outcome.record(&job);
         }
@@ -160,7 +161,7 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     }
 }
 
-/// Waits for a container for a job. An error is the end of a job that gets no container.
+/// Waits for a warm container for a job. An error is the end of a job that gets no container.
 async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Result<Slot, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
     let mut cancellation = job.cancellation();
@@ -174,7 +175,7 @@ async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Resu
         biased;
         taken = &mut taking => taken,
         _ = cancellation.wait_for(Option::is_some) => {
-            // The container that is still starting is kept for the next job.
+            // The container is still starting. The next job of its shape can use it.
             slots.adopt(taking);
             return Err(End::Cancelled);
         }
@@ -204,8 +205,8 @@ impl Runtime for PoolRuntime {
         let warm = self.shape(id, job).await;
         {
             let mut state = self.state();
-            // A job stays with the runtime that first accepted it, even when the availability of containers
-            // has changed.
+            // A job stays with the runtime that first accepted it. A second submission may come to another
+            // decision, for example because the image exists now.
             match (state.jobs.get(id), warm) {
                 (Some(Place::Pool(_)), _) => return Ok(()),
                 (None, Some((shape, env))) => {
@@ -230,7 +231,7 @@ impl Runtime for PoolRuntime {
         }
         let found = self.fresh.find(id).await?;
         if found == Found::Never {
-            // The job may belong to the pool of an earlier process, whose containers may still run.
+            // The job may belong to the pool of an earlier process, and its container may still run.
             self.slots.reap().await?;
         }
         Ok(found)

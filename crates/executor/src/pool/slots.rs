@@ -1,4 +1,5 @@
-//! The containers of a pool: the ones in use, the idle ones, and the queue for free slots.
+//! The warm containers of a pool: containers in use, idle containers, and the queue of jobs that wait for a
+//! container.
 
 use std::{
     collections::VecDeque,
@@ -18,18 +19,18 @@ use super::{
 };
 use crate::RuntimeError;
 
-/// Maximum number of jobs that a container runs. Replacing it frees invisible leftovers of jobs, such as
-/// kernel memory and process ids.
+/// Maximum number of jobs that a container runs. The replacement of a container frees invisible leftovers of
+/// its jobs, such as kernel memory and process ids.
 const JOBS: u32 = 500;
 
-/// Maximum time to end all containers when the pool is closed.
+/// Maximum time to remove all containers when the pool is closed.
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 
 /// The containers of one pool.
 pub(crate) struct Slots {
     carrier: Arc<dyn Carrier>,
     kind: String,
-    /// One permit for each container that may exist.
+    /// One permit for each container that may be in use.
     permits: Arc<Semaphore>,
     size: usize,
     state: Mutex<State>,
@@ -37,16 +38,16 @@ pub(crate) struct Slots {
 
 #[derive(Default)]
 struct State {
-    /// Idle containers, the one used last at the end.
+    /// Idle containers. The container that was used last is at the end.
     idle: VecDeque<(Shape, RunnerConnection)>,
-    /// Number of containers: in use, idle, starting or ending.
+    /// Number of containers that are in use, idle or starting.
     there: usize,
     reaped: bool,
     keeper: bool,
     ending: JoinSet<()>,
 }
 
-/// A container in use by one job.
+/// A container that one job uses.
 pub(crate) struct Slot {
     pub(crate) connection: RunnerConnection,
     shape: Shape,
@@ -67,7 +68,7 @@ impl Slots {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the leftovers of dead owners, once.
+    /// Removes the warm containers that dead processes have left. Does so only once.
     pub(crate) async fn reap(&self) -> Result<(), RuntimeError> {
         if !self.state().reaped {
             self.carrier.reap().await?;
@@ -76,13 +77,14 @@ impl Slots {
         Ok(())
     }
 
-    /// Waits for a permit for one more container in use. Waiters are served first come, first served.
+    /// Waits for a permit to use one more container. The callers get their permits in the order of their
+    /// calls.
     pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, RuntimeError> {
         self.permits.clone().acquire_owned().await.map_err(|_| self.unavailable("the pool is closed"))
     }
 
-    /// Takes an idle container of this shape, or starts one. The caller must await the future to its end;
-    /// otherwise a starting container is leaked.
+    /// Takes an idle container of this shape, or starts a container. The caller must await the future to its
+    /// end; otherwise a container that is starting is never removed.
     pub(crate) async fn take(
         self: Arc<Self>,
         permit: OwnedSemaphorePermit,
@@ -92,7 +94,7 @@ impl Slots {
             let mut state = self.state();
             let found =
                 state.idle.iter().rposition(|(of, _)| *of == shape).and_then(|at| state.idle.remove(at));
-            // The container that was idle for longest is evicted.
+            // In a full pool, the container that was idle for longest is removed.
             let is_full = found.is_none() && state.there >= self.size;
             let evicted = if is_full { state.idle.pop_front() } else { None };
             if found.is_none() {
@@ -127,7 +129,8 @@ impl Slots {
         RuntimeError::Unavailable { runtime: self.kind.clone(), problem: problem.to_owned() }
     }
 
-    /// Returns a container to the pool. It is reused if it is intact and under its job limit.
+    /// Returns a container to the pool. The container becomes idle if it is intact and has run fewer jobs
+    /// than the maximum. Otherwise it is removed.
     pub(crate) fn give(&self, slot: Slot, is_reusable: bool) {
         let Slot { connection, shape, _permit: permit } = slot;
         if is_reusable && connection.is_whole() && connection.jobs() < JOBS && !self.permits.is_closed() {
@@ -138,14 +141,15 @@ impl Slots {
         drop(permit);
     }
 
-    /// Ends a container whose runner no longer answers, and returns the known reason.
+    /// Removes a container whose runner no longer answers. If the container has ended by itself, returns the
+    /// reason, as far as it is known.
     pub(crate) async fn lose(&self, slot: Slot) -> Option<String> {
         let why = slot.connection.end().await;
         self.state().there -= 1;
         why
     }
 
-    /// Ends a container in the background.
+    /// Removes a container in the background.
     fn retire(&self, connection: RunnerConnection) {
         let mut state = self.state();
         state.there -= 1;
@@ -155,8 +159,8 @@ impl Slots {
         });
     }
 
-    /// Starts a task that pings idle containers regularly. A ping renews the runner's lease and detects dead
-    /// runners.
+    /// Starts a task that pings idle containers at intervals. Without messages, a runner would take this
+    /// process for dead. A ping also detects dead runners.
     fn keep_alive(self: &Arc<Self>) {
         let mut state = self.state();
         if std::mem::replace(&mut state.keeper, true) {
@@ -178,11 +182,11 @@ impl Slots {
         }
     }
 
-    /// Ends all containers, and waits until they are gone. No container may be in use.
+    /// Removes all containers, and waits until they are gone. The caller has ended all jobs before.
     pub(crate) async fn close(&self) {
         self.permits.close();
         let all = async {
-            // A container that is still starting is ended once it has started.
+            // A container that is still starting is removed as soon as it has started.
             while let Some(mut ending) = self.end_all() {
                 while ending.join_next().await.is_some() {}
             }
@@ -190,7 +194,7 @@ impl Slots {
         let _or_left_to_the_next = timeout(CLOSE_LIMIT, all).await;
     }
 
-    /// Begins to end all idle containers. Returns `None` when no container is ending.
+    /// Begins to remove all idle containers. Returns `None` when no removal is in progress.
     fn end_all(&self) -> Option<JoinSet<()>> {
         let mut state = self.state();
         let mut ending = std::mem::take(&mut state.ending);
@@ -203,7 +207,8 @@ impl Slots {
         (!ending.is_empty()).then_some(ending)
     }
 
-    /// Keeps a container that is still starting for the next job.
+    /// Takes over the start of a container whose job was cancelled. When the container has started, it
+    /// becomes idle.
     pub(crate) fn adopt(self: &Arc<Self>, taking: JoinHandle<Result<Slot, StartError>>) {
         let slots = self.clone();
         self.state().ending.spawn(async move {

@@ -9,26 +9,26 @@ use std::{
 
 use crate::Captured;
 
-/// Maximum bytes kept in memory; longer output goes to a file.
+/// Maximum number of bytes that are kept in memory. Longer output is stored in a file.
 const MEMORY: usize = 256 << 10;
 
-/// The first bytes of a stream: in memory up to a limit, else in a file. The buffer also holds the last
-/// bytes.
+/// The stored bytes of one stream: its first bytes and its last bytes. The first bytes are in memory if they
+/// are few; otherwise they are in a file.
 ///
 /// Async tasks write to the file directly, without moving the write to another thread. A write to the page
-/// cache of a local disk takes microseconds, less than the move.
+/// cache of a local disk takes microseconds, which is less than the move.
 #[derive(Debug)]
 pub(crate) struct StreamBuffer {
     memory: Vec<u8>,
     file: Option<File>,
     path: PathBuf,
     length: u64,
-    /// Last bytes of the part that was not stored as first bytes.
+    /// Last bytes of the stream, from the part that is not stored as first bytes.
     tail: Vec<u8>,
 }
 
 impl StreamBuffer {
-    /// Creates an empty stream that spills to a file at `path`.
+    /// Creates an empty buffer. Long output will be stored in a file at `path`.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { memory: Vec::new(), file: None, path, length: 0, tail: Vec::new() }
     }
@@ -37,7 +37,7 @@ impl StreamBuffer {
         self.length
     }
 
-    /// Appends to the first bytes. If the disk is full, the bytes stored so far are kept.
+    /// Appends to the first bytes. If the disk is full, the new bytes are dropped.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.file.is_none() && self.memory.len() + bytes.len() <= MEMORY {
             self.memory.extend_from_slice(bytes);
@@ -47,7 +47,7 @@ impl StreamBuffer {
         }
     }
 
-    /// Appends to the last bytes.
+    /// Appends to the last bytes of the stream.
     pub(crate) fn push_tail(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
     }
@@ -73,7 +73,7 @@ impl StreamBuffer {
         file.write_all_at(bytes, self.length)
     }
 
-    /// Reads a range of the first bytes, as far as it exists.
+    /// Reads a range of the first bytes, as far as they are stored.
     pub(crate) fn read(&self, from: u64, length: u64) -> io::Result<Vec<u8>> {
         let end = self.length.min(from.saturating_add(length));
         let wanted = usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX);
@@ -86,14 +86,15 @@ impl StreamBuffer {
         Ok(self.memory[from..from + wanted].to_vec())
     }
 
-    /// Captures `keep` bytes of a stream of `total` bytes, half of them from its end.
+    /// Captures `keep` bytes of a stream of `total` bytes: one half from the beginning of the stream, and the
+    /// other half from its end.
     pub(crate) fn captured(&self, total: u64, keep: u64) -> io::Result<Captured> {
         let tail_bytes = keep.div_ceil(2);
         let head = self.read(0, keep - tail_bytes)?;
         let tail =
             &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_bytes).unwrap_or(usize::MAX))..];
         // If no bytes are missing between the first and the last bytes, the last bytes alone may be too few
-        // for the tail. The rest of the tail then comes from the first bytes.
+        // for the tail. The missing bytes of the tail then come from the first bytes.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
             let wanted = tail_bytes.saturating_sub(tail.len() as u64).min(after_head);

@@ -1,4 +1,4 @@
-//! The owner's connection to its supervisor.
+//! The connection between a process and the supervisor of its jobs.
 
 use std::{process::Stdio, time::Duration};
 
@@ -14,16 +14,16 @@ use crate::process::{
     wire::{Reply, Request, VERSION, line},
 };
 
-/// Maximum time for a supervisor to greet, and to exit when it has no work left.
+/// Maximum time until a new supervisor sends its greeting, and until a supervisor without work exits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Maximum bytes of a dying supervisor's stderr that are quoted.
+/// Maximum number of bytes that are quoted from the stderr of a supervisor that has ended.
 const STDERR_LIMIT: u64 = 4096;
 
 /// The reason why there is no supervisor, for people.
 pub(crate) type Problem = String;
 
-/// A connection to a supervisor that has greeted.
+/// A connection to a supervisor that has sent its greeting.
 #[derive(Debug)]
 pub(crate) struct Connection {
     child: Child,
@@ -90,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Waits for the next reply; `None` when the supervisor is gone. It is cancel-safe.
+    /// Waits for the next reply; `None` when the supervisor is gone. The function is cancel-safe.
     pub(crate) async fn receive(&mut self) -> Option<Reply> {
         let reply = self.replies.next_line().await.ok()??;
         // The greeting has verified the version, so a malformed reply ends the connection.
@@ -102,7 +102,8 @@ impl Connection {
         self.stdin = None;
     }
 
-    /// Waits until the supervisor has exited and returns its error output.
+    /// Closes the supervisor's stdin, waits until the supervisor has exited, and returns its exit status and
+    /// its error output.
     pub(crate) async fn exit_report(&mut self) -> String {
         self.disconnect();
         let mut stderr = Vec::new();

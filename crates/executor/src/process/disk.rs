@@ -1,4 +1,4 @@
-//! Disk operations of the runtime, for threads that may block.
+//! The operations of the process runtime on the disk. They run on threads that may block.
 
 use std::{
     collections::BTreeMap,
@@ -36,7 +36,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Creates the folders, and removes the incomplete jobs of dead owners.
+    /// Creates the folders, and removes what dead processes have left: incomplete jobs and control groups.
     pub(crate) fn open(options: &ProcessOptions) -> Result<Self, RuntimeError> {
         let path = absolute(&options.state_dir)?;
         let volumes = absolute(&options.volumes_dir)?;
@@ -59,7 +59,8 @@ impl Disk {
         inspect::inspect(&folder).map_err(storage("look at", folder.path()))
     }
 
-    /// Stages a job; `None` if the id exists already.
+    /// Creates the folder of a job in the staging folder. Returns `None` if a job with this id exists
+    /// already.
     pub(crate) fn stage(
         &self,
         id: &JobId,
@@ -84,8 +85,8 @@ impl Disk {
         self.staging.stage(id, job, &self.state, environment, &volumes).map(Some)
     }
 
-    /// Puts the folder of a job that can't be started into place, with this reason as the job's end. Callers
-    /// then find the job.
+    /// Stores the folder of a job that can't be started. The reason `why` is stored as the end of the job, so
+    /// that callers find the job.
     #[cfg(feature = "sandbox")]
     pub(crate) fn put_unstarted(
         &self,
@@ -102,7 +103,7 @@ impl Disk {
         }
     }
 
-    /// Creates the folder of a volume.
+    /// Returns the folder of a volume. Creates the folder if it does not exist.
     fn volume(&self, volume: &Volume) -> Result<PathBuf, RuntimeError> {
         let path = self.volumes.join(volume.name.as_str());
         make(&path).map_err(storage("make the volume", &path))?;
@@ -120,7 +121,7 @@ impl Disk {
         }
     }
 
-    /// Returns the outcome of a job; `None` while it runs.
+    /// Returns the outcome of a job; `None` as long as the job runs.
     pub(crate) fn outcome(&self, id: &JobId) -> Result<Option<Outcome>, RuntimeError> {
         let folder = self.folder(id);
         let outcome = match self.inspect(id)? {
@@ -141,17 +142,18 @@ impl Disk {
         inspect::end_leftovers(&self.folder(id)).map_err(storage("list processes in", Path::new("/proc")))
     }
 
-    /// Creates folders for a future job.
+    /// Creates the folders of a future job in advance, so that the submission of the job takes less time.
     pub(crate) fn make_ahead(&self) {
         self.staging.make_ahead();
     }
 
-    /// Removes the folders for future jobs.
+    /// Removes the folders that were created for future jobs.
     pub(crate) fn forget_ahead(&self) {
         self.staging.forget_ahead();
     }
 
-    /// Moves the folder of an ended job away by one rename, and returns its new path.
+    /// Moves the folder of an ended job into the staging folder by one rename, and returns its new path.
+    /// Returns `None` if no job with this id has ended.
     pub(crate) fn put_away_ended(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         match self.inspect(id)? {
             FolderState::Ended(_) => self.move_away(id),
@@ -159,8 +161,8 @@ impl Disk {
         }
     }
 
-    /// Moves the folder of an ended or lost job away, and returns its new path; `None` if there is no such
-    /// job.
+    /// Moves the folder of an ended or lost job into the staging folder, and returns its new path. Returns
+    /// `None` if no job has this id.
     pub(crate) fn put_away(&self, id: &JobId) -> Result<Option<PathBuf>, RuntimeError> {
         match self.inspect(id)? {
             FolderState::Absent => return Ok(None),
@@ -189,8 +191,8 @@ impl Disk {
         Ok(own)
     }
 
-    /// Tells whether a job belongs to an owner. A truncated record, which a power cut may leave, has no
-    /// owner. An unreadable record is an error, since its owner is unknown.
+    /// Tells whether a job belongs to an owner. If a power cut has truncated `job.json`, the job belongs to
+    /// no owner. If `job.json` can't be read, the function returns an error, since the owner is unknown.
     fn is_of(&self, id: &JobId, owner: &Owner) -> Result<bool, RuntimeError> {
         let folder = self.folder(id);
         match record::read(&folder) {
@@ -200,7 +202,7 @@ impl Disk {
         }
     }
 
-    /// Sends a request to every supervisor; only the one that has the job acts on it.
+    /// Sends a request to every supervisor. Only the supervisor that runs the job acts on the request.
     pub(crate) fn ask_all(&self, request: &Request) -> Result<(), RuntimeError> {
         self.each_control(|mut pipe| pipe.write_all(&line(request)))
     }
@@ -232,7 +234,8 @@ impl Disk {
     }
 }
 
-/// Returns an absolute path in UTF-8, which is valid in any working folder and as a variable.
+/// Returns the absolute form of a path, which must be UTF-8. Such a path is valid in any working folder, and
+/// as the value of a variable.
 fn absolute(path: &Path) -> Result<PathBuf, RuntimeError> {
     let absolute = std::path::absolute(path).map_err(storage("find", path))?;
     if absolute.to_str().is_none() {

@@ -1,9 +1,9 @@
-//! The dispatcher: the owner's task for all its jobs, with the queue, the connection to the supervisor, and
-//! the waiters.
+//! The dispatcher: the task that queues the jobs of this process, hands them over to the supervisor, and
+//! wakes callers that wait for the end of a job.
 //!
 //! The dispatcher alone decides when a job starts. It keeps only facts that a job's folder doesn't contain:
-//! that the job is queued or was handed over, and the tasks to wake at its end. The folder is the source of
-//! truth; a wake-up only means "read the folder now".
+//! that the job is queued or was handed over, and the callers to wake at the end of the job. The folder is
+//! the source of truth. A wake-up only means "read the folder now".
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -34,10 +34,11 @@ use crate::{
     },
 };
 
-/// Maximum number of queued messages, and of unread progress messages of a slow follower.
+/// Maximum number of messages in the queue of the dispatcher, and of unread progress messages for one
+/// follower.
 const CAPACITY: usize = 64;
 
-/// Maximum number of outcomes without a folder that are kept for later waiters.
+/// Maximum number of outcomes that are kept for later callers because no folder contains them.
 const MOST_LOST: usize = 64;
 
 /// The settings of the dispatcher.
@@ -68,13 +69,13 @@ struct Dispatcher {
     connection: Option<Connection>,
     jobs: HashMap<JobId, Job>,
     queue: VecDeque<JobId>,
-    /// Outcomes that are in no folder and that had no waiter, the oldest first.
+    /// Outcomes that are in no folder and for which no caller waited, the oldest first.
     lost: VecDeque<(JobId, Box<Outcome>)>,
-    /// Callers that wait for the disconnection.
+    /// Callers that wait until the supervisor is disconnected.
     disconnecting: Vec<oneshot::Sender<()>>,
 }
 
-/// A job that was submitted here and has not ended.
+/// A job that this process has submitted and that has not ended.
 struct Job {
     stage: Stage,
     owner: Owner,
@@ -82,7 +83,7 @@ struct Job {
     needs: ResultNeeds,
     image: Option<String>,
     started: Option<Timestamp>,
-    /// Caller that waits until the job is in place, or queued.
+    /// Caller that waits until the supervisor has accepted the job, or until the job is queued.
     submitter: Option<Submitter>,
     waiters: Vec<Waiter>,
     watchers: Vec<mpsc::Sender<Progress>>,
@@ -152,7 +153,7 @@ impl Dispatcher {
         }
     }
 
-    /// Hands over jobs while slots are free.
+    /// Hands queued jobs over to the supervisor, as long as fewer than `at_once` jobs run.
     async fn admit(&mut self) {
         while self.disconnecting.is_empty()
             && self.jobs.len() - self.queue.len() < self.settings.at_once.get()
@@ -160,15 +161,15 @@ impl Dispatcher {
             let Some(id) = self.queue.pop_front() else { return };
             match self.hand_over(&id).await {
                 Ok(true) => {}
-                // The supervisor is dead, and this task will notice it soon; the next supervisor takes over
-                // the queue.
+                // The supervisor is dead. This task will notice the death soon, and start another supervisor
+                // for the queue.
                 Ok(false) => return self.queue.push_front(id),
                 Err(problem) => self.fail(&id, &problem),
             }
         }
     }
 
-    /// Hands a job to the supervisor. Returns `false` if the supervisor is gone.
+    /// Hands a job over to the supervisor. Returns `false` if the supervisor is gone.
     async fn hand_over(&mut self, id: &JobId) -> Result<bool, Problem> {
         let Some(job) = self.jobs.get_mut(id) else { return Ok(true) };
         let connection = match &mut self.connection {
@@ -191,8 +192,8 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Cancels a queued job directly, and any other job through the supervisor. Returns `false` if there is
-    /// no such job.
+    /// Cancels a job of this process. A queued job is cancelled directly, and any other job by a request to
+    /// the supervisor. Returns `false` for an unknown job, or if the supervisor is gone.
     async fn cancel(&mut self, id: &JobId, grace: Duration) -> bool {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);
@@ -233,8 +234,9 @@ impl Dispatcher {
         self.release_survivors();
     }
 
-    /// Releases the jobs that outlive their owner, once all other jobs have ended. If no job is left at all,
-    /// the supervisor exits, and this function awaits its exit.
+    /// Lets the jobs with `Finish` continue alone, as soon as all other jobs have ended. Has an effect only
+    /// during a disconnection. If no job is left at all, `lost_supervisor` confirms the disconnection when
+    /// the supervisor exits.
     fn release_survivors(&mut self) {
         let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;
         if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
@@ -278,8 +280,8 @@ impl Dispatcher {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
                     let streams = match &ending.end {
-                        // A job is also lost if it removed its own folder. Only this reply may still contain
-                        // output.
+                        // A job is also lost if it has removed its own folder. Then only this reply may
+                        // contain output.
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };
@@ -302,7 +304,8 @@ impl Dispatcher {
         self.release_survivors();
     }
 
-    /// Keeps an outcome for the next waiter. When the limit is reached the oldest is dropped.
+    /// Keeps an outcome for the next caller that waits for the job. If the maximum is reached, the oldest
+    /// outcome is dropped.
     fn keep_lost(&mut self, id: JobId, outcome: Box<Outcome>) {
         if self.lost.len() == MOST_LOST {
             self.lost.pop_front();
@@ -315,8 +318,8 @@ impl Dispatcher {
         self.lost.remove(place).map(|(_, outcome)| outcome)
     }
 
-    /// Handles the death of the supervisor: ends its leftovers, wakes the waiters, and starts another
-    /// supervisor for the queue.
+    /// Handles the death of the supervisor: kills the remaining processes of the supervisor's jobs, wakes the
+    /// waiting callers, and starts another supervisor for the queued jobs.
     async fn lost_supervisor(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         let report = connection.exit_report().await;
@@ -326,7 +329,7 @@ impl Dispatcher {
         let folders: Vec<_> = lost.keys().map(|id| self.settings.state.job(id)).collect();
         let state = self.settings.state.clone();
         let clean = spawn_blocking(move || {
-            // Groups that can't be ended now are retried when the folder is opened next.
+            // If a group can't be ended now, the next process that opens the jobs folder tries again.
             let _busy = groups::sweep(&state);
             folders.iter().for_each(end_if_gone);
         });
@@ -376,7 +379,8 @@ impl Job {
         }
     }
 
-    /// Sends a progress message to the watchers. A full channel drops it; followers also poll regularly.
+    /// Sends a progress message to the watchers. If the channel of a watcher is full, the message is dropped,
+    /// since each watcher also polls the files.
     fn report(&mut self, progress: Progress) {
         self.watchers.retain(|watcher| !matches!(watcher.try_send(progress), Err(TrySendError::Closed(_))));
     }
@@ -397,7 +401,7 @@ fn wake(waiters: Vec<Waiter>, reason: &WakeReason) {
 
 fn end_if_gone(folder: &JobFolder) {
     if inspect::inspect(folder).is_ok_and(|state| state == FolderState::Gone) {
-        // Processes that can't be ended now are retried when the job is looked up.
+        // If a process can't be ended now, the next look-up of the job tries again.
         let _unreadable_proc = inspect::end_leftovers(folder);
     }
 }

@@ -1,4 +1,4 @@
-//! The errors that name this runtime.
+//! The errors of the process runtime.
 
 use crate::RuntimeError;
 

@@ -1,8 +1,9 @@
-//! The events of a job, read from the files of its streams.
+//! The events of a job, read from the files with its output.
 //!
-//! The supervisor reports only the length of a stream. This module reads the content, at the speed of the
-//! reader. So a slow reader delays nobody, and nothing is buffered for it. Progress messages may be dropped
-//! for a slow reader, and a job of another owner has none. So the files are polled regularly as well.
+//! The supervisor reports only the length of a stream. This module reads the content, as fast as the receiver
+//! of the events takes it. So a slow receiver delays nothing else, and no output is buffered for it. The
+//! dispatcher may drop progress messages, and sends none about the jobs of other processes. So this module
+//! also polls the files regularly.
 
 use std::{io, time::Duration};
 
@@ -25,11 +26,11 @@ use crate::{
 /// Maximum bytes of one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// Poll intervals of a job without progress messages, and of one with them.
+/// Poll interval for a job without progress messages, and for a job with progress messages.
 const INTERVAL: Duration = Duration::from_millis(50);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The state of following one job for one reader.
+/// The state of following one job for one receiver.
 pub(crate) struct Follower {
     folder: JobFolder,
     events: EventSender,
@@ -37,7 +38,7 @@ pub(crate) struct Follower {
     shown: [u64; 2],
 }
 
-/// The end of following: the reader or the job's files are gone.
+/// The end of following: the receiver is dropped, or the job's files are gone.
 struct Over;
 
 impl Follower {
@@ -45,7 +46,7 @@ impl Follower {
         Self { folder, events, started: false, shown: [0, 0] }
     }
 
-    /// Follows a job of this owner by its progress messages, which end with the job.
+    /// Follows a job of this process by its progress messages, which end with the job.
     pub(crate) async fn by_progress(mut self, mut progress: mpsc::Receiver<Progress>) {
         let followed = async {
             loop {
@@ -60,7 +61,8 @@ impl Follower {
         let _over = followed.await;
     }
 
-    /// Follows a job of another owner by polling its files, or reports a job that has ended.
+    /// Follows a job of another process by polling its files. If the job has ended, only reports its stored
+    /// output and its end.
     pub(crate) async fn by_polling(mut self) {
         let followed = async {
             while self.inspect().await? == FolderState::Running {
@@ -121,7 +123,7 @@ impl Follower {
         self.show(Stream::Stderr, at, u64::MAX).await
     }
 
-    /// Sends a stream up to this length, or as far as it was stored.
+    /// Sends the content of a stream up to the position `length`, or up to the end of the stored content.
     async fn show(&mut self, stream: Stream, at: Timestamp, length: u64) -> Result<(), Over> {
         while self.shown[index(stream)] < length {
             let from = self.shown[index(stream)];
@@ -156,8 +158,8 @@ fn read(folder: &JobFolder, stream: Stream, from: u64, length: u64) -> io::Resul
     }
 }
 
-/// Runs a disk operation on a blocking thread. A job whose files can't be read (it was removed) has no more
-/// events.
+/// Runs a disk operation on a blocking thread. If the job's files can't be read, for example because the job
+/// was removed, the job has no more events.
 async fn blocking<T: Send + 'static>(
     folder: &JobFolder,
     ask: impl FnOnce(&JobFolder) -> io::Result<T> + Send + 'static,

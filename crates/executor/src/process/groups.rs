@@ -1,8 +1,8 @@
 //! Records the control groups of supervisors, and ends the groups of dead supervisors.
 //!
-//! Before a supervisor creates a group, it writes the group's path to a file beside its named pipe. A process
-//! that later opens or tidies the jobs' folder checks whether that pipe has a reader. If not, it ends all
-//! processes in these groups.
+//! Before a supervisor creates a group, it writes the group's path to a file beside its named pipe. Each
+//! process that opens or tidies the jobs folder checks whether the pipe has a reader. If the pipe has no
+//! reader, the supervisor is dead, and the process kills all processes in the groups.
 
 use std::{
     fs::{self, File},
@@ -18,10 +18,10 @@ use crate::{
     process::layout::{StateDir, digest, entries},
 };
 
-/// Prefix of the names of the files that record groups. No pipe has a name with this prefix.
+/// Prefix of the names of the files with the paths of groups. No pipe has a name with this prefix.
 const PREFIX: &str = ".groups-";
 
-/// Returns the common prefix of the groups for the jobs of one folder.
+/// Returns the common prefix of the names of all groups for the jobs of one jobs folder.
 pub(crate) fn name_of(state: &Path) -> String {
     format!("windlass-{}", digest(state))
 }
@@ -31,7 +31,7 @@ pub(crate) fn note(state: &StateDir, supervisor: &str) -> PathBuf {
     state.control().join(format!("{PREFIX}{supervisor}"))
 }
 
-/// Ends and removes the groups of dead supervisors.
+/// Kills the processes in the groups of dead supervisors, and removes these groups.
 pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     for name in entries(&state.control())? {
         let Some(supervisor) = name.strip_prefix(PREFIX).filter(|name| !lives(state, name)) else { continue };
@@ -50,13 +50,14 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whether a group has this folder's prefix. Other groups are never ended, whatever the file contains.
+/// Tells whether the name of a group has the prefix for this jobs folder. Groups with other names are never
+/// killed, even if a file of this module contains their paths.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))
 }
 
-/// Tells whether a supervisor lives: it does as long as its pipe has a reader.
+/// Tells whether a supervisor lives. It lives if its pipe has a reader.
 fn lives(state: &StateDir, name: &str) -> bool {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     match File::options().write(true).custom_flags(flags).open(state.control().join(name)) {

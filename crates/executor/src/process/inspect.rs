@@ -1,4 +1,4 @@
-//! Reads the state of a job from its folder: the source of truth that owners and supervisors share.
+//! Reads the state of a job from its folder, which is the source of truth for all processes.
 
 use std::{
     collections::BTreeMap,
@@ -28,15 +28,15 @@ use crate::{
 pub(crate) enum FolderState {
     /// The folder does not exist.
     Absent,
-    /// The supervisor lives and has not written an outcome.
+    /// The supervisor lives and has not written the end of the job.
     Running,
-    /// The folder has an outcome.
+    /// The folder contains the end of the job.
     Ended(Ending),
-    /// The supervisor died before it wrote an outcome.
+    /// The supervisor died before it wrote the end of the job.
     Gone,
 }
 
-/// Reads the state of a job.
+/// Reads the state of a job's folder.
 pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     if let Some(ending) = ending(folder)? {
         return Ok(FolderState::Ended(ending));
@@ -48,8 +48,8 @@ pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     match flock(&lock, FlockOperation::NonBlockingLockShared) {
         Err(Errno::WOULDBLOCK) => Ok(FolderState::Running),
         Err(errno) => Err(errno.into()),
-        // The lock is released after the outcome is written. Both events may have happened between the first
-        // read and the lock.
+        // The supervisor writes the end first, and then releases the lock. Both events may have happened
+        // between the first read and this lock.
         Ok(()) => match ending(folder)? {
             Some(ending) => Ok(FolderState::Ended(ending)),
             None if folder.path().exists() => Ok(FolderState::Gone),
@@ -60,7 +60,7 @@ pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
 
 fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
     match record::read(folder) {
-        // A power cut left a truncated record, which has no end.
+        // A power cut has truncated the file `job.json`, which contains no end then.
         Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
         record => Ok(record?.and_then(|record| record.ending)),
     }
@@ -81,7 +81,8 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
     Ok(outcome)
 }
 
-/// Builds the outcome from the supervisor's reply, which equals the content of the folder.
+/// Builds the outcome of a job from the supervisor's reply. The result equals the outcome that the folder
+/// contains.
 pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {
@@ -96,7 +97,7 @@ pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [W
     outcome
 }
 
-/// Builds the outcome of a lost job from its remaining files.
+/// Builds the outcome of a lost job from the files that remain.
 pub(crate) fn lost(folder: &JobFolder, why: &str) -> io::Result<Outcome> {
     remains(folder, End::Lost(why.to_owned()), Timestamp::now(), |_| None)
 }
@@ -119,7 +120,8 @@ fn remains(
     Ok(outcome)
 }
 
-/// Captures `keep` bytes of a stream, half of them from its end, from the files in which it was stored.
+/// Reads up to `keep` bytes of a stream from the files in which it was stored: one half from the beginning of
+/// the stream, and the other half from its end.
 fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -> io::Result<Captured> {
     let path = folder.spill(stream);
     let mut file = match memory::open(&path) {
@@ -135,8 +137,8 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
     let tail_limit = keep.div_ceil(2);
     let head = read_range(&mut file, 0, stored.min(keep - tail_limit))?;
     let after_head = head.len() as u64;
-    // If no bytes are missing between the file and the rest, the rest alone may be too short for the tail.
-    // The remaining bytes of the tail then come from the file.
+    // If no bytes are missing between the two files, the second file may be too short for the tail. The
+    // missing bytes of the tail then come from the first file.
     let from_file = if total == stored + rest.len() as u64 {
         let wanted = tail_limit.saturating_sub(rest.len() as u64).min(stored - after_head);
         read_range(&mut file, stored - wanted, wanted)?
@@ -200,7 +202,7 @@ fn read_output(mut file: File, max_bytes: u64) -> io::Result<Output> {
     read_range(&mut file, 0, max_bytes).map(Output::Content)
 }
 
-/// Returns the time when a job was put into place, as precisely as its folder shows it.
+/// Returns an approximate start time of a running job: the time when its file `job.json` was written.
 pub(crate) fn placed(folder: &JobFolder) -> io::Result<Timestamp> {
     let found = fs::metadata(folder.record())?;
     let millis = found.mtime() * 1000 + found.mtime_nsec() / 1_000_000;
@@ -212,7 +214,7 @@ mod tests {
     use super::*;
     use crate::captured::tests::CUTS;
 
-    /// Captures a stream `0123…`, of which `stored` bytes are in the file and `rest` is in the tail file.
+    /// Captures a stream. The main file contains `stored`, and the tail file contains `rest`.
     fn stream(stored: &str, rest: &str, total: u64, keep: u64) -> Captured {
         let dir = tempfile::tempdir().unwrap();
         let folder = JobFolder::at(dir.path().to_owned());

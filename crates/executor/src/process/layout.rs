@@ -1,19 +1,20 @@
-//! The disk layout of the process runtime. All file names are defined here.
+//! The files and folders of the process runtime. All file names are defined here. `<state>` is the jobs
+//! folder, and an owner is a process that submits jobs.
 //!
 //! ```text
-//! <state>/<job id>/          0700, renamed into place when complete; locked by the supervisor of the job
+//! <state>/<job id>/          0700, renamed to this path when complete; locked by the supervisor of the job
 //!           job.json         the job without stdin and contents of files; later a second line, with the end
-//!           stdin            the job's stdin until the job starts, if it is long
+//!           stdin            the job's stdin until the job starts, if the stdin is long
 //!           work/            the working folder
 //!           tmp/             the job's TMPDIR
-//!           room             a link to the folder where the job's sandbox was prewarmed, if it was;
-//!                            this folder marks the processes of the sandbox
-//!           stdout stderr    the start of the output, up to a limit; short output: a link into memory
+//!           room             only for a prewarmed sandbox: a link to the folder in which it was created;
+//!                            the path of this folder marks the processes of the sandbox
+//!           stdout stderr    the start of the output, up to a limit; for short output: a link into memory
 //!           stdout.tail …    the last bytes of longer output
-//! <state>/.staging/<owner>/  jobs not yet started, and jobs being removed; locked by the owner.
-//!                            A supervisor that prewarms sandboxes has such a folder for them too
-//! <state>/.control/<pid>     the named pipe of a supervisor, by which other owners cancel jobs
-//! <state>/.control/.groups-<pid>   the paths of a supervisor's control groups, if it has created any
+//! <state>/.staging/<owner>/  the owner's jobs that have not started, and jobs being removed; locked by the owner.
+//!                            A supervisor that prewarms sandboxes has a folder here, too
+//! <state>/.control/<pid>-<time>          the pipe of a supervisor, by which other owners cancel its jobs
+//! <state>/.control/.groups-<pid>-<time>  the paths of a supervisor's control groups, if it has created any
 //! ```
 
 use std::{
@@ -25,14 +26,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{JobId, RuntimeError, Stream};
 
-/// Returns a short name of a folder, 12 hexadecimal digits, for places where its path is too long or reveals
+/// Returns 12 hexadecimal digits that stand for a folder, where the path of the folder is too long or reveals
 /// too much.
 pub(crate) fn digest(folder: &Path) -> String {
     let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
     hex::encode(&digest[..6])
 }
 
-/// The folder that the owners and supervisors of its jobs share.
+/// The jobs folder. All processes that submit jobs to it, and their supervisors, share the folder.
 #[derive(Debug, Clone)]
 pub(crate) struct StateDir(PathBuf);
 
@@ -65,7 +66,7 @@ impl StateDir {
     }
 }
 
-/// The folder of one job, in place or staged.
+/// The folder of one job: at its final path, or in a staging folder.
 #[derive(Debug, Clone)]
 pub(crate) struct JobFolder(PathBuf);
 
@@ -122,7 +123,7 @@ impl Stream {
     }
 }
 
-/// Lists the names in a folder; none if there is no folder.
+/// Lists the names in a folder. If the folder does not exist, the list is empty.
 pub(crate) fn entries(folder: &Path) -> io::Result<Vec<String>> {
     let listing = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

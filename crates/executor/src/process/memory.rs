@@ -1,17 +1,18 @@
-//! Storage in memory for short output of jobs, which may hold secrets.
+//! Storage in memory for short output of jobs. Output may hold secrets, which should not reach the disk.
 //!
 //! ```text
 //! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the state folder>/<supervisor>-<number>
 //! ```
 //!
-//! Each stream in memory is a file, and the folder of its job contains a link to that file. So readers of a
-//! stream need not know where it is. A stream that becomes too long, or finds no space, moves to the disk.
-//! When the supervisor exits, the output of jobs that were not removed moves to the disk too, since memory is
-//! lost at a reboot. Files without a link belong to removed jobs.
+//! Each stream in memory is a file, and the folder of its job contains a link to this file. So code that
+//! reads a stream opens the same path for a stream in memory and for a stream on disk. A stream moves to the
+//! disk if it becomes too long, or if the memory is full. When the supervisor exits, the output of jobs that
+//! were not removed moves to the disk too, since memory is lost at a reboot. A file without a link belongs to
+//! a removed job.
 //!
-//! The name of the folder in memory contains both path and inode of the state folder. The path alone is
-//! ambiguous when two containers share the memory. The inode alone is ambiguous when a state folder is
-//! removed and the next one reuses its number.
+//! The name of the folder in memory contains both the path and the inode of the jobs folder. The path alone
+//! is ambiguous if two containers share the memory. The inode alone is ambiguous if a jobs folder is removed
+//! and another folder gets its number.
 
 use std::{
     collections::BTreeSet,
@@ -35,21 +36,21 @@ use crate::{
     },
 };
 
-/// Mount point of the host's file system in memory.
+/// The host's folder whose files are in memory.
 const ROOT: &str = "/dev/shm";
 
-/// Magic number of a tmpfs.
+/// Magic number of a tmpfs, a file system in memory.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Maximum bytes of a stream that are kept in memory.
+/// Maximum length of a stream that is kept in memory.
 pub(crate) const FITS: u64 = 1 << 20;
 
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
-/// The storage in memory of one state folder.
+/// The storage in memory for one jobs folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// Folder in memory; `None` where the host has none, or the state itself is in memory.
+    /// Folder in memory; `None` if the host has no such memory, or if the jobs folder itself is in memory.
     folder: Option<PathBuf>,
 }
 
@@ -69,14 +70,14 @@ impl Memory {
         Self { folder: folder.filter(|_| is_tmpfs(Path::new(ROOT)) && !is_tmpfs(state.path())) }
     }
 
-    /// Creates a file and the link to it; `None` where that fails.
+    /// Creates a file in memory and the link `link` to it; `None` if that fails.
     pub(crate) fn create(&self, link: &Path) -> Option<MemoryFile> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = self.folder.as_ref()?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let target = folder.join(format!("{}-{number}", std::process::id()));
         make(folder).ok()?;
-        // The link comes first, since a file without a link is swept.
+        // The link is created first, since other processes remove a file without a link.
         symlink(&target, link).ok()?;
         let no_link = OFlags::NOFOLLOW.bits().cast_signed();
         let mut options = OpenOptions::new();
@@ -100,8 +101,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the output of a job from memory, even if it is in the memory folder of an earlier state folder
-    /// at the same path.
+    /// Removes the output of a job from memory. The output may be in the memory folder of an earlier jobs
+    /// folder that had the same path.
     pub(crate) fn forget(&self, job: &JobFolder) {
         for target in STREAMS.iter().filter_map(|stream| target(&job.spill(*stream))) {
             let _gone = fs::remove_file(&target);
@@ -110,11 +111,12 @@ impl Memory {
         }
     }
 
-    /// Removes the files without a link, and the folder when it is empty.
+    /// Removes the files without a link. Removes the folder too, if it is then empty.
     pub(crate) fn sweep(&self, state: &StateDir) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         // A file's link is created before the file, so a listed file without a link belongs to a removed job.
-        // Jobs move from their place to the staging folder, so these two folders are searched in this order.
+        // At its removal, a job moves from its final path to the staging folder. So the final paths are
+        // searched first, and the staging folder second.
         let files = entries(folder)?;
         if !files.is_empty() {
             let mut jobs: Vec<PathBuf> =
@@ -132,25 +134,25 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the folder if it is empty.
+    /// Removes the folder if it is empty, and then the user's folder if it is empty.
     pub(crate) fn leave(&self) {
         let folders = self.folder.iter().flat_map(|folder| folder.ancestors().take(2));
         let _in_use = folders.map(fs::remove_dir).all(|removed| removed.is_ok());
     }
 }
 
-/// Returns the folder of all files that the user has in memory.
+/// Returns the folder that contains all files that the user's jobs have in memory.
 fn of_user() -> PathBuf {
     Path::new(ROOT).join(format!("windlass-{}", geteuid().as_raw()))
 }
 
-/// Returns the files in memory of the jobs in these folders.
+/// Returns the files in memory to which the jobs in these folders have links.
 fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
     let links = jobs.iter().flat_map(|job| STREAMS.map(|stream| JobFolder::at(job.clone()).spill(stream)));
     links.filter_map(|link| target(&link)).collect()
 }
 
-/// Returns the target of a link, if it is a file of this module.
+/// Returns the target of a link, if the target is a file of this module.
 fn target(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;
     let is_ours = target.parent().and_then(Path::parent) == Some(&of_user());
@@ -176,10 +178,10 @@ impl MemoryFile {
     }
 }
 
-/// Opens the file of a stream, which may just be moving to the disk.
+/// Opens the file of a stream, even if the stream is being moved to the disk at this moment.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     match File::open(path) {
-        // The link was read before it was replaced, and resolved afterwards.
+        // The kernel read the link before the link was replaced, and looked for its target afterwards.
         Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_ok() => {
             File::open(path)
         }
@@ -187,7 +189,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Creates a folder that only its user can access, since all users can write to its parent.
+/// Creates a folder that only the current user can access, since all users can write to its parent.
 fn make(folder: &Path) -> io::Result<()> {
     for path in folder.parent().into_iter().chain([folder]) {
         match DirBuilder::new().mode(0o700).create(path) {

@@ -9,24 +9,26 @@ use crate::{JobId, OnOwnerDeath, Outcome, Owner, RuntimeError, Stream, Timestamp
 /// A request to the dispatcher.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// Runs a job when a slot is free. The reply comes when the job is in place, or queued.
+    /// Runs a job as soon as the number of running jobs is below the maximum. The reply comes when the
+    /// supervisor has accepted the job, or when the job is queued.
     Submit { id: JobId, meta: JobMeta, staged: Staged, reply: Submitter },
-    /// Ends a job. Answers `false` if the job is unknown here.
+    /// Ends a job. The reply is `false` if the dispatcher does not know the job.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
     /// Wakes the waiter when the job has ended.
     Wait { id: JobId, waiter: Waiter },
-    /// Sends the progress of a job until its end. Answers `None` if the job is unknown here.
+    /// Sends the progress of a job until its end. The reply is `None` if the dispatcher does not know the
+    /// job.
     Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Progress>>> },
-    /// Asks whether a job was submitted here and has not ended.
+    /// Asks whether this process has submitted the job, and the job has not ended.
     Has { id: JobId, reply: oneshot::Sender<bool> },
     /// Lists the queued jobs of an owner.
     Queued { owner: Owner, reply: oneshot::Sender<Vec<JobId>> },
-    /// Disconnects from the supervisor as if this process died. The reply comes when all jobs that die with
-    /// their owner have ended.
+    /// Disconnects from the supervisor as if this process died. The reply comes when all jobs with
+    /// `OnOwnerDeath::Kill` have ended.
     Disconnect { reply: oneshot::Sender<()> },
 }
 
-/// The properties of a submitted job that the dispatcher keeps.
+/// The properties of a submitted job that the dispatcher remembers.
 #[derive(Debug)]
 pub(crate) struct JobMeta {
     pub(crate) owner: Owner,
@@ -36,25 +38,25 @@ pub(crate) struct JobMeta {
     pub(crate) image: Option<String>,
 }
 
-/// The output of a job that its outcome contains.
+/// The kinds of output that the outcome of a job contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultNeeds {
-    /// Only the two streams: the supervisor's reply contains the whole outcome.
+    /// Stdout and stderr without output files, so the supervisor's reply may contain the whole outcome.
     Streams,
-    /// Output files too, which are in the folder.
+    /// Stdout, stderr and output files, so the outcome is read from the job's folder.
     Files,
 }
 
-/// The reason why a waiter is woken.
+/// The reason why a caller that waits for a job is woken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WakeReason {
-    /// The job or its supervisor has ended: read the folder.
+    /// The job or its supervisor has ended. The caller reads the folder.
     Changed,
-    /// The job has ended with this outcome. The outcome equals that of the job's folder.
+    /// The job has ended with this outcome, which equals the outcome in the job's folder.
     Ended(Box<Outcome>),
-    /// The job is unknown here: poll the folder.
+    /// The dispatcher does not know the job. The caller polls the folder.
     Unknown,
-    /// The job was queued and could then not be handed over.
+    /// The job was queued and could not be handed over to the supervisor.
     Failed { problem: String },
 }
 

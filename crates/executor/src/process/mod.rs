@@ -1,21 +1,22 @@
-//! Jobs as processes of this host.
+//! A runtime that runs jobs as processes of this host.
 //!
-//! The jobs of a [`ProcessRuntime`] are children of one **supervisor**, not of the runtime's own process. The
-//! supervisor is a process that starts with the first job. It lives as long as its owner, or until all jobs
-//! that must finish have finished. So the embedding process never forks, exit codes are collected even when
-//! it dies, and orphans get a parent that knows their job. The supervisor is the embedding program itself,
-//! started with a hidden argument ([`SupervisorCommand`]), or the program `windlass-supervisor` of this
-//! crate.
+//! The jobs of a [`ProcessRuntime`] are children of a **supervisor**, not of the process that submits them.
+//! The supervisor is a process that starts with the first job. When the process that submits jobs dies, the
+//! supervisor kills the jobs whose setting is [`Kill`](crate::OnOwnerDeath::Kill). The supervisor exits when
+//! its last job has ended. So the embedding process never forks, and exit codes are collected even after its
+//! death. If the parent of a job's process exits, the supervisor becomes the new parent, and knows the job of
+//! the process. The supervisor is the embedding program itself, started with a hidden argument
+//! ([`SupervisorCommand`]), or the program `windlass-supervisor` of this crate.
 //!
-//! All state that must survive a process is in the job's folder, complete before it becomes visible. The
-//! supervisor locks the folder of a running job. By this lock other processes distinguish a running job from
-//! a lost one.
+//! All data about a job that must survive the death of a process is in the job's folder. The folder is
+//! complete before it becomes visible. The supervisor locks the folder of a running job. By this lock, other
+//! processes distinguish a running job from a lost job.
 //!
 //! # Limitations
 //! A process is no container: a job can access the host's files and network with the rights of the user that
-//! started the embedding program. Only its time and its output are limited. Where control groups can be
-//! created, their limits apply too ([`ControlGroups`]). Jobs that need more
-//! ([`Capability`](crate::Capability)) are refused.
+//! started the embedding program. Every job has limits of its time and its stored output. If control groups
+//! can be created, a job can also have limits of memory, processes and processor time ([`ControlGroups`]).
+//! The runtime refuses a job that needs another [`Capability`](crate::Capability), such as an image.
 
 mod connection;
 mod disk;

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{confine::Confinement, process::SupervisorCommand};
 
-/// Maximum number of concurrent jobs per processor; more would only slow each of them down.
+/// Default number of concurrent jobs per processor. More jobs would only slow each other down.
 const PER_PROCESSOR: NonZeroUsize = NonZeroUsize::new(4).expect("it is not zero");
 
 /// The options of a [`ProcessRuntime`](crate::process::ProcessRuntime): the folders of its jobs, and the
@@ -24,9 +24,9 @@ pub struct ProcessOptions {
 }
 
 impl ProcessOptions {
-    /// Creates options from the folder for the jobs, which is created if needed (mode 0700), and the command
-    /// that starts a supervisor. By default volumes are in a folder `volumes` beside it, and four jobs per
-    /// processor run at a time.
+    /// Creates options from the folder for the jobs and the command that starts a supervisor. The runtime
+    /// creates the folder if it does not exist (mode 0700). By default, volumes are in a folder `volumes`
+    /// beside the folder for the jobs, and up to four jobs per processor run at a time.
     pub fn new(state_dir: impl Into<PathBuf>, supervisor: SupervisorCommand) -> Self {
         let state_dir = state_dir.into();
         let volumes_dir = state_dir.parent().unwrap_or(Path::new("")).join("volumes");
@@ -40,13 +40,14 @@ impl ProcessOptions {
         self
     }
 
-    /// Sets the confinement of all jobs. A runtime does not open where the host can't enforce it.
+    /// Sets the confinement of all jobs. If the host can't enforce the confinement, the runtime refuses to
+    /// open.
     pub fn confinement(mut self, confinement: Confinement) -> Self {
         self.confinement = confinement;
         self
     }
 
-    /// Sets the maximum number of concurrent jobs; further jobs are queued.
+    /// Sets the maximum number of concurrent jobs. Further jobs are queued.
     pub fn at_once(mut self, at_once: NonZeroUsize) -> Self {
         self.at_once = at_once;
         self

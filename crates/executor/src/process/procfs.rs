@@ -1,4 +1,5 @@
-//! Reads the processes of this host from `/proc`, and signals them without races on reused ids.
+//! Reads the processes of this host from `/proc`. Signals a process, and never a later process with the same
+//! id.
 
 use std::{
     ffi::OsStr,
@@ -14,10 +15,10 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, test_kill_process},
 };
 
-/// Variable that marks every process of a job with the job's folder.
+/// Environment variable of every process of a job. Its value is the path of the job's folder.
 pub(crate) const MARK: &str = "WINDLASS_JOB";
 
-/// One living process. Processes that have ended and wait to be reaped are excluded.
+/// One living process. A process that has ended and waits to be reaped does not count as living.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
@@ -25,29 +26,30 @@ pub(crate) struct Process {
     pub(crate) session: i32,
     /// Name of the executable, truncated by the kernel to 15 bytes.
     pub(crate) name: String,
-    /// Start time in ticks since boot. It distinguishes the process from a later one with the same id.
+    /// Start time in ticks since boot. It distinguishes the process from a later process with the same id.
     start: u64,
 }
 
-/// Number of reads of an environment that is empty. The environment of a process is empty for an instant
-/// while the process executes another program.
+/// Number of attempts to read an environment that is empty. During `execve`, the environment of a process is
+/// empty for an instant.
 const ENVIRONMENT_TRIES: u32 = 5;
 const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
 
-/// Maximum time for killed processes of a dead supervisor's job to disappear.
+/// Maximum time to wait until killed processes have disappeared, if the supervisor of their job is dead.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
 
 /// Maximum number of ids that are probed one by one before `/proc` is listed as a whole.
 const FEW: i32 = 512;
 
-/// Lists the living processes, or only those with ids from `oldest` on where that is cheaper.
+/// Lists the living processes. If it takes less time, lists only the processes with ids from `oldest` on.
 ///
-/// Ids are assigned in order. So the ids of a process's descendants are between its own and the last assigned
-/// one. For a short job this is a handful, and probing each costs less than listing `/proc`.
+/// Ids are assigned in increasing order. So the ids of a process's descendants are between the id of the
+/// process and the last assigned id. For a short job, only a few ids are in this range, and probing each of
+/// them takes less time than listing `/proc`.
 ///
-/// A process that lives during the whole scan, or has a living ancestor in the list, is not missed. Ids are
-/// visited in order, up to the last id assigned by then, so a child is visited after its parent. If the child
-/// did not exist yet, its parent did, and is in the list.
+/// If a living process is missing in the list, the list contains its parent. The scan visits the ids in
+/// order, up to the last id that was assigned by then, so it visits a child after its parent. If the child
+/// did not exist yet, its parent already existed.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
     let mut next = oldest;
@@ -69,11 +71,11 @@ pub(crate) fn processes() -> io::Result<Vec<Process>> {
 }
 
 impl Process {
-    /// Sends a signal to this process and to no later one with the same id.
+    /// Sends a signal to this process, but never to a later process with the same id.
     pub(crate) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
-        // The descriptor pins the process that has this id now. If the start time matches, it is the intended
-        // process. A process that has ended is no error.
+        // The descriptor always refers to the process that has this id now. If the start time matches, it is
+        // the intended process. A process that has ended is no error.
         if let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty())
             && read(self.pid).is_some_and(|now| now.start == self.start)
         {
@@ -81,12 +83,12 @@ impl Process {
         }
     }
 
-    /// Tells whether the process was started with the mark of the job in this folder.
+    /// Tells whether the process was started with the mark that names this job's folder.
     pub(crate) fn is_marked(&self, folder: &Path) -> bool {
         self.has_mark(|mark| mark.as_os_str() == folder.as_os_str())
     }
 
-    /// Tells whether the process was started with a mark that names a wanted folder.
+    /// Tells whether the process was started with a mark that names a folder for which `is_wanted` is true.
     fn has_mark(&self, is_wanted: impl Fn(&Path) -> bool) -> bool {
         let mark = |variable: &[u8]| {
             let folder = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
@@ -97,12 +99,11 @@ impl Process {
             && self.environment().split(|byte| *byte == 0).any(|variable| mark(variable).unwrap_or(false))
     }
 
-    /// Reads the environment that the process was started with; empty if it can't be read.
+    /// Reads the environment with which the process was started; empty if it can't be read.
     fn environment(&self) -> Vec<u8> {
         for _ in 0..ENVIRONMENT_TRIES {
             match fs::read(format!("/proc/{}/environ", self.pid)) {
-                // The process has no environment, or it is just executing a program and has none for an
-                // instant.
+                // The process has no environment, or it is executing a program at this moment.
                 Ok(environment) if environment.is_empty() => thread::sleep(ENVIRONMENT_PAUSE),
                 environment => return environment.unwrap_or_default(),
             }
@@ -111,7 +112,8 @@ impl Process {
     }
 }
 
-/// Kills the processes whose mark names a wanted folder, until none is left or they can't be killed.
+/// Kills all processes whose mark names a folder for which `is_wanted` is true. Repeats this until no such
+/// process is left, or until `KILL_LIMIT` has passed.
 pub(crate) fn end_marked(is_wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
     let limit = Instant::now() + KILL_LIMIT;
     loop {
@@ -133,7 +135,8 @@ fn exists(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
-/// Returns the id that was assigned last: the last field of `/proc/loadavg`, `0.00 0.01 0.05 1/90 4430`.
+/// Returns the id that was assigned last: the last field of `/proc/loadavg`, such as
+/// `0.00 0.01 0.05 1/90 4430`.
 fn last_pid() -> Option<i32> {
     fs::read_to_string("/proc/loadavg").ok()?.rsplit(' ').next()?.trim().parse().ok()
 }
@@ -143,8 +146,8 @@ pub(crate) fn read(pid: i32) -> Option<Process> {
     parse(pid, &String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
-/// Parses `/proc/<pid>/stat` (proc_pid_stat(5)): `pid (name) state ppid pgrp session …`; the start time is
-/// field 22. The name may be any text.
+/// Parses `/proc/<pid>/stat` (proc_pid_stat(5)): `pid (name) state ppid pgrp session …`. The start time is
+/// field 22. The name may contain any characters, including spaces and parentheses.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (name, fields) = stat.split_once(" (")?.1.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split(' ').collect();

@@ -1,4 +1,5 @@
-//! The record in a job's folder: one line with the description of the job, and one line with its end.
+//! The file `job.json` in a job's folder: one line with the description of the job, and one line with its
+//! end.
 
 use std::{
     collections::BTreeMap,
@@ -27,27 +28,30 @@ pub(crate) struct Record {
     pub(crate) ending: Option<Ending>,
 }
 
-/// Reads a job's record; `None` if there is none.
+/// Reads the file `job.json`; `None` if the file does not exist.
 ///
-/// The second line counts only when it is complete: otherwise it is still being written, or its writer died.
+/// The second line counts only when it is complete. Otherwise the line is still being written, or its writer
+/// died.
 ///
 /// # Errors
-/// All errors of reading, and [`io::ErrorKind::InvalidData`] when the record is malformed. A power cut may
-/// truncate it.
+/// All errors of reading, and [`io::ErrorKind::InvalidData`] when the file is malformed. A power cut may
+/// truncate the file.
 pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
     let Some(bytes) = read_if_there(&folder.record())? else { return Ok(None) };
     let first = bytes.iter().position(|byte| *byte == b'\n');
     let (job, rest) = first.map_or((&bytes[..], None), |end| (&bytes[..end], Some(&bytes[end + 1..])));
     let ending = match rest.and_then(|rest| rest.strip_suffix(b"\n")) {
         Some(line) => Some(from_json(line)?),
-        // Earlier versions wrote a second file instead of a second line.
+        // Earlier versions wrote a second file in place of the second line.
         None => read_if_there(&folder.former_ending())?.map(|bytes| from_json(&bytes)).transpose()?,
     };
     Ok(Some(Record { job: from_json(job)?, end_at: job.len() as u64 + 1, ending }))
 }
 
-/// The first line of `job.json`: everything that the supervisor needs to run a job, and an owner to find it
-/// again. It contains the whole environment, so that it can be read afterwards, but no secrets.
+/// The first line of `job.json`: the description of a job. It contains everything that the supervisor needs
+/// to run the job, except stdin and the files. It also contains the owner, by which later processes find the
+/// job. It lists all environment variables, so that people can read them later. The contents of stdin and of
+/// the files may be secret, so the line does not contain them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRecord {
@@ -55,7 +59,7 @@ pub(crate) struct JobRecord {
     pub(crate) program: String,
     pub(crate) args: Vec<String>,
     pub(crate) env: BTreeMap<String, String>,
-    /// Whether there is a file `stdin`.
+    /// Whether the folder contains a file `stdin`.
     pub(crate) stdin: bool,
     pub(crate) outputs: Vec<OutputRequest>,
     pub(crate) limits: Limits,
@@ -65,12 +69,12 @@ pub(crate) struct JobRecord {
     /// Confinement of the job.
     #[serde(default, skip_serializing_if = "Confinement::is_none")]
     pub(crate) confinement: Confinement,
-    /// Plan of the job's sandbox, if it runs in one.
+    /// Plan of the job's sandbox, if the job runs in a sandbox.
     #[serde(rename = "room", default, skip_serializing_if = "Option::is_none")]
     pub(crate) sandbox: Option<SandboxPlan>,
 }
 
-/// The second line of `job.json`: the end of a job. Its output is in the files beside it.
+/// The second line of `job.json`: the end of a job. The output of the job is in other files of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ending {
@@ -81,13 +85,13 @@ pub(crate) struct Ending {
     /// Number of bytes that the job wrote to each stream.
     pub(crate) stdout: u64,
     pub(crate) stderr: u64,
-    /// Names of the processes that it left running.
+    /// Names of the processes that the job left running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) left_behind: Vec<String>,
 }
 
 impl Ending {
-    /// Returns the ending of a job that never ran.
+    /// Returns the ending of a job that was never started.
     pub(crate) fn unstarted(end: End) -> Self {
         Self {
             version: Version,
@@ -107,11 +111,13 @@ impl Ending {
         }
     }
 
-    /// Writes the line that begins at `end_at` in one call. With `durable` it also survives a power cut. The
-    /// write can be repeated after an error.
+    /// Writes this ending as the second line of `job.json`, in one call. The line begins at the offset
+    /// `end_at`. With `durable`, the line also survives a power cut. The caller may repeat the call after an
+    /// error.
     ///
-    /// Written data survives the death of the process, since the kernel has it. Only a power cut loses it, so
-    /// only a job that must not run twice ([`OnOwnerDeath::Finish`]) justifies the time of a disk flush.
+    /// Written data is in the kernel, so it survives the death of this process. Only a power cut loses data
+    /// that was not flushed to the disk. A flush takes much time, so only jobs that must not run twice
+    /// ([`OnOwnerDeath::Finish`]) get one.
     pub(crate) fn write(&self, folder: &JobFolder, end_at: u64, durable: bool) -> io::Result<()> {
         let file = File::options().write(true).open(folder.record())?;
         file.write_all_at(&line(self)?, end_at)?;
@@ -134,12 +140,12 @@ pub(crate) fn from_json<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> io::Result<
     serde_json::from_slice(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Creates or truncates a file. Its `mode` defines who can read it.
+/// Creates a file, or truncates an existing file. `mode` defines who can read a new file.
 pub(crate) fn create(path: &Path, mode: u32) -> io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(mode).open(path)
 }
 
-/// Flushes the names in a folder, so that they survive a power cut.
+/// Flushes the names in a folder to the disk, so that they survive a power cut.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

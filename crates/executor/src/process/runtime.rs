@@ -30,26 +30,27 @@ use crate::{
     },
 };
 
-/// First pause between two polls of a job of another owner.
+/// First pause between two polls of a job that another process submitted.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Maximum number of concurrent removals; further removals wait.
 const REMOVALS: u32 = 32;
 
-/// Maximum number of buffered events.
+/// Maximum number of buffered events for one receiver.
 const EVENTS: usize = 16;
 
-/// Maximum number of files of a job that is staged on the calling thread. Writing them takes microseconds in
-/// the kernel's cache, and a change of threads takes tens of microseconds.
+/// Maximum number of files, and of bytes, of a job whose folder is written on the calling thread. Writing so
+/// few files to the kernel's cache takes microseconds. A change of threads takes tens of microseconds.
 const FEW_FILES: usize = 8;
 const FEW_BYTES: usize = 64 * 1024;
 
 /// A runtime that runs jobs as processes of this host.
 ///
-/// Several processes may share one state folder: each can find, wait for, cancel and remove the jobs of all
-/// processes. The runtime belongs to the tokio runtime on which its first job is submitted. Dropping it has
-/// the same effect on its jobs as the death of their owner; [`close`](Self::close) is the graceful way.
+/// Several processes may share one jobs folder. Each of them can find, wait for, cancel and remove the jobs
+/// of all these processes. The runtime is bound to the tokio runtime on which its first job is submitted.
+/// Dropping a `ProcessRuntime` has the same effect on its jobs as the death of this process.
+/// [`close`](Self::close) has this effect too, and waits for it.
 #[derive(Debug)]
 pub struct ProcessRuntime {
     disk: Arc<Disk>,
@@ -73,13 +74,13 @@ impl ProcessRuntime {
         Self::open_with(ProcessOptions::new(state_dir, supervisor))
     }
 
-    /// Opens a runtime. The runtime includes the jobs that other processes submitted. Opening it removes the
-    /// incomplete jobs of dead processes, and starts no process.
+    /// Opens a runtime. It also finds the jobs that other processes have submitted in the same folder. The
+    /// function removes the incomplete jobs of dead processes. It starts no process.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the kernel can't enforce the
     /// [confinement](ProcessOptions::confinement). [`RuntimeError::Storage`] when the folders can't be
-    /// created, or when their paths are not UTF-8, which the variables of a job require.
+    /// created, or when their paths are not UTF-8. The variables of a job require UTF-8.
     pub fn open_with(options: ProcessOptions) -> Result<Self, RuntimeError> {
         options.confinement.check().map_err(|missing| unavailable(&missing.to_string()))?;
         let disk = Disk::open(&options)?;
@@ -89,9 +90,9 @@ impl ProcessRuntime {
         Ok(Self { disk: Arc::new(disk), settings, dispatch: OnceLock::new(), removals, confinement })
     }
 
-    /// Disconnects from the supervisor. Jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) are
-    /// ended, and their end is awaited. Jobs with [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and
-    /// queued jobs are dropped. Then [tidies up](Self::tidy). The runtime can be used again afterwards.
+    /// Disconnects from the supervisor. Ends the jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill),
+    /// and waits for their end. Jobs with [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and queued
+    /// jobs are dropped. Finally [tidies up](Self::tidy). The runtime can be used again afterwards.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
@@ -102,7 +103,8 @@ impl ProcessRuntime {
         self.tidy().await
     }
 
-    /// Removes the leftovers of dead supervisors. Volumes stay, also empty ones: a job may be about to use them.
+    /// Removes the named pipes and control groups of dead supervisors. Volumes are kept, even if they are
+    /// empty: a job may be about to use them.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
@@ -110,14 +112,15 @@ impl ProcessRuntime {
         self.on_disk(Disk::tidy).await
     }
 
-    /// Sends a message to the dispatcher; `None` if it does not run.
+    /// Sends a message to the dispatcher, and returns the answer. Returns `None` if the dispatcher does not
+    /// run.
     async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.dispatch.get()?.send(message(reply)).await.ok()?;
         answer.await.ok()
     }
 
-    /// Submits a job after its needed capabilities were checked.
+    /// Submits a job. The caller has already checked the capabilities that the job needs.
     pub(crate) async fn submit_in(
         &self,
         id: &JobId,
@@ -140,7 +143,7 @@ impl ProcessRuntime {
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
-    /// Accepts a job that can't be started, and stores this reason as its end.
+    /// Accepts a job that can't be started, and stores the reason `why` as its end.
     #[cfg(feature = "sandbox")]
     pub(crate) async fn submit_unstarted(
         &self,
@@ -152,21 +155,21 @@ impl ProcessRuntime {
         self.on_disk(move |disk| disk.put_unstarted(&id, &job, why)).await
     }
 
-    /// Moves a job's folder away, so that the job is gone for all callers, and deletes it in the background.
-    /// Returns `false` if there was no folder.
+    /// Moves a job's folder into the staging folder, so that no caller finds the job any more. Deletes the
+    /// folder in the background. Returns `false` if no folder was moved.
     async fn put_away(&self, id: &JobId) -> Result<bool, RuntimeError> {
         let gone = || unavailable("the tokio runtime is shutting down");
         let permit = self.removals.clone().acquire_owned().await.map_err(|_| gone())?;
         let mut away = self.disk.put_away_ended(id)?;
         if away.is_none() {
-            // The job may have leftovers to end first, which takes longer.
+            // The job may be lost. Then its remaining processes are ended first, which takes longer.
             let id = id.clone();
             away = self.on_disk(move |disk| disk.put_away(&id)).await?;
         }
         let Some(path) = away else { return Ok(false) };
         let disk = self.disk.clone();
         spawn_blocking(move || {
-            // Files that can't be removed now are swept when the folder is opened next.
+            // Files that can't be removed now are removed when the jobs folder is opened next.
             let _left = remove_tree(&path);
             disk.make_ahead();
             drop(permit);
@@ -174,7 +177,7 @@ impl ProcessRuntime {
         Ok(true)
     }
 
-    /// Waits until all removed jobs are deleted from the disk too.
+    /// Waits until the folders of all removed jobs are deleted from the disk.
     async fn removed_all(&self) {
         let _all = self.removals.acquire_many(REMOVALS).await;
     }
@@ -191,7 +194,7 @@ impl ProcessRuntime {
         }
     }
 
-    /// Tells whether a job was submitted here and has not ended.
+    /// Tells whether this runtime has submitted the job, and the job has not ended.
     async fn has(&self, id: &JobId) -> bool {
         self.ask(|reply| Message::Has { id: id.clone(), reply }).await.unwrap_or(false)
     }
@@ -219,8 +222,8 @@ impl Runtime for ProcessRuntime {
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
-        // The dispatcher is asked before the folder is read: a job leaves the dispatcher only when its folder
-        // is complete.
+        // The dispatcher is asked before the folder is read. A job leaves the dispatcher only after its
+        // folder is complete, so no job is missed.
         if self.has(id).await {
             return Ok(Found::Running);
         }

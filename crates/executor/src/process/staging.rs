@@ -1,4 +1,5 @@
-//! Builds and deletes job folders in a staging folder, so that a folder in place is always complete.
+//! Builds and deletes the folders of jobs in a staging folder. So a folder at its final path is always
+//! complete.
 
 use std::{
     collections::BTreeMap,
@@ -32,31 +33,33 @@ use crate::{
 /// Default `PATH` of every job.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Maximum bytes of a stdin that is sent to the supervisor; a longer one is written to a file.
+/// Maximum length of a stdin that is sent to the supervisor. A longer stdin is written to a file.
 const SHORT: usize = 16 * 1024;
 
-/// Number of folders that are created in advance, for a burst of submissions.
+/// Number of job folders that are created in advance, for many submissions in a short time.
 const AHEAD: usize = 8;
 
-/// Number of attempts to create this owner's folder while other processes remove it.
+/// Number of attempts to create the staging folder, since other processes may remove it before it is locked.
 const TRIES: u32 = 10;
 
-/// The folder in which one owner stages its jobs. A process that later opens the state folder removes it with
-/// all its content, unless its owner is alive and so holds the lock.
+/// The folder in which one process prepares the folders of its jobs. The process holds a lock on it. A
+/// process that later opens the jobs folder removes each staging folder without a lock, because the process
+/// that created it is dead.
 #[derive(Debug)]
 pub(crate) struct Staging {
     path: PathBuf,
     next: AtomicU64,
-    /// Folders created in advance, which contain only the folders that every job has.
+    /// Job folders that were created in advance. They contain only the subfolders that every job has.
     ahead: Mutex<Vec<JobFolder>>,
     memory: Memory,
     _lock: File,
 }
 
-/// The environment that a runtime adds to a job. The process runtime adds no sandbox and no variables.
+/// The parts of a job's environment that the runtime adds. The process runtime adds neither a sandbox nor
+/// variables.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnvironment {
-    /// Plan of the job's sandbox. Volumes are added to it.
+    /// Plan of the job's sandbox. The volumes of the job are added to the plan later.
     pub(crate) sandbox: Option<SandboxPlan>,
     /// Variables of the job's image.
     pub(crate) env: BTreeMap<String, String>,
@@ -64,7 +67,8 @@ pub(crate) struct JobEnvironment {
     pub(crate) confinement: Confinement,
 }
 
-/// A job that is staged but not in place. It is removed when dropped, unless it was taken.
+/// A job whose folder is in the staging folder. If the value is dropped while `taken` is `false`, the folder
+/// is removed.
 #[derive(Debug)]
 pub(crate) struct Staged {
     folder: JobFolder,
@@ -75,17 +79,18 @@ pub(crate) struct Staged {
 }
 
 impl Staging {
-    /// Creates the staging folder, after removing those of dead owners.
+    /// Creates the staging folder, and removes the staging folders of dead processes.
     pub(crate) fn open(state: &StateDir) -> Result<Self, RuntimeError> {
         let root = state.staging();
         sweep(&root).map_err(storage("clean up", &root))?;
         let own =
             |attempt| root.join(format!("{}-{}-{attempt}", std::process::id(), Timestamp::now().as_millis()));
         for path in (0..TRIES).map(own) {
-            // Another process may sweep the folder between its creation and its lock.
+            // Another process may remove the folder between its creation and its lock.
             if let Some(lock) = locked(&path).map_err(storage("make", &path))? {
-                // The memory is looked up after the lock was taken: from then on no process removes the state
-                // folder. Before, another process may have removed and re-created it.
+                // From the lock on, no other process removes the jobs folder. Before the lock, another
+                // process may have removed the folder and created it again. So the memory folder, which
+                // depends on the inode, is determined only now.
                 let memory = Memory::of(state);
                 memory.sweep(state).map_err(storage("clean up the memory of", state.path()))?;
                 let (next, ahead) = (AtomicU64::new(0), Mutex::default());
@@ -96,7 +101,7 @@ impl Staging {
         Err(storage("make", &root)(swept))
     }
 
-    /// Creates the folder of a job, with all its input.
+    /// Creates the folder of a job in the staging folder, with all input of the job.
     pub(crate) fn stage(
         &self,
         id: &JobId,
@@ -116,7 +121,7 @@ impl Staging {
         Ok(staged)
     }
 
-    /// Creates a folder for a future job, if fewer than `AHEAD` exist.
+    /// Creates the folder of a future job, if fewer than `AHEAD` such folders exist.
     pub(crate) fn make_ahead(&self) {
         let there = self.ahead().len();
         if there < AHEAD
@@ -126,7 +131,7 @@ impl Staging {
         }
     }
 
-    /// Removes the folders for future jobs.
+    /// Removes the folders that were created for future jobs.
     pub(crate) fn forget_ahead(&self) {
         for folder in self.ahead().drain(..) {
             let _left_for_the_next = remove_tree(folder.path());
@@ -145,22 +150,24 @@ impl Staging {
         Ok(folder)
     }
 
-    /// Moves a folder away, and removes its job's output from memory.
+    /// Removes a job's output from memory, and moves the job's folder into the staging folder. Returns its
+    /// new path.
     pub(crate) fn take_away(&self, folder: &JobFolder) -> io::Result<PathBuf> {
         let away = self.fresh();
-        // The memory is released first. If this process died in between, the links into memory would be gone
-        // with the folder.
+        // The output in memory is removed first, because the links to it are in the folder. After the rename,
+        // another process may delete the folder with the links.
         self.memory.forget(folder);
         fs::rename(folder.path(), &away)?;
         Ok(away)
     }
 
-    /// Returns an unused path for a folder that is being removed.
+    /// Returns an unused path in the staging folder.
     pub(crate) fn fresh(&self) -> PathBuf {
         self.path.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
     }
 
-    /// Returns the path relative to the folder of all owners.
+    /// Returns the path of a folder, relative to the folder that contains the staging folders of all
+    /// processes.
     fn name_of(&self, path: &Path) -> String {
         let parts = [self.path.file_name(), path.file_name()];
         parts.into_iter().flatten().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
@@ -170,11 +177,11 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         self.forget_ahead();
-        // The lock of a dead owner may outlive the owner: a child that has not executed its program yet still
-        // holds it. So this sweep may find more dead owners.
+        // The staging folder of a dead process may still be locked for a moment: by a child that has not
+        // executed its program yet. So this sweep may find folders that earlier sweeps have left.
         let _left_for_the_next = self.path.parent().map(sweep);
-        // Jobs that the supervisor has not taken yet may still be there; the next owner sweeps them. The last
-        // owner also removes the parent folders.
+        // The folders of jobs that the supervisor has not taken yet may still be here. The next process that
+        // opens the jobs folder removes them. The last process also removes the parent folders.
         self.memory.leave();
         let empty = |path: &Path| fs::remove_dir(path).is_ok();
         let _last = self.path.ancestors().take(3).all(empty);
@@ -182,31 +189,31 @@ impl Drop for Staging {
 }
 
 impl Staged {
-    /// Returns the name that the supervisor receives.
+    /// Returns the name by which the supervisor finds the folder.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the job's stdin, unless it is in the folder.
+    /// Returns the job's stdin, unless the stdin is in the folder.
     pub(crate) fn stdin(&self) -> Option<Input> {
         (!self.stdin.is_empty()).then(|| Input(self.stdin.expose().to_vec()))
     }
 
-    /// Moves the job into place, where no folder may exist.
+    /// Moves the folder to the final path `place`. Fails if a folder exists there.
     pub(crate) fn put(self, place: &JobFolder) -> io::Result<()> {
         renameat_with(CWD, self.folder.path(), CWD, place.path(), RenameFlags::NOREPLACE)?;
         self.give();
         Ok(())
     }
 
-    /// Puts a job that never ran into place.
+    /// Writes the end of a job that was never started, and moves its folder to the final path `place`.
     pub(crate) fn end_unstarted(self, end: End, place: &JobFolder) -> io::Result<()> {
         let end_at = fs::metadata(self.folder.record())?.len();
         Ending::unstarted(end).write(&self.folder, end_at, false)?;
         self.put(place)
     }
 
-    /// Gives up the folder: another process moves or removes it.
+    /// Marks the folder as taken, so that dropping this value does not remove the folder.
     pub(crate) fn give(mut self) {
         self.taken = true;
     }
@@ -220,8 +227,8 @@ impl Drop for Staged {
     }
 }
 
-/// Removes the staging folders of dead owners. Sandboxes that a dead supervisor had prewarmed are ended
-/// first: a sandbox that was being created at its death may still run.
+/// Removes the staging folders of dead processes. First ends the sandboxes that a dead supervisor had
+/// prewarmed. A sandbox whose creation had not ended at the death may still run.
 fn sweep(root: &Path) -> io::Result<()> {
     for name in entries(root)? {
         let path = root.join(name);
@@ -240,7 +247,7 @@ fn sweep(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates and locks a folder; `None` if another process locked or removed it first.
+/// Creates a folder and locks it. Returns `None` if another process has locked or removed the folder first.
 fn locked(path: &Path) -> io::Result<Option<File>> {
     folder_builder().recursive(true).create(path)?;
     let lock = match File::open(path) {

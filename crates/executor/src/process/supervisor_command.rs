@@ -2,10 +2,10 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-/// The command that starts the supervisor: a program whose `main` does nothing but call
-/// [`supervise`](super::supervise) when it gets these arguments.
+/// The command that starts the supervisor. It consists of a program and arguments. With these arguments, the
+/// program's `main` calls [`supervise`](super::supervise) and does nothing else.
 ///
-/// Usually this is the embedding program itself, with a hidden argument:
+/// Usually the program is the embedding program itself, with a hidden argument:
 ///
 /// ```no_run
 /// use std::{env, process::ExitCode};
@@ -34,7 +34,7 @@ impl SupervisorCommand {
     }
 
     /// Creates the command from the running program and the arguments that make it a supervisor. The command
-    /// starts the same program even after its file was replaced or removed.
+    /// starts the same program even after the program's file was replaced or removed.
     pub fn this_program<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Self {
         Self::new("/proc/self/exe", args)
     }

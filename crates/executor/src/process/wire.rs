@@ -1,9 +1,11 @@
-//! The protocol between owner and supervisor: one JSON document on each line.
+//! The protocol between a process that submits jobs (the owner) and its supervisor: one JSON document on each
+//! line.
 //!
-//! The owner writes to the supervisor's stdin; the supervisor answers on its stdout. The owner first sends
-//! the folder of the jobs. Other users can't see this message, unlike the arguments of a program. The
-//! supervisor answers with its greeting. It treats the end of its stdin as the death of its owner. The owner
-//! treats the end of the supervisor's stdout as the supervisor's death.
+//! The owner writes to the supervisor's stdin, and the supervisor answers on its stdout. The first message of
+//! the owner contains the path of the jobs folder. Other users can't see this message, but they could see the
+//! arguments of the supervisor. The supervisor answers with its greeting. It treats the end of its stdin as
+//! the death of its owner. The owner treats the end of the supervisor's stdout as the death of the
+//! supervisor.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -11,22 +13,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{JobId, Stream, Timestamp, process::record::Ending};
 
-/// Version of the protocol. Owner and supervisor usually run the same file. Their versions differ if the
-/// owner's program was replaced on disk while it ran.
+/// Version of the protocol. Owner and supervisor usually execute the same file. Their versions differ if the
+/// file of the owner's program was replaced while the owner ran.
 pub(crate) const VERSION: u32 = 3;
 
-/// A request of the owner.
+/// A request of the owner to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// The folder of the jobs. It is the first request, and is sent only once.
+    /// Contains the path of the jobs folder. This request is the first, and is sent only once.
     Open { state: PathBuf },
-    /// Moves this staged folder into place and runs the job in it. A short stdin is included; a longer one is
-    /// in the folder.
+    /// Moves the prepared folder `staged` to its final path, and runs the job. The request contains a short
+    /// stdin; a longer stdin is a file in the folder.
     Start { id: JobId, staged: String, stdin: Option<Input> },
-    /// Ends a job after a grace period.
+    /// Asks a job to end, and kills it after the grace period.
     Cancel { id: JobId, grace_ms: u64 },
-    /// Reports the output of a job from now on.
+    /// Asks for reports about the length of a job's output.
     Watch { id: JobId },
 }
 
@@ -36,7 +38,7 @@ impl Request {
     }
 }
 
-/// The stdin of a job in a message. It may be secret, so `Debug` masks it.
+/// The stdin of a job in a message. It may hold secrets, so `Debug` masks it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Input(#[serde(with = "crate::bytes")] pub(crate) Vec<u8>);
@@ -53,16 +55,18 @@ impl fmt::Debug for Input {
 pub(crate) enum Reply {
     /// Greeting with the protocol version.
     Hello { version: u32 },
-    /// The job is in place. `at` is the time of its start, if it could be started.
+    /// The folder of the job is at its final path. `at` is the time of the job's start, if the job could be
+    /// started.
     Accepted { id: JobId, at: Option<Timestamp> },
-    /// A job of this id is in place already.
+    /// A job with this id exists already.
     Exists { id: JobId },
-    /// The folder could not be moved into place; nothing was started.
+    /// The folder could not be moved to its final path, and nothing was started.
     Refused { id: JobId, why: String },
     /// A watched job has written to its stream, which now has this length. Some of these replies may be
     /// dropped.
     Output { id: JobId, stream: Stream, at: Timestamp, length: u64 },
-    /// The job has ended and this ending is written. Short output is included.
+    /// The job has ended, and its end is written to its folder. `written` is the whole output, if it is
+    /// short.
     Ended { id: JobId, ending: Ending, written: Option<[Written; 2]> },
 }
 

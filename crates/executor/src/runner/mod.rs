@@ -1,21 +1,22 @@
-//! The runner: a program of this crate that runs jobs inside containers.
+//! The runner: a program of this crate that runs jobs inside a warm container.
 //!
-//! Starting a process through an engine's `exec` takes tens of milliseconds; starting a container takes a
-//! hundred. A runner that is already in the container only needs fork and exec. It also does what an engine
-//! can't:
+//! A container engine needs tens of milliseconds to start a process by `exec`, and a hundred to start a
+//! container. A runner that is already in the container only needs fork and exec. The runner also does what a
+//! container engine can't do:
 //!
-//! - It kills a job with all its processes and leaves the container clean.
+//! - It kills all processes of a job and leaves the container clean.
 //! - It distinguishes a missing program from an exit code of 127.
-//! - It bounds the kept output.
-//! - It ends all jobs when its owner has gone.
+//! - It limits the stored output of a job.
+//! - It ends all jobs when the process that submitted them has gone.
 //!
-//! The runner is one static file for this host's processor architecture, [`program`], compiled by this
-//! crate's build script. It is copied into a container and started as its first process: `windlass-runner
-//! serve FOLDER [SCRUB…]`. It reads jobs from its stdin, runs several at a time, and answers on its stdout,
-//! in frames that the module `protocol` describes. `FOLDER` holds the jobs' folders. The folders `SCRUB` are
-//! emptied whenever no job is left, if the runner is the first process of its namespace.
+//! The build script compiles the runner to one static file ([`program`]) for the processor architecture of
+//! this crate. The file is copied into a container and started as the first process there:
+//! `windlass-runner serve FOLDER [SCRUB…]`. The runner reads jobs from its stdin, can run several jobs at a
+//! time, and answers on its stdout. The module `protocol` describes these messages. `FOLDER` contains the
+//! folders of the jobs. Whenever no job is left, the runner empties the folders `SCRUB`, if it is the first
+//! process of its namespace.
 //!
-//! The same program works outside of a container, as the child of a test.
+//! Tests start the same program outside of a container, as their child.
 
 #[cfg_attr(
     not(test),
@@ -23,11 +24,11 @@
 )]
 pub(crate) mod protocol;
 
-/// The program; empty if it could not be built.
+/// The content of the program; empty if the program could not be built.
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-runner"));
 
-/// Returns the runner, a Linux executable for the processor architecture that this crate was compiled for.
-/// `None` if the build had no static C library; there are then no warm containers.
+/// Returns the runner, a Linux executable for the processor architecture of this crate. Returns `None` if the
+/// program could not be built, for example without a static C library. Then no warm containers can be used.
 pub fn program() -> Option<&'static [u8]> {
     if PROGRAM.is_empty() { None } else { Some(PROGRAM) }
 }

@@ -1,9 +1,11 @@
-//! The protocol between owner and runner: frames, each with a length, a kind and fields.
+//! The protocol between the runner and its owner, the process that submits jobs: frames, each with a length,
+//! a kind and fields.
 //!
-//! This file is compiled twice, into this crate and into the runner, which has only the standard library. All
-//! numbers are little-endian. A frame is a `u32` length of the rest, a `u8` kind, and the fields. A text or a
-//! list starts with its length as `u32`. A frame longer than [`MAX_FRAME`] is an error, so neither side can
-//! be made to buffer more. Contents of any length are sent in pieces of [`CHUNK`].
+//! This file is compiled twice: into this crate, and into the runner, which has only the standard library.
+//! All numbers are little-endian. A frame starts with the length of its rest (`u32`) and its kind (`u8`). The
+//! fields follow. A text or a list starts with its length as `u32`. A frame longer than [`MAX_FRAME`] is an
+//! error, so neither side can make the other side buffer more bytes. Longer contents are sent in several
+//! frames with at most [`CHUNK`] bytes each.
 //!
 //! # Message order
 //! Both sides send `Hello`, the owner first, and disconnect if the versions differ. The owner chooses a
@@ -14,14 +16,14 @@
 
 use crate::left_behind::{LEFT_BEHIND, MAX_NAME};
 
-/// Version of the protocol. Version 2 added [`Ending::left_behind`], version 3 [`Spec::path_env`] and
+/// Version of the protocol. Version 2 added [`Ending::left_behind`]. Version 3 added [`Spec::path_env`] and
 /// [`OutputSpec::is_folder`].
 pub(crate) const VERSION: u16 = 3;
 
 /// Maximum length of a frame in bytes, without its length field.
 pub(crate) const MAX_FRAME: usize = 4 << 20;
 
-/// Maximum bytes of a content in one frame.
+/// Maximum number of bytes of a file or stream in one frame.
 pub(crate) const CHUNK: usize = 64 << 10;
 
 /// A message from the owner to the runner.
@@ -31,7 +33,8 @@ pub(crate) enum Request {
     Hello {
         /// Protocol version of the owner.
         version: u16,
-        /// Lease in milliseconds: a runner that receives nothing for this long considers the owner dead.
+        /// Time in milliseconds after which the owner counts as dead, if the runner receives no message. 0
+        /// means that silence has no effect.
         lease_ms: u64,
     },
     /// The owner starts a job.
@@ -48,11 +51,11 @@ pub(crate) enum Request {
         /// Bytes of the piece.
         bytes: Vec<u8>,
     },
-    /// Cancels a job. Of several requests the earliest deadline counts.
+    /// Cancels a job. If a job is cancelled several times, the earliest deadline counts.
     Cancel {
         /// Number of the job.
         job: u32,
-        /// Grace period in milliseconds.
+        /// Time until the job is killed, in milliseconds.
         grace_ms: u64,
     },
     /// Asks for a `Pong`.
@@ -69,7 +72,8 @@ pub(crate) enum Reply {
     Hello {
         /// Protocol version of the runner.
         version: u16,
-        /// Process id of the runner in its own namespace; 1 if it is the namespace's first process.
+        /// Process id of the runner in its own namespace; 1 if the runner is the first process of the
+        /// namespace.
         pid: u32,
     },
     /// The main process of a job was started.
@@ -79,7 +83,7 @@ pub(crate) enum Reply {
         /// Start time, in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A job wrote output. Sent for the first [`Spec::spill`] bytes of a stream.
+    /// A job wrote output. The runner sends the first [`Spec::spill`] bytes of a stream in this way.
     Output {
         /// Number of the job.
         job: u32,
@@ -88,7 +92,7 @@ pub(crate) enum Reply {
         /// Bytes that the job wrote.
         bytes: Vec<u8>,
     },
-    /// Next piece of the end of a stream, without the bytes sent as `Output`.
+    /// Next piece of the last bytes of a stream, without bytes that were sent as `Output`.
     Tail {
         /// Number of the job.
         job: u32,
@@ -123,7 +127,7 @@ pub(crate) enum Reply {
 /// A job in the form that a runner receives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Spec {
-    /// Id of the job. Its processes carry it in `WINDLASS_JOB`.
+    /// Id of the job. The variable `WINDLASS_JOB` of its processes contains the id.
     pub(crate) mark: String,
     /// Program to run: a path, or a name that is looked up in the `PATH` of `env`.
     pub(crate) program: String,
@@ -131,21 +135,23 @@ pub(crate) struct Spec {
     pub(crate) args: Vec<String>,
     /// Environment variables. The runner sets `HOME` and `TMPDIR` if they are missing.
     pub(crate) env: Vec<(String, String)>,
-    /// Environment variables that hold the path of a place in the working folder, with the path relative to it.
+    /// Environment variables that hold absolute paths: pairs of a name and a path relative to the working
+    /// folder.
     pub(crate) path_env: Vec<(String, String)>,
     /// Files to place in the working folder.
     pub(crate) files: Vec<FileSpec>,
     /// Number of bytes of stdin.
     pub(crate) stdin: u64,
-    /// Files to bring back.
+    /// Files and folders whose content the runner sends after the end of the job.
     pub(crate) outputs: Vec<OutputSpec>,
     /// Maximum run time in milliseconds.
     pub(crate) timeout_ms: u64,
     /// Grace period after the maximum run time, in milliseconds.
     pub(crate) grace_ms: u64,
-    /// Number of first bytes of stdout and stderr that are forwarded.
+    /// Number of first bytes of stdout, and of stderr, that the runner forwards.
     pub(crate) spill: [u64; 2],
-    /// Number of last bytes of stdout and stderr that are kept beyond the forwarded ones.
+    /// Number of last bytes of stdout, and of stderr, that the runner keeps from the part that it does not
+    /// forward.
     pub(crate) keep: [u64; 2],
 }
 
@@ -160,14 +166,15 @@ pub(crate) struct FileSpec {
     pub(crate) length: u64,
 }
 
-/// A file to bring back.
+/// A file or folder whose content the runner sends after the end of the job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct OutputSpec {
     /// Path relative to the working folder.
     pub(crate) path: String,
     /// Maximum size in bytes.
     pub(crate) max_bytes: u64,
-    /// Whether the path is a folder: it is created, and its content is encoded by `folder_content`.
+    /// Whether the path is a folder. The runner creates this folder before the start, and `folder_content`
+    /// encodes its files.
     pub(crate) is_folder: bool,
 }
 
@@ -184,8 +191,8 @@ pub(crate) struct Ending {
     pub(crate) totals: [u64; 2],
     /// Result of each of [`Spec::outputs`].
     pub(crate) outputs: Vec<OutputState>,
-    /// Names of the processes that still ran when the job had ended by itself: at most [`LEFT_BEHIND`] of at
-    /// most [`MAX_NAME`] bytes.
+    /// Names of the processes that still ran when the main process had ended by itself. The list contains at
+    /// most [`LEFT_BEHIND`] names with at most [`MAX_NAME`] bytes each.
     pub(crate) left_behind: Vec<String>,
 }
 
@@ -200,11 +207,12 @@ pub(crate) enum How {
     TimedOut,
     /// The job was cancelled.
     Cancelled,
-    /// The job exceeded the available memory.
+    /// The job ended because the kernel killed one of its processes for lack of memory.
     OutOfMemory,
     /// The program does not exist.
     NotFound,
-    /// The program exists, but this interpreter does not.
+    /// The program exists, but its interpreter or its dynamic loader does not exist. The text describes the
+    /// missing file.
     InterpreterNotFound(String),
     /// The program can't be executed, for this reason.
     NotExecutable(String),
@@ -212,20 +220,20 @@ pub(crate) enum How {
     NotStarted(String),
 }
 
-/// The result of an output.
+/// The result of a requested output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OutputState {
-    /// The file exists and has this many bytes.
+    /// The content of the output has this many bytes.
     Content(u64),
-    /// The file does not exist.
+    /// The file or folder does not exist.
     Missing,
     /// The file has this many bytes, which is more than allowed.
     TooLarge(u64),
-    /// The file is a link that leads out of the working folder.
+    /// The path leads through a link out of the working folder.
     Outside,
-    /// The path is a folder, device, pipe or socket.
+    /// The path is a folder, device, pipe or socket. Or the path of a requested folder is not a folder.
     NotAFile,
-    /// The file could not be read, for this reason.
+    /// The file or folder could not be read, for this reason.
     Unreadable(String),
 }
 
@@ -261,7 +269,7 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Returns the next frame without its length field, if it is complete.
+    /// Returns the next frame without its length field, if the frame is complete.
     ///
     /// # Errors
     /// When the frame is longer than [`MAX_FRAME`], or empty.
@@ -281,7 +289,7 @@ impl Frames {
 }
 
 impl Request {
-    /// Appends the encoded frame.
+    /// Encodes the request as a frame, and appends the frame to `out`.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { version, lease_ms } => {
@@ -310,7 +318,7 @@ impl Request {
     /// Decodes a frame.
     ///
     /// # Errors
-    /// When it is no valid frame of an owner.
+    /// When the bytes are not a valid request.
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let request = match from.u8()? {
@@ -326,7 +334,7 @@ impl Request {
     }
 }
 
-/// Appends a `Data` frame and copies the bytes only once.
+/// Appends a frame `Data` to `out`. The bytes are copied only once.
 pub(crate) fn encode_data(out: &mut Vec<u8>, job: u32, bytes: &[u8]) {
     frame(out, 2, |out| {
         put_u32(out, job);
@@ -334,7 +342,7 @@ pub(crate) fn encode_data(out: &mut Vec<u8>, job: u32, bytes: &[u8]) {
     });
 }
 
-/// Appends the frame of an `Output` (kind 2), `Tail` (3) or `File` (4).
+/// Appends the frame of a reply `Output` (kind 2), `Tail` (3) or `File` (4) to `out`.
 fn encode_piece(out: &mut Vec<u8>, kind: u8, job: u32, which: u32, bytes: &[u8]) {
     frame(out, kind, |out| {
         put_u32(out, job);
@@ -344,7 +352,7 @@ fn encode_piece(out: &mut Vec<u8>, kind: u8, job: u32, which: u32, bytes: &[u8])
 }
 
 impl Reply {
-    /// Appends the encoded frame.
+    /// Encodes the reply as a frame, and appends the frame to `out`.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { version, pid } => {
@@ -375,7 +383,7 @@ impl Reply {
     /// Decodes a frame.
     ///
     /// # Errors
-    /// When it is no valid frame of a runner.
+    /// When the bytes are not a valid reply.
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let reply = match from.u8()? {
@@ -543,7 +551,7 @@ fn frame(out: &mut Vec<u8>, kind: u8, fields: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&[0; 4]);
     out.push(kind);
     fields(out);
-    // The caller keeps the frame short enough; the receiver refuses a longer one.
+    // The caller keeps the frame short enough. The receiver refuses a frame that is too long.
     let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
@@ -618,7 +626,7 @@ impl Reader<'_> {
 
     fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
         let length = self.u32()? as usize;
-        // Every item takes at least a byte, so a forged length can't make the reader allocate more memory
+        // Every item takes at least one byte. So a forged length can't make this code allocate more memory
         // than was sent.
         if length > self.0.len() {
             return Err(Malformed("a list is longer than its frame"));

@@ -121,7 +121,7 @@ fn what_is_said_is_heard_however_it_is_cut() {
     }
 }
 
-/// The frames of version 3, byte by byte. Other programs depend on them.
+/// Checks the bytes of two frames of version 3. Frames with other bytes need a new version.
 #[test]
 fn version_3_is_this() {
     let spec = Spec { mark: "m".into(), program: "p".into(), stdin: 1, ..Spec::default() };
@@ -175,7 +175,7 @@ fn names_of_leftover_processes_are_few_and_short() {
     }
 }
 
-/// Random bytes never cause a panic or an allocation larger than the input.
+/// Checks that random bytes cause neither a panic nor an allocation larger than the input.
 #[test]
 fn noise_is_an_error() {
     let mut state = 1_u64;

@@ -7,7 +7,8 @@ use crate::{
     process::{ProcessOptions, SupervisorCommand},
 };
 
-/// Default limits of a job that sets none: enough for a script, and too little to exhaust a machine.
+/// Default limits. Each of them applies to a job that does not set this limit itself. The values are enough
+/// for a script, and too small to exhaust a machine.
 pub const DEFAULT_BOUNDS: Bounds =
     Bounds { memory_bytes: Some(2 << 30), pids: Some(1024), cpu_millis: None, open_files: Some(4096) };
 
@@ -41,8 +42,8 @@ impl SandboxOptions {
         }
     }
 
-    /// Sets the default limits: each applies to jobs that don't set it themselves, as far as this host can
-    /// enforce it.
+    /// Sets the default limits. Each of them applies to a job that does not set this limit itself, if this
+    /// host can enforce the limit.
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self
@@ -67,7 +68,7 @@ impl SandboxOptions {
         self
     }
 
-    /// Sets the size of each job's folder for temporary files in bytes. They are held in memory.
+    /// Sets the maximum size, in bytes, of each job's folder for temporary files. These files are in memory.
     pub fn tmp_bytes(mut self, bytes: u64) -> Self {
         self.tmp_bytes = bytes;
         self

@@ -23,7 +23,7 @@ use crate::{
 /// The kind of this runtime, as locations name it.
 const KIND: &str = "sandbox";
 
-/// User id of a job if neither it nor its image names one.
+/// User id of a job if neither the job nor its image names a user id.
 const NOBODY_IN_PARTICULAR: u32 = 1000;
 
 /// A runtime that runs jobs in images on this host, each in a sandbox of its own (see [the
@@ -34,17 +34,17 @@ pub struct SandboxRuntime {
     store: Arc<Store>,
     bwrap: PathBuf,
     tmp_bytes: u64,
-    /// Limits of jobs that set none.
+    /// Default limits. Each of them applies to a job that does not set this limit itself.
     bounds: Bounds,
 }
 
 impl SandboxRuntime {
-    /// Opens a runtime. The runtime includes the jobs that other processes submitted.
+    /// Opens a runtime. It also finds the jobs that other processes have submitted in the same folder.
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] when there is no `bwrap`, or the store can't be created;
-    /// [`RuntimeError::Storage`] when the folder of the jobs can't be created. This does not check whether
-    /// the host allows sandboxes; [`probe`](crate::sandbox::probe) and the first job do.
+    /// [`RuntimeError::Unavailable`] when `bwrap` is missing, or the image store can't be created;
+    /// [`RuntimeError::Storage`] when the folder of the jobs can't be created. The function does not check
+    /// whether the host allows sandboxes; [`probe`](crate::sandbox::probe) and the first job do.
     pub fn open(options: SandboxOptions) -> Result<Self, RuntimeError> {
         let SandboxOptions { jobs, store, bwrap, tmp_bytes, bounds } = options;
         let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;
@@ -66,7 +66,8 @@ impl SandboxRuntime {
         self.jobs.close().await.map_err(ours)
     }
 
-    /// Creates the plan of a job's sandbox, with the variables of its image.
+    /// Creates the environment of a job: the plan of its sandbox, the variables of its image, and the
+    /// system-call filter.
     fn environment(&self, job: &Job, image: &Image) -> Result<JobEnvironment, RuntimeError> {
         let network = match &job.network {
             Network::Default | Network::None => SandboxNetwork::None,
@@ -102,7 +103,8 @@ impl SandboxRuntime {
         Ok(JobEnvironment { sandbox: Some(sandbox), env: image.config.env.clone(), confinement })
     }
 
-    /// Sets those limits that the job does not set to the defaults, as far as this host can enforce them.
+    /// Returns the job with default limits in place of the limits that the job does not set, if this host can
+    /// enforce them.
     fn bounded(&self, job: &Job) -> Job {
         let can = self.capabilities();
         let (mut job, bounds) = (job.clone(), self.bounds);
@@ -120,7 +122,7 @@ impl SandboxRuntime {
         job
     }
 
-    /// Finds a job's image.
+    /// Finds a job's image. The inner error is the reason why the job can't start without its image.
     async fn image(&self, name: &str) -> Result<Result<Image, StartFailure>, RuntimeError> {
         let missing = |why: String| StartFailure::ImageNotFound { image: name.to_owned(), why };
         let reference: Reference = match name.parse::<Reference>() {
@@ -134,7 +136,7 @@ impl SandboxRuntime {
             Err(error @ ImageError::Io { .. }) if !name.starts_with(['/', '.']) => {
                 Err(unavailable(error.to_string()))
             }
-            // The caller adds the name to the message.
+            // The error `ImageNotFound` names the image, so this text does not.
             Err(ImageError::Unknown { .. }) => Ok(Err(missing(
                 "it is not in the image store; import it with `windlass image import FILE`".to_owned(),
             ))),
@@ -205,7 +207,7 @@ fn unavailable(problem: String) -> RuntimeError {
     RuntimeError::Unavailable { runtime: KIND.to_owned(), problem }
 }
 
-/// Names this runtime in an error of the process runtime below.
+/// Replaces the name of the process runtime in an error by the name of the sandbox runtime.
 fn ours(error: RuntimeError) -> RuntimeError {
     match error {
         RuntimeError::Unavailable { problem, .. } => unavailable(problem),

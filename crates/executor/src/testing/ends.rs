@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::{LONG_ENOUGH_TO_BEGIN, PATIENCE, Subject, path};
 use crate::{Capability, End, Limits, RuntimeError, StartFailure};
 
-/// Every exit code is reported unchanged, including those with a special meaning for shells and engines.
+/// Every exit code is reported unchanged, including codes with a special meaning for shells and container
+/// engines.
 pub async fn exit_codes(subject: &Subject) {
     for code in [0, 1, 2, 77, 125, 126, 127, 128, 137, 143, 255] {
         assert_eq!(subject.run(subject.sh(&format!("exit {code}"))).await.end, End::Exited(code));
@@ -25,7 +26,8 @@ pub async fn every_exit_code(subject: &Subject) {
     }
 }
 
-/// A missing image is a start failure that names the image, and not an exit code.
+/// If the image of a job is missing, the job is not started, and the failure names the image. The end is no
+/// exit code.
 pub async fn missing_image(subject: &Subject) {
     // The domain `.invalid` never exists (RFC 6761), so no registry answers.
     let image = "registry.invalid/windlass/no-such-image:1";
@@ -39,7 +41,7 @@ pub async fn missing_image(subject: &Subject) {
     }
 }
 
-/// A job that was killed by a signal is reported as such, and not as an exit code above 128.
+/// If a signal kills a job, the end is that signal, and not an exit code above 128.
 pub async fn signalled(subject: &Subject) {
     for signal in [9, 11, 15] {
         let outcome = subject.run(subject.sh(&format!("kill -{signal} $$; sleep 60"))).await;
@@ -47,7 +49,8 @@ pub async fn signalled(subject: &Subject) {
     }
 }
 
-/// A missing command is a start failure that names the command, and not an exit code.
+/// If the command of a job is missing, the job is not started, and the failure names the command. The end is
+/// no exit code.
 pub async fn missing_command(subject: &Subject) {
     for program in ["no-such-command", "./no/such/file", "/no/such/file"] {
         let outcome = subject.run(subject.command(program)).await;
@@ -56,7 +59,7 @@ pub async fn missing_command(subject: &Subject) {
     }
 }
 
-/// A missing interpreter of a script is distinguished from a missing script.
+/// The missing interpreter of a script is distinguished from a missing script.
 pub async fn missing_interpreter(subject: &Subject) {
     let job = subject.command("./run").script(path("run"), "#!/no/such/python3 -u\n");
     let expected = StartFailure::InterpreterNotFound {
@@ -66,7 +69,7 @@ pub async fn missing_interpreter(subject: &Subject) {
     assert_eq!(subject.run(job).await.end, End::NotStarted(expected));
 }
 
-/// A file that is not executable, and a folder, can't be run.
+/// Neither a file without the permission to execute it nor a folder can be run.
 pub async fn not_executable(subject: &Subject) {
     let file = subject.command("./run").file(path("run"), "#!/bin/sh\n");
     let folder = subject.command("./dir").file(path("dir/file"), "");
@@ -82,8 +85,8 @@ pub async fn no_format(subject: &Subject) {
     assert!(matches!(end, End::NotStarted(StartFailure::NotExecutable { .. })), "{end:?}");
 }
 
-/// At its time limit a job is killed with all its processes, including those that ignore SIGTERM or have left
-/// the session.
+/// At its time limit, a job is killed with all its processes. These include processes that ignore SIGTERM or
+/// have left the session.
 pub async fn timeout_ends_all_processes(subject: &Subject) {
     let script = "
         setsid sh -c 'trap \"\" TERM; sleep 600' &
@@ -100,7 +103,7 @@ pub async fn timeout_ends_all_processes(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// A job at its time limit first gets SIGTERM, and its output after that is kept.
+/// A job at its time limit first gets SIGTERM. Output that the job writes after that is kept.
 pub async fn timeout_is_graceful(subject: &Subject) {
     let script = "trap 'echo cleaned up; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
     let limits = Limits { timeout: LONG_ENOUGH_TO_BEGIN, ..Limits::default() };
@@ -109,7 +112,7 @@ pub async fn timeout_is_graceful(subject: &Subject) {
     assert_eq!(outcome.stdout.text(), "ready\ncleaned up\n");
 }
 
-/// A job that needs a missing capability is refused before anything is done.
+/// A job that needs a missing capability is refused before the runtime has done anything.
 pub async fn unsupported_is_refused(subject: &Subject) {
     let runtime = subject.runtime();
     let can = runtime.capabilities();

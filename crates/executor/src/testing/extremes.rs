@@ -9,7 +9,7 @@ use crate::{Capability, End, Limits, Outcome};
 /// One mebibyte in bytes.
 const MB: u64 = 1 << 20;
 
-/// A job that never stops writing is ended at its time limit, and its kept output is bounded.
+/// A job that never stops writing is ended at its time limit, and the output in its outcome is limited.
 pub async fn endless_output(subject: &Subject) {
     let mut limits = Limits { timeout: LONG_ENOUGH_TO_BEGIN, grace: Duration::ZERO, ..Limits::default() };
     (limits.stdout_bytes, limits.spill_bytes) = (64 << 10, MB);
@@ -21,7 +21,7 @@ pub async fn endless_output(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// A flood on stderr is bounded separately and does not affect stdout.
+/// A flood of output on stderr is limited separately, and does not affect stdout.
 pub async fn stderr_flood(subject: &Subject) {
     let script = "echo before; head -c 20000000 /dev/zero | tr '\\000' e >&2; echo after; exit 4";
     let limits = Limits { stderr_bytes: 1000, spill_bytes: MB, ..Limits::default() };
@@ -31,7 +31,7 @@ pub async fn stderr_flood(subject: &Subject) {
     assert_eq!(outcome.stderr.head().len() + outcome.stderr.tail().len(), 1000);
 }
 
-/// A fork bomb is limited and ends in time, and other jobs can run after it.
+/// A fork bomb is limited and ends in time. Other jobs can run after it.
 pub async fn fork_bomb(subject: &Subject) {
     let mut limits = Limits { timeout: Duration::from_secs(2), grace: Duration::ZERO, ..Limits::default() };
     limits.pids = Some(32);
@@ -47,7 +47,7 @@ pub async fn fork_bomb(subject: &Subject) {
     assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
 }
 
-/// A job can start about as many processes as its limit allows, and no more.
+/// A job can start about as many processes as its limit allows, and not more.
 pub async fn processes_are_limited(subject: &Subject) {
     let script = "n=0; while [ $n -lt 100 ]; do sleep 600 & n=$((n+1)); echo $n; done";
     let limits = Limits { pids: Some(20), timeout: Duration::from_secs(10), ..Limits::default() };
@@ -57,11 +57,11 @@ pub async fn processes_are_limited(subject: &Subject) {
     }
     let printed = subject.run(job).await.stdout.text();
     let started = printed.lines().count();
-    // The shell counts as one, and a process of the runtime may count as another.
+    // The shell counts as one process. A process of the runtime may count as another one.
     assert!((15..=20).contains(&started), "{started} processes were started");
 }
 
-/// A job that exceeds its memory limit is killed, and its end says so.
+/// A job that exceeds its memory limit is killed, and its end is `OutOfMemory`.
 pub async fn memory_is_limited(subject: &Subject) {
     // A shell variable grows in the shell itself, which is the main process.
     let script = "x=0123456789abcdef; while :; do x=$x$x; done";
@@ -75,9 +75,9 @@ pub async fn memory_is_limited(subject: &Subject) {
     assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
 }
 
-/// The memory limit covers all processes of a job. If a process other than the main process is killed, the
-/// main process decides the end. Exit code 137, which a shell passes on, counts as out of memory; any other
-/// code is reported unchanged.
+/// The memory limit covers all processes of a job. If the kernel kills another process than the main process,
+/// the exit code of the main process decides. A shell whose child was killed exits with 137, and this code
+/// counts as out of memory. Any other code is reported unchanged.
 pub async fn memory_of_all_is_limited(subject: &Subject) {
     let limits = Limits { memory_bytes: Some(32 * MB), grace: Duration::ZERO, ..Limits::default() };
     let job = |holders, code| subject.sh(&hold(holders, code)).limits(limits.clone());
@@ -88,15 +88,17 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
     let outcome = subject.run(job(8, 137)).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::OutOfMemory, ""));
     let outcome = subject.run(job(8, 3)).await;
-    // Where the kernel kills a job as a whole, its main process can't decide.
+    // If the kernel kills a job as a whole, its main process can't decide.
     assert!(matches!(outcome.end, End::Exited(3) | End::OutOfMemory), "{:?}", outcome.end);
     assert_eq!(outcome.stdout.text(), "");
 }
 
-/// Returns a script that prints `all` when this many processes hold five megabytes each at the same time. It
-/// fails with `code` when one of them is killed. The processes start one after the other, so that few are
-/// killed: a shell briefly holds two copies of the text that it reads. The `:` at the end keeps the shell,
-/// which would otherwise be replaced by its last command.
+/// Returns a script that starts `holders` processes, each of which holds five megabytes. The script prints
+/// `all` if all of them run at the same time. If one of them is killed, the script fails with `code`.
+///
+/// The processes start one after the other, so that few are killed: a shell briefly holds two copies of the
+/// text that it reads. The `:` at the end keeps the shell. Without it, the last command would replace the
+/// shell.
 fn hold(holders: u32, code: u8) -> String {
     let holder = "x=$(head -c 5000000 /dev/zero | tr \"\\000\" x); echo full >&3; sleep 600; :";
     format!(
@@ -137,8 +139,8 @@ fn seconds(text: &str) -> Option<f64> {
     Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
 }
 
-/// A job that fills its folder for temporary files affects only itself. Where the runtime bounds that folder,
-/// the job ends with a full disk, or out of memory if the files are kept in memory.
+/// A job that fills its folder for temporary files affects only itself. If the runtime limits this folder,
+/// the job ends with a full disk, or out of memory if the files are in memory.
 pub async fn temporary_folder_is_flooded(subject: &Subject) {
     let flood = |megabytes: u32| {
         subject.sh(&format!("dd if=/dev/zero of=\"$TMPDIR/flood\" bs=1048576 count={megabytes} 2>/dev/null"))

@@ -10,7 +10,8 @@ use crate::{End, Output, VolumeName};
 const USUAL: [&str; 11] =
     ["PATH", "HOME", "TMPDIR", "LANG", "WINDLASS_JOB", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TERM"];
 
-/// A job sees only the variables that it is given, and no variables of the submitting process.
+/// A job sees only the variables that it sets and that the runtime sets, and no other variables of the
+/// submitting process.
 pub async fn environment_is_cleared(subject: &Subject) {
     let job = subject.sh("env").env("GIVEN", "by the job").env("LANG", "C");
     let printed = subject.printed(job).await;
@@ -43,7 +44,7 @@ pub async fn files_are_placed(subject: &Subject) {
     );
 }
 
-/// Every requested output has a result by its name: its content, or the reason why there is none.
+/// Every requested output has a result under its name: its content, or the reason why it has no content.
 pub async fn outputs_are_brought_back(subject: &Subject) {
     let script = r"
         mkdir -p out folder && printf '\000\377' > out/data && : > empty && printf 12345 > large
@@ -88,15 +89,15 @@ pub async fn outputs_are_brought_back(subject: &Subject) {
     }
 }
 
-/// The outputs of a failed job are brought back too.
+/// The outputs of a failed job are in its outcome, too.
 pub async fn outputs_of_a_failed_job(subject: &Subject) {
     let outcome = subject.run(subject.sh("echo why > log; exit 3").output("log", path("log"), 100)).await;
     assert_eq!(outcome.end, End::Exited(3));
     assert_eq!(outcome.outputs.get("log"), Some(&Output::Content(b"why\n".to_vec())));
 }
 
-/// The files of an output folder are brought back, with the reason for each that has no content. The folder
-/// exists when the job starts, and a variable holds its path.
+/// The outcome contains the files of an output folder. For an entry without content, the outcome contains the
+/// reason. The folder exists when the job starts, and a variable of the job holds its path.
 pub async fn output_folders(subject: &Subject) {
     let script = r#"
         cd / && cat "$IN/secret" > "$OUT/a" && : > "$OUT/empty" && printf 12345 > "$OUT/large" && printf 678 > "$OUT/last"
@@ -125,7 +126,7 @@ pub async fn output_folders(subject: &Subject) {
     assert_eq!(outcome.outputs.get("untouched"), Some(&Output::Files([].into())));
 }
 
-/// An output folder that the job removed, replaced or overfilled has a result of its own.
+/// If a job has removed, replaced or overfilled an output folder, the result states this.
 pub async fn output_folders_gone(subject: &Subject) {
     let script =
         "rmdir gone file link && : > file && ln -s / link && for i in $(seq 1001); do : > many/$i; done";
@@ -155,7 +156,7 @@ pub async fn volumes_outlive_jobs(subject: &Subject) {
     assert_eq!(subject.printed(job("cat kept && rm kept")).await, "42\n");
 }
 
-/// A file of fifty megabytes is placed and brought back.
+/// A file of fifty megabytes is placed as input and read as output.
 pub async fn large_files(subject: &Subject) {
     let content: Vec<u8> = (0..50_000_000_u32).map(|at| (at ^ (at >> 9)).to_le_bytes()[0]).collect();
     let job = subject.sh("cp in out").file(path("in"), content.clone()).output("out", path("out"), 64 << 20);
@@ -165,7 +166,8 @@ pub async fn large_files(subject: &Subject) {
     assert!(whole, "{:?}", outcome.outputs);
 }
 
-/// Unusual file names work: options, dots, spaces, quotes, a line break, non-ASCII letters.
+/// Unusual file names work: names that look like options, and names with dots, spaces, quotes, a line break
+/// or non-ASCII letters.
 pub async fn odd_names(subject: &Subject) {
     let names = ["-rf", "..data", "...", "a b", "it's \"$HOME\"", "line\nbreak", "größe/名", "*", "%s\\n"];
     let mut job = subject
@@ -191,8 +193,8 @@ pub async fn odd_names(subject: &Subject) {
     assert_eq!(found, expected);
 }
 
-/// A device at the path of an output is not read, since reading could have side effects or never end. A job
-/// that can't create a device reports it, and then the output is missing.
+/// A device at the path of an output is not read, since reading could have side effects or never end. If the
+/// job can't create a device, the output is missing.
 pub async fn device_node(subject: &Subject) {
     let job = subject.sh("mknod zero c 1 5 2>/dev/null && echo made").output("zero", path("zero"), 1 << 20);
     let outcome = subject.run(job).await;
@@ -200,8 +202,8 @@ pub async fn device_node(subject: &Subject) {
     assert_eq!(outcome.outputs.get("zero"), Some(&expected));
 }
 
-/// An output of exactly the maximum size is brought back, a larger one is not. A sparse terabyte is reported
-/// by its size.
+/// An output of exactly the maximum size is returned. A larger output is not returned, not even in part. The
+/// outcome states the size of a sparse file of one terabyte.
 pub async fn output_limits(subject: &Subject) {
     let script = "printf 1234 > fits; printf 12345 > more; dd of=sparse bs=1 count=0 seek=1000000000000 2>/dev/null; :";
     let job = ["fits", "more", "sparse"]

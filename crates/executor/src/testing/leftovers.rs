@@ -1,4 +1,4 @@
-//! Detects leftovers of a runtime on its host: containers, networks, volumes, mounts, processes, control
+//! Finds leftovers of a runtime on its host: containers, networks, volumes, mounts, processes, control
 //! groups, files.
 
 use std::{collections::BTreeSet, time::Duration};
@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use super::PATIENCE;
 
-/// The objects that exist before a case, to be compared with those after it.
+/// The objects that exist before a case. They are compared with the objects after the case.
 ///
 /// A runtime provides the function that lists its objects: one line for each, such as `container 4f5a…` or
 /// `process 4711`. Cases run concurrently, so the function must list only the objects of its own case.
@@ -35,11 +35,11 @@ impl Leftovers {
         Self(look().await)
     }
 
-    /// Lists the objects after a case, repeatedly for a while, since ended objects may take a moment to
+    /// Lists the objects after a case. Repeats this for a while, since ended objects may take a moment to
     /// disappear.
     ///
     /// # Panics
-    /// When an object is left that did not exist before.
+    /// When an object remains that did not exist before the case.
     pub async fn after(self, look: impl AsyncFn() -> BTreeSet<String>) {
         let limit = Instant::now() + PATIENCE;
         loop {
@@ -54,7 +54,7 @@ impl Leftovers {
     }
 }
 
-/// Lists the mounts of this host, as this process sees them, whose line contains `mark`.
+/// Lists those mounts of this host whose line in `/proc/self/mountinfo` contains `mark`.
 pub fn mounts(mark: &str) -> BTreeSet<String> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     table.lines().filter(|line| line.contains(mark)).map(|line| format!("mount {line}")).collect()
@@ -73,8 +73,8 @@ pub fn processes(mark: &str) -> BTreeSet<String> {
     numbers.filter(has_mark).map(|pid| format!("process {pid}")).collect()
 }
 
-/// Lists everything below a folder. Volumes stay after their jobs, so of a folder `volumes` only the contents of
-/// the volumes are listed.
+/// Lists all entries below a folder. Volumes remain after their jobs, so a volume in a folder `volumes` is
+/// not listed, but its content is.
 pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in entries(folder) {
@@ -95,8 +95,8 @@ fn entries(folder: &std::path::Path) -> impl Iterator<Item = std::fs::DirEntry> 
     std::fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// Lists the control groups for the jobs of a process or sandbox runtime with this state folder, in all
-/// mounted hierarchies.
+/// Lists the control groups for the jobs of a process or sandbox runtime, in all mounted hierarchies. `state`
+/// is the jobs folder of the runtime.
 #[cfg(feature = "process")]
 pub fn groups(state: &std::path::Path) -> BTreeSet<String> {
     let name = crate::process::groups::name_of(state);

@@ -1,4 +1,4 @@
-//! Conformance cases: the life of a job for its caller: submitted, found, cancelled, removed.
+//! Conformance cases: the steps of a caller. A job is submitted, found, cancelled and removed.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
 use std::time::{Duration, Instant};
@@ -8,8 +8,8 @@ use crate::{End, Found, JobId, Owner, RuntimeError};
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// If several jobs are submitted with one id, the first one runs, and only once, even when it has ended long
-/// before the last submission.
+/// If several jobs are submitted with one id, only the first of them runs, and only once. This holds even if
+/// the first job has ended long before the last submission.
 pub async fn submitted_twice_runs_once(subject: &Subject) {
     let (runtime, id) = (subject.runtime(), subject.id());
     let (first, second) = (subject.sh("echo first"), subject.sh("echo second"));
@@ -21,7 +21,8 @@ pub async fn submitted_twice_runs_once(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A job is found in its actual state: unknown, running, ended with its outcome, and unknown again.
+/// `find` returns the actual state of a job: unknown, running, ended with its outcome, and unknown again
+/// after the removal.
 pub async fn found_at_each_stage(subject: &Subject) {
     let runtime = subject.runtime();
     let find = async |id: &JobId| runtime.find(id).await.expect("find answers");
@@ -60,8 +61,8 @@ pub async fn running_is_not_removed(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A cancelled job first gets SIGTERM, and is killed if it does not end. A second request with an earlier
-/// deadline counts.
+/// A cancelled job first gets SIGTERM, and is killed if it does not end. If a second request has an earlier
+/// deadline, this deadline counts.
 pub async fn cancelled_while_running(subject: &Subject) {
     let runtime = subject.runtime();
     let polite = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";
@@ -79,7 +80,7 @@ pub async fn cancelled_while_running(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A job that is cancelled before its start is known ends nevertheless.
+/// A job that is cancelled before it has started also ends.
 pub async fn cancelled_at_once(subject: &Subject) {
     let id = subject.submit(subject.sh("sleep 600")).await;
     subject.runtime().cancel(&id, Duration::ZERO).await.expect("it can be cancelled");
@@ -97,7 +98,7 @@ pub async fn cancelled_when_over(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A list contains the jobs of its owner that were not removed, in any state, sorted.
+/// A list contains the jobs of one owner that were not removed, in any state, sorted by id.
 pub async fn listed_by_owner(subject: &Subject) {
     let runtime = subject.runtime();
     let other: Owner = format!("{}/other", subject.owner()).parse().expect("it is an owner");
@@ -115,7 +116,7 @@ pub async fn listed_by_owner(subject: &Subject) {
     }
 }
 
-/// Many concurrent jobs each get their own input and produce their own output.
+/// If many jobs run at the same time, each of them gets its own input and produces its own output.
 pub async fn many_at_once(subject: &Subject) {
     let mut ids = Vec::new();
     for number in 0..64 {
@@ -133,7 +134,7 @@ pub async fn many_at_once(subject: &Subject) {
     }
 }
 
-/// A request for an unknown job fails at once with the right error.
+/// A request for an unknown job fails at once with `UnknownJob`.
 pub async fn unknown_is_said(subject: &Subject) {
     let (runtime, id, begun) = (subject.runtime(), subject.id(), Instant::now());
     let answers = [
@@ -148,7 +149,7 @@ pub async fn unknown_is_said(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// A job that is cancelled at any moment ends either as cancelled or by itself.
+/// If a job is cancelled at any moment, it ends either as cancelled or by itself.
 pub async fn cancelled_at_any_moment(subject: &Subject) {
     let runtime = subject.runtime();
     for after in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256] {
@@ -166,7 +167,7 @@ pub async fn cancelled_at_any_moment(subject: &Subject) {
     }
 }
 
-/// All of many jobs can be cancelled, including queued ones.
+/// Each of many jobs can be cancelled, including jobs that are still queued.
 pub async fn cancelled_in_a_crowd(subject: &Subject) {
     let mut ids = Vec::new();
     for _ in 0..24 {

@@ -1,7 +1,7 @@
 //! The conformance suite: the requirements on a [`Runtime`], as tests for any implementation.
 //!
-//! A runtime's own tests call [`conformance_tests!`](crate::conformance_tests) with a function that makes a
-//! [`Subject`]; each case becomes a test of its own:
+//! The tests of a runtime call [`conformance_tests!`](crate::conformance_tests) with a function that creates
+//! a [`Subject`]. Each case becomes a test of its own:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,7 +31,8 @@
 //! ```
 //!
 //! The cases need only a POSIX shell with the usual small tools, and `setsid`. If a case needs an optional
-//! [capability](crate::Capability), a runtime without it must refuse the job with a typed error.
+//! [capability](crate::Capability) that a runtime lacks, the runtime must refuse the job with the error
+//! `Unsupported`.
 //!
 //! [`Leftovers`](leftovers::Leftovers) compares the objects on the host before and after a case.
 
@@ -54,18 +55,18 @@ use tokio::time::timeout;
 
 use crate::{Capability, End, Events, Job, JobEvent, JobId, Outcome, Owner, Runtime, RuntimeError, WorkPath};
 
-/// Maximum time of a case. It is far more than any case needs, even where a job takes a quarter of a second
-/// and the host is busy. It is far less than the sleeping processes in the cases would take if the runtime
-/// waited for them.
+/// Maximum time of a case. Every case needs far less time, even if a job takes a quarter of a second and the
+/// host is busy. The processes in the cases sleep for longer, so a case fails if the runtime waits for them.
 pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 
 /// Maximum time of an operation that would take ten minutes if the runtime waited for a sleeping process.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Time limit for jobs that are to exceed it. It leaves enough time for the first output on a busy machine.
+/// Time limit of jobs that exceed it on purpose. It leaves enough time for the first output on a busy
+/// machine.
 const LONG_ENOUGH_TO_BEGIN: Duration = Duration::from_millis(1500);
 
-/// A runtime under test, and the template of its jobs.
+/// A runtime under test, and a template for its jobs.
 pub struct Subject {
     runtime: Arc<dyn Runtime>,
     name: String,
@@ -74,14 +75,15 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates a subject from a runtime, a name, and a template job. All job ids and the owner are derived
-    /// from the name. The name must consist of characters that a job id may have, and be unique among
-    /// concurrent cases. The template has everything that each job needs on this runtime, such as an image.
+    /// Creates a subject from a runtime, a name, and a template for its jobs. All job ids and the owner are
+    /// derived from the name. The name must consist of characters that a job id may have, and of underscores.
+    /// It must be unique among concurrent cases. The template has everything that each job needs on this
+    /// runtime, such as an image.
     pub fn new(runtime: Arc<dyn Runtime>, name: &str, template: Job) -> Self {
         Self { runtime, name: name.replace('_', "-"), template, next: AtomicU64::new(0) }
     }
 
-    /// Runs a case within the time limit.
+    /// Runs a case within the time limit [`CASE_LIMIT`].
     ///
     /// # Panics
     /// When the case fails, or takes too long.
@@ -94,7 +96,7 @@ impl Subject {
         &*self.runtime
     }
 
-    /// Returns an unused id.
+    /// Returns an id that was not used before.
     fn id(&self) -> JobId {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let name: String = self.name.chars().take(50).collect();
@@ -128,8 +130,8 @@ impl Subject {
         outcome.stdout.text()
     }
 
-    /// Tells whether the runtime has this capability. If not, it must refuse a job that needs it, and name
-    /// the capability.
+    /// Tells whether the runtime has this capability. If the runtime lacks it, checks that the runtime
+    /// refuses `job`, and that its error names the capability.
     async fn can(&self, capability: Capability, job: Job) -> bool {
         if self.runtime().capabilities().has(capability) {
             return true;
@@ -151,7 +153,7 @@ impl Subject {
         id
     }
 
-    /// Submits a job and waits for its first output.
+    /// Submits a job, and waits for its first output.
     async fn submit_and_see(&self, job: Job) -> JobId {
         let id = self.submit(job).await;
         let mut events = self.events(&id).await;
@@ -181,8 +183,8 @@ fn path(text: &str) -> WorkPath {
     text.parse().expect("the suite's own paths are well-formed")
 }
 
-/// Generates a test for every case of the suite. `$check` is a function that takes a case's name and the case
-/// itself (see [`testing`](crate::testing)). The calling crate needs tokio with its macros.
+/// Generates a test for every case of the suite. `$check` is a function that takes the name of a case and the
+/// case itself (see [`testing`](crate::testing)). The calling crate needs tokio with its macros.
 #[macro_export]
 macro_rules! conformance_tests {
     ($check:path) => {

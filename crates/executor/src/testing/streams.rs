@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{PATIENCE, Subject};
 use crate::{End, JobEvent, Limits, Stream};
 
-/// Stdin reaches the job unchanged, including its end.
+/// Stdin reaches the job unchanged, and the job sees the end of stdin.
 pub async fn echo(subject: &Subject) {
     let outcome = subject.run(subject.sh("cat").stdin("hello\nno newline")).await;
     assert_eq!(outcome.end, End::Exited(0));
@@ -20,7 +20,8 @@ pub async fn unread_input(subject: &Subject) {
     assert_eq!(subject.printed(job).await, "done\n");
 }
 
-/// A job that ignores its input doesn't block the runtime; eight megabytes exceed the capacity of any pipe.
+/// A job that ignores its input doesn't block the runtime. Its input of eight megabytes exceeds the capacity
+/// of any pipe.
 pub async fn ignored_input(subject: &Subject) {
     let begun = Instant::now();
     let job = subject.sh("sleep 0.1; echo done; exit 3").stdin(vec![b'x'; 8 << 20]);
@@ -39,7 +40,7 @@ pub async fn large_echo(subject: &Subject) {
     assert!(outcome.stdout.complete().as_deref() == Some(&*input), "what came back is not what was given");
 }
 
-/// A job that closes its streams is still running.
+/// A job that closes its streams does not count as ended.
 pub async fn closed_early(subject: &Subject) {
     let outcome = subject.run(subject.sh("echo said; exec >&- 2>&-; sleep 0.3; exit 3")).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::Exited(3), "said\n"));
@@ -51,7 +52,7 @@ pub async fn large_input(subject: &Subject) {
     assert_eq!(printed.trim(), "5242881");
 }
 
-/// Of 50 MB the start, the end and the length are kept, within the limit.
+/// The outcome contains the beginning, the end and the length of an output of 50 MB, within the limit.
 pub async fn flood(subject: &Subject) {
     let script = "printf first; head -c 50000000 /dev/zero | tr '\\000' x; printf last";
     let mut limits = Limits { stdout_bytes: 64 << 10, ..Limits::default() };
@@ -77,14 +78,14 @@ pub async fn garbage(subject: &Subject) {
     assert_eq!(outcome.stdout.text(), "a\0\u{fffd}\u{fffd}\r\n\u{1b}[");
 }
 
-/// The two streams are separate.
+/// stdout and stderr are separate.
 pub async fn stderr_apart(subject: &Subject) {
     let outcome = subject.run(subject.sh("echo one; echo two >&2; echo three")).await;
     assert_eq!([outcome.stdout.text(), outcome.stderr.text()], ["one\nthree\n", "two\n"]);
 }
 
-/// A leftover process that holds the job's output open doesn't delay the end of the job, and the job's own
-/// output is complete.
+/// If a leftover process holds the job's output open, the end of the job is not delayed. The job's own output
+/// is complete.
 pub async fn leftover_holds_output(subject: &Subject) {
     let begun = Instant::now();
     let printed = subject.printed(subject.sh("sleep 600 & setsid sleep 600 & echo done")).await;
@@ -92,7 +93,7 @@ pub async fn leftover_holds_output(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// Events come in order and contain the whole output.
+/// Events come in their order, and contain the whole output.
 pub async fn events_in_order(subject: &Subject) {
     let id = subject.submit(subject.sh("echo one; echo two >&2; echo three")).await;
     let seen = watch(subject, &id).await;
@@ -100,7 +101,7 @@ pub async fn events_in_order(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// The events of an ended job are the same as those of a running one.
+/// The events of an ended job are the same as the events of a running job.
 pub async fn events_of_the_past(subject: &Subject) {
     let mut limits = Limits { stdout_bytes: 1000, stderr_bytes: 1000, ..Limits::default() };
     limits.spill_bytes = 1000;
@@ -112,7 +113,7 @@ pub async fn events_of_the_past(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A reader that doesn't read its events blocks neither the job nor other readers.
+/// A receiver that doesn't take its events blocks neither the job nor other receivers.
 pub async fn unread_events_stall_nobody(subject: &Subject) {
     let script = "head -c 20000000 /dev/zero | tr '\\000' x";
     let id = subject.submit(subject.sh(script)).await;
@@ -124,7 +125,7 @@ pub async fn unread_events_stall_nobody(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// Reads all events, and joins the chunks of each stream.
+/// Receives all events of a job, and joins the chunks of each stream.
 async fn watch(subject: &Subject, id: &crate::JobId) -> Vec<String> {
     let (mut events, mut seen) = (subject.events(id).await, Vec::new());
     let (mut stdout, mut stderr, mut omitted) = (Vec::new(), Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! The life of a job, from the start of its main process until none of its processes is left.
+//! The course of a job, from the start of its main process until none of its processes is left.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -11,7 +11,7 @@ use crate::{
     spec::Spec,
 };
 
-/// Maximum time that other processes may hold the output open after the main process has ended.
+/// Maximum time to read the output after the main process has ended, if other processes hold the output open.
 const DRAIN: Duration = Duration::from_millis(250);
 
 /// Maximum time for killed processes to disappear.
@@ -20,23 +20,23 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 /// Pause between two searches for processes that were not signalled yet.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The events that the threads send to the main thread.
+/// The events that other threads send to the main thread.
 pub(crate) enum Event {
     /// A process has ended, with this status.
     Reaped { pid: i32, status: i32 },
-    /// No process is left.
+    /// No other process is left in the container.
     Alone,
     /// A stream has ended.
     Drained,
     /// A caller requests the end of the job within this time.
     Cancel(Duration),
-    /// The engine stops the container.
+    /// The container engine stops the container.
     Stopped,
-    /// The owner's connection was closed.
+    /// The client has closed its connection, or it is dead.
     OwnerGone,
 }
 
-/// The end of the job, in the form of the last line.
+/// The end of the job, as the last line of the report states it.
 pub(crate) enum End {
     /// Status of the main process, as `waitpid` returns it.
     Status(i32),
@@ -44,13 +44,13 @@ pub(crate) enum End {
     Cancelled,
     Orphaned,
     Stopped,
-    /// The job could not be started: the reason, in the notation of the last line.
+    /// The job could not be started. The text is the reason, in the notation of the last line of the report.
     NotStarted(String),
 }
 
-/// Waits for the end of the main process, and ends that process at its time limit or on request. Then kills
-/// all remaining processes. If the main process ended by itself, the names of the remaining processes are
-/// reported.
+/// Waits for the end of the main process. Ends the job at its time limit, or when its end is requested. Then
+/// kills all remaining processes. If the main process has ended by itself, reports the names of the remaining
+/// processes.
 pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, report: &Report) -> End {
     let over = Instant::now().checked_add(spec.timeout);
     let mut drained = 0;
@@ -63,8 +63,7 @@ pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, repor
             Ok(Event::OwnerGone) => break (End::Orphaned, Some(spec.grace)),
             Ok(Event::Reaped { .. }) => {}
             Err(RecvTimeoutError::Timeout) => break (End::TimedOut, Some(spec.grace)),
-            // No process is left, so the end of the main process was missed and its status can't be found out
-            // any more.
+            // No process is left, so the end of the main process was missed. Its status is lost.
             Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => break (End::Status(0), None),
         }
     };
@@ -89,7 +88,7 @@ fn next(events: &Receiver<Event>, until: Option<Instant>) -> Result<Event, RecvT
     }
 }
 
-/// Waits briefly for output that is still in the pipes. Returns `true` when no process is left.
+/// Waits until both streams have ended, but not longer than `DRAIN`. Returns `true` when no process is left.
 fn drain(events: &Receiver<Event>, mut drained: u32) -> bool {
     let until = Some(Instant::now() + DRAIN);
     while drained < 2 {
@@ -103,7 +102,8 @@ fn drain(events: &Receiver<Event>, mut drained: u32) -> bool {
     false
 }
 
-/// Sends SIGTERM to all processes and waits. Returns `true` when no process is left.
+/// Sends SIGTERM to all processes, and waits until no process is left or `grace` has passed. Returns `true`
+/// when no process is left.
 fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
     let mut until = Instant::now().checked_add(grace);
     let mut terminated = Terminated::default();
@@ -112,7 +112,7 @@ fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
         let look = Instant::now() + LOOK;
         match next(events, Some(until.map_or(look, |until| until.min(look)))) {
             Ok(Event::Alone) => return true,
-            // Of several requests the earliest deadline counts.
+            // If the end is requested several times, the earliest deadline counts.
             Ok(Event::Cancel(grace)) => until = earlier(until, Instant::now().checked_add(grace)),
             Err(RecvTimeoutError::Disconnected) => return false,
             _ => {}
@@ -124,7 +124,7 @@ fn terminate(events: &Receiver<Event>, grace: Duration) -> bool {
     }
 }
 
-/// Returns the earlier of two times; `None` means never.
+/// Returns the earlier of two times. `None` means never.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

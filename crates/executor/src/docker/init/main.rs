@@ -1,34 +1,34 @@
-//! The first process of a container. It reads one job from its standard input, runs the job, and reports on
-//! the job line by line on its standard output.
+//! The first process of a container that runs one job. It reads the job from its standard input, runs the
+//! job, and reports on the job line by line on its standard output.
 //!
 //! The crate's build script compiles this static program with the standard library only. The program is
 //! mounted read-only into every container, so it runs in any image. It does four things that a container
-//! alone can't:
+//! alone can't do:
 //!
 //! - It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
-//! - It counts the output beyond the kept part.
+//! - It counts the bytes of output that are not stored.
 //! - It enforces the time limit.
-//! - It ends the job when the connection of the job's owner closes.
+//! - It ends a job with `kill` when the client that submitted the job has gone.
 //!
 //! # Input
-//! Records: a letter, a length (`u64`, little-endian), that many bytes. The end of the input means that the
-//! owner has gone.
+//! The input consists of records. A record is a letter, a length (`u64`, little-endian), and as many bytes of
+//! content. For a job with `kill`, the end of the input means that the client has gone.
 //!
 //! | record | content |
 //! |---|---|
-//! | `a` | an argument, the program first |
+//! | `a` | an argument; the first is the program |
 //! | `e` | a variable, `NAME=value` |
-//! | `n` | the limits, separated by spaces: time limit and grace in ms, bytes kept of stdout and of stderr, bytes stored, `kill` or `finish` |
+//! | `n` | the limits, separated by spaces: time limit and grace period in ms, bytes of stdout and of stderr in the outcome, bytes stored, `kill` or `finish` |
 //! | `d` | the maximum number of open files of each process of the job |
-//! | `f` | a file: its mode in octal and its path; the next `c` is its content |
+//! | `f` | a file: its mode in octal and its path; the next record `c` is its content |
 //! | `i` | the job's stdin |
 //! | `o` | an output: its maximum size and its path |
-//! | `F` | an output folder, which is created: its maximum size and its path |
-//! | `.` | the end of the job; further input is not parsed |
+//! | `F` | an output folder, which this program creates: its maximum size and its path |
+//! | `.` | the end of the description of the job; further input is not parsed |
 //!
 //! # Output
-//! Lines of ASCII of less than 16 KiB: a letter and fields; bytes are base64. The engine's log keeps them for
-//! later readers.
+//! The output consists of lines of ASCII, each shorter than 16 KiB. A line is a letter and fields. Bytes are
+//! in base64. The log of the container engine keeps the lines, so that other clients can read them later.
 //!
 //! | line | meaning |
 //! |---|---|
@@ -37,23 +37,23 @@
 //! | `S time` | the job was started |
 //! | `o bytes`, `e bytes` | output on stdout, on stderr |
 //! | `O bytes`, `E bytes` | the last bytes of the output that exceeds the storage limit |
-//! | `F number state` | the result of an output; lines `f bytes` with its content follow, encoded for a folder |
+//! | `F number state` | the result of an output; lines `f bytes` follow with its content (of a folder: encoded) |
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
-//! | `X started ended stdout stderr end` | the times, the number of bytes written, and the end; the last line |
+//! | `X started ended stdout stderr end` | the last line: the times, the bytes written, and the end |
 //!
-//! For a job that must finish, the lines are also written to the file `told` in its volume. Lines written
-//! while the engine is down are in no log.
+//! For a job with `finish`, the lines are also written to the file `told` in the job's volume. Otherwise
+//! lines would be lost that are written while the container engine is down.
 //!
 //! # Signals
-//! The real-time signal 34 + n asks the job to end, and kills it after a grace period. The grace period is
-//! 50 ms × 2^(n-1), and zero for n = 0. The client never sends SIGTERM: that signal means that the engine
-//! stops the container.
+//! The real-time signal 34 + n asks the job to end, and the job is killed after a grace period. The grace
+//! period is 50 ms × 2^(n-1), and zero for n = 0. The client never sends SIGTERM, so SIGTERM means that the
+//! container engine stops the container.
 //!
-//! # Modules, in the order of a job's life
+//! # Modules, in the order in which a job needs them
 //! `spec` reads the job, and `start` starts it. `streams` reads its output. `signals` and `processes` send
 //! events, and `life` decides when the job is over. `outputs` collects the job's files. `report` writes the
-//! lines, and `sys` wraps the system calls. The files `folder_content`, `left_behind` and `refusal` (the
-//! reasons why a program can't be run) are shared with other programs.
+//! lines, and `sys` wraps the system calls. Other programs also contain the files `folder_content`,
+//! `left_behind` and `refusal` (the reasons why a program can't be run).
 
 #[path = "../../folder_content.rs"]
 mod folder_content;
@@ -92,7 +92,7 @@ const ROOT: &str = "/windlass";
 /// Working folder of the job.
 const WORK: &str = "/windlass/work";
 
-/// Exit code of this program when the job has none.
+/// Exit code of this program if the job has no exit code.
 const NO_EXIT_CODE: i32 = 125;
 
 fn main() {
@@ -105,11 +105,12 @@ fn main() {
     let mut report = Report::to_stdout();
     let spec = match Spec::read(&mut input) {
         Ok(Some(spec)) => spec,
-        // The owner disconnected before the description was complete, so the job never existed.
+        // The client disconnected before the description was complete, so the job never existed.
         Ok(None) => process::exit(NO_EXIT_CODE),
         Err(error) => {
             report.say_bytes("R", error.to_string().as_bytes());
-            // The rest of the input is read, so that the writer gets to read the reason of the refusal.
+            // The rest of the input is read, so that the client can write all of it and then read the reason
+            // of the refusal.
             let _gone = io::copy(&mut input, &mut io::sink());
             process::exit(NO_EXIT_CODE);
         }
@@ -126,8 +127,9 @@ fn main() {
     process::exit(run(&spec, &report, sender, &events));
 }
 
-/// Waits until the owner disconnects. Jobs share two things with this container: its network, which has only
-/// the loopback device, and the program that is mounted in it.
+/// Waits until the client disconnects. A container that runs this function is the anchor of its client. The
+/// containers of the client's jobs use the anchor's network, which has only the loopback device, and the
+/// program that is mounted in the anchor.
 fn anchor(signals: sys::SigSet) {
     thread::spawn(move || {
         signals.wait();
@@ -136,7 +138,7 @@ fn anchor(signals: sys::SigSet) {
     let _gone = io::copy(&mut io::stdin(), &mut io::sink());
 }
 
-/// Sends an event when the input ends, which means that the owner has gone.
+/// Sends an event when the input ends, which means that the client has gone.
 fn watch_owner(mut input: impl io::Read + Send + 'static, events: Sender<Event>) {
     thread::spawn(move || {
         let _gone = io::copy(&mut input, &mut io::sink());
@@ -144,7 +146,7 @@ fn watch_owner(mut input: impl io::Read + Send + 'static, events: Sender<Event>)
     });
 }
 
-/// Runs the job and reports on it. Returns the exit code of this program.
+/// Runs the job, and reports on it. Returns the exit code of this program.
 fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Event>) -> i32 {
     // All threads start before the job, since the job may use up the permitted number of processes.
     let stdout = streams::pump('o', spec.keep[0], spec, report, &sender);
@@ -162,7 +164,7 @@ fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Ev
     stderr.begin(child.stderr.take());
     let _it_waits = started.send(());
     let end = life::run_to_end(spec, main, events, report);
-    // All writers are gone, so both streams have ended.
+    // No process can write any more, so both streams have ended.
     let totals = [stdout.end('O', report), stderr.end('E', report)];
     outputs::bring_back(spec, report);
     report.say_end(&end, Some(started_at), totals)

@@ -1,4 +1,4 @@
-//! Reports the output files of a job from its working folder.
+//! Reports the requested outputs of a job from its working folder.
 
 use std::{
     ffi::CString,
@@ -37,7 +37,7 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     }
 }
 
-/// Lists and encodes the files of an output folder. The error is the state in the notation of the line `F`.
+/// Lists and encodes the files of an output folder. An error is the state in the notation of the line `F`.
 fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     folder_content::read(Path::new(WORK), path, max).map(|files| folder_content::encode(&files)).map_err(
         |why| match why {
@@ -49,10 +49,10 @@ fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     )
 }
 
-/// Opens an output. The error is the state in the notation of the line `F`.
+/// Opens the file of an output. An error is the state in the notation of the line `F`.
 fn open(path: &Path, max: u64) -> Result<io::Take<File>, String> {
     let unreadable = |error: io::Error| format!("unreadable {}", base64(error.to_string().as_bytes()));
-    // Opening a device can have side effects, so the file type is checked before it is opened.
+    // Opening a device can have side effects, so the file type is checked before the file is opened.
     let found = open_below_work(path, Open::Named).and_then(|file| file.metadata());
     let kind = found.map(|found| found.file_type()).map_err(|error| match error.raw_os_error() {
         Some(sys::ENOENT | sys::ENOTDIR) => "missing".to_owned(),

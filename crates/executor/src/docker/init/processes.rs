@@ -4,7 +4,7 @@ use std::{collections::HashSet, fs, io, sync::mpsc::Sender};
 
 use crate::{left_behind, life::Event, sys};
 
-/// The processes that were sent SIGTERM, by id and name, since an id may be reused.
+/// The processes to which SIGTERM was sent. They are identified by id and name, since an id may be reused.
 #[derive(Default)]
 pub(crate) struct Terminated(HashSet<(i32, String)>);
 
@@ -14,8 +14,8 @@ impl Terminated {
         self.terminate(|_parent| true);
     }
 
-    /// Sends SIGTERM to orphans that have not received it. A process that was started after its parent was
-    /// signalled is spared, since it may do the cleanup.
+    /// Sends SIGTERM to orphans that have not received it. Any other process may have been started to clean
+    /// up for its parent, so it gets no signal as long as its parent lives.
     pub(crate) fn terminate_orphans(&mut self) {
         self.terminate(|parent| parent == Some("1"));
     }
@@ -35,7 +35,7 @@ impl Terminated {
     }
 }
 
-/// Returns the names of the other living processes of this container, in the form for the line `L`.
+/// Returns the names of all other living processes of this container, in the form for the line `L`.
 pub(crate) fn names() -> Vec<String> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -48,8 +48,8 @@ pub(crate) fn names() -> Vec<String> {
     left_behind::reported(named)
 }
 
-/// Kills all other processes of this container. To its first process, the id -1 means all processes but
-/// itself.
+/// Kills all other processes of this container. If the first process sends a signal to the id -1, the signal
+/// reaches all processes except the first process.
 pub(crate) fn kill_all_others() {
     sys::send(-1, sys::SIGKILL);
 }

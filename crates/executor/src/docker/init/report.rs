@@ -1,4 +1,4 @@
-//! Writes the output lines of this program.
+//! Writes the report: the output lines of this program.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,27 +11,28 @@ use std::{
 
 use crate::{NO_EXIT_CODE, life::End};
 
-/// Maximum bytes of one line: 16 000 characters of base64. An engine's log splits longer lines.
+/// Maximum number of bytes in one line: 16 000 characters of base64. The log of a container engine splits
+/// longer lines.
 pub(crate) const PIECE: usize = 12_000;
 
-/// The writer of lines, shared by all threads.
+/// The writer of the lines. All threads share it.
 #[derive(Clone)]
 pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// Copy in the job's volume, for a job that must not be lost.
+    /// Copy of the lines in the job's volume, for a job with `finish`.
     copy: Option<File>,
 }
 
 impl Report {
-    /// Creates a report whose lines the engine reads.
+    /// Creates a report that is written to stdout, which the container engine reads.
     pub(crate) fn to_stdout() -> Self {
         Self(Arc::new(Mutex::new(Out { stdout: io::stdout(), copy: None })))
     }
 
-    /// Writes all further lines to a file too. Otherwise lines written while the engine is down would be
-    /// lost.
+    /// Also writes all further lines to a file. Otherwise lines would be lost that are written while the
+    /// container engine is down.
     pub(crate) fn copy_to(&mut self, path: &Path) {
         let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).copy = copy.ok();
@@ -44,11 +45,11 @@ impl Report {
         if let Some(copy) = &mut out.copy {
             let _full = copy.write_all(line.as_bytes());
         }
-        // A write error means that the engine's end of the pipe is closed, so no reader is left.
+        // A write error means that the container engine has closed the pipe, so no reader is left.
         let _nobody = out.stdout.write_all(line.as_bytes()).and_then(|()| out.stdout.flush());
     }
 
-    /// Writes a line with bytes.
+    /// Writes a line with a letter and bytes.
     pub(crate) fn say_bytes(&self, letter: &str, bytes: &[u8]) {
         self.say(&format!("{letter} {}", base64(bytes)));
     }
@@ -64,7 +65,7 @@ impl Report {
             End::NotStarted(why) => (why.clone(), NO_EXIT_CODE),
         };
         let started = started.map_or_else(|| "-".to_owned(), |at| at.to_string());
-        // The end is the last field, so its number of words may vary.
+        // The end is the last field of the line, so it may consist of several words.
         self.say(&format!("X {started} {} {} {} {words}", now(), totals[0], totals[1]));
         code
     }

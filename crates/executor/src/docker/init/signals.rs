@@ -1,4 +1,4 @@
-//! Receives the signals to this program: a request to end the job, or a stop by the engine.
+//! Receives the signals to this program: a request to end the job, or a stop by the container engine.
 
 use std::{sync::mpsc::Sender, thread, time::Duration};
 
@@ -10,7 +10,8 @@ use crate::{
 const FIRST_REALTIME: i32 = 34;
 const LAST_REALTIME: i32 = 64;
 
-/// Blocks the signals in this thread and those that it starts, so that [`SigSet::wait`] receives them.
+/// Blocks the signals in this thread and in the threads that it starts, so that [`SigSet::wait`] receives
+/// them.
 pub(crate) fn block() -> SigSet {
     let set = SigSet::of([SIGHUP, SIGINT, SIGTERM].into_iter().chain(FIRST_REALTIME..=LAST_REALTIME));
     set.block();

@@ -10,7 +10,8 @@ use std::{
 
 use crate::{ROOT, WORK, sys};
 
-/// A job without its files, which are stored while it is read.
+/// The description of a job. It does not contain the files and the stdin, which are stored on disk while the
+/// description is read.
 #[derive(Default)]
 pub(crate) struct Spec {
     /// The program and its arguments.
@@ -24,13 +25,13 @@ pub(crate) struct Spec {
     pub(crate) keep: [u64; 2],
     /// Number of bytes of each stream that are reported while the job runs.
     pub(crate) spill: u64,
-    /// Whether the job continues when its owner has gone.
+    /// Whether the job continues when its client has gone.
     pub(crate) must_finish: bool,
-    /// Whether there is a stdin, in the file that [`stdin_path`] names.
+    /// Whether the job has a stdin, in the file that [`stdin_path`] names.
     pub(crate) has_stdin: bool,
     /// Maximum number of open files of each process of the job.
     pub(crate) open_files: Option<u64>,
-    /// Output files that the job requests.
+    /// Outputs that the job requests.
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -43,18 +44,18 @@ pub(crate) struct Output {
     pub(crate) is_folder: bool,
 }
 
-/// Returns the path where stdin is stored until the job starts.
+/// Returns the path of the file that contains stdin until the job starts.
 pub(crate) fn stdin_path() -> PathBuf {
     Path::new(ROOT).join("stdin")
 }
 
 impl Spec {
-    /// Reads a job, and stores its files and stdin. Returns `None` when the input ends before the job is
-    /// complete.
+    /// Reads a job, and stores its files and stdin. Returns `None` when the input ends before the description
+    /// of the job is complete.
     pub(crate) fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
         sys::set_umask();
         let mut spec = Self::default();
-        // An error of creating the folder is reported after all input was read, like one of writing a file.
+        // If the folder can't be created, the error is reported only after the whole description was read.
         let work = make_folder(Path::new(WORK)).map_err(|error| at(Path::new(WORK), &error));
         let mut next_file: Option<(u32, PathBuf)> = None;
         loop {
@@ -137,7 +138,7 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("can't write `{}`: {error}", path.display()))
 }
 
-/// Writes a file, and creates its parent folders.
+/// Writes a file, and creates missing parent folders.
 fn store(path: &Path, mode: u32, content: impl Read) -> io::Result<()> {
     write(path, mode, content).map_err(|error| at(path, &error))
 }

@@ -17,7 +17,7 @@ use crate::{
     sys::{self, Image},
 };
 
-/// Starts the job. The error is in the notation of the last line.
+/// Starts the job. An error is in the notation of the last line of the report.
 pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let stdin = stdin(spec).map_err(|error| other(&error.to_string()))?;
     let program = find(spec)?;
@@ -28,7 +28,8 @@ pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let open_files = spec.open_files;
     let mut command = Command::new("job");
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(WORK);
-    // SAFETY: between fork and exec it makes system calls only, on values that were allocated before.
+    // SAFETY: between fork and exec, the closure makes only system calls, on values that were allocated
+    // before.
     unsafe {
         command.pre_exec(move || {
             open_files.map_or(Ok(()), sys::limit_open_files)?;
@@ -38,7 +39,7 @@ pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     command.spawn().map_err(|error| why_not(&program, &error))
 }
 
-/// Opens the job's stdin, and deletes its name, so that no process can find it.
+/// Opens the job's stdin, and deletes the name of the file, so that no process can find it.
 fn stdin(spec: &Spec) -> io::Result<Stdio> {
     if !spec.has_stdin {
         return Ok(Stdio::null());
@@ -49,7 +50,7 @@ fn stdin(spec: &Spec) -> io::Result<Stdio> {
     Ok(file.into())
 }
 
-/// Finds the file to run: a name without `/` is looked up in the job's own `PATH`.
+/// Finds the program file of the job. A name without `/` is looked up in the job's own `PATH`.
 fn find(spec: &Spec) -> Result<PathBuf, String> {
     let name = spec.argv.first().map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default();
     if name.contains('/') {
@@ -62,7 +63,7 @@ fn find(spec: &Spec) -> Result<PathBuf, String> {
     candidates().find(|file| sys::may_execute(file)).or_else(|| candidates().next()).ok_or_else(not_found)
 }
 
-/// Returns why a program could not be started, from the kernel's error and the file.
+/// Derives the reason why a program could not be started from the kernel's error and the program's file.
 fn why_not(program: &Path, error: &io::Error) -> String {
     let path = Path::new(WORK).join(program);
     let file = path.is_file().then(|| File::open(&path).ok()).flatten();

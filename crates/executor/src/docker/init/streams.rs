@@ -1,5 +1,5 @@
-//! Reads stdout and stderr of the job: reports the first bytes up to the storage limit, and keeps the last of
-//! the rest.
+//! Reads stdout and stderr of the job. Reports the first bytes up to the storage limit, and keeps the last
+//! bytes of the rest.
 
 use std::{
     collections::VecDeque,
@@ -20,7 +20,7 @@ pub(crate) struct Pump<R> {
     thread: JoinHandle<Tail>,
 }
 
-/// The state of a stream at its end.
+/// The bytes of a stream that remain at its end.
 #[derive(Default)]
 struct Tail {
     /// Total number of bytes.
@@ -29,8 +29,9 @@ struct Tail {
     rest: VecDeque<u8>,
 }
 
-/// Creates the thread that waits for a stream and reads it. The outcome contains `keep` bytes of the stream.
-/// Half of them are the last bytes of the output that exceeds the storage limit.
+/// Creates the thread that waits for a stream and reads it. The outcome will contain `keep` bytes of the
+/// stream. Half of them are its last bytes. If the stream exceeds the storage limit, this thread keeps these
+/// last bytes.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,
@@ -66,7 +67,7 @@ impl<R> Pump<R> {
     }
 }
 
-/// Reports the first `spill` bytes, and keeps the last `keep` of the remaining bytes.
+/// Reports the first `spill` bytes of the stream, and keeps the last `keep` bytes of the rest.
 fn take_all(mut stream: impl Read, letter: char, spill: u64, keep: usize, report: &Report) -> Tail {
     let mut tail = Tail::default();
     let mut chunk = vec![0; PIECE * 4];

@@ -56,9 +56,9 @@ const OPENAT2: c_long = 437;
 const RESOLVE_NO_MAGICLINKS: u64 = 2;
 const RESOLVE_BENEATH: u64 = 8;
 
-/// Protects this process from processes of the same user in the container: they can't trace it or open its
-/// descriptors. It also disables core files. The request that creates the container can't disable them, since
-/// Podman would then drop its own default limits.
+/// Protects this process from other processes of the same user in the container: they can't trace it or open
+/// its descriptors. Also disables core files. The request that creates the container can't disable them: if
+/// it did, Podman would drop its own default limits.
 pub(crate) fn shut_off() {
     // SAFETY: plain system calls, which read two numbers.
     unsafe {
@@ -76,13 +76,13 @@ pub(crate) fn limit_open_files(files: u64) -> io::Result<()> {
     Err(io::Error::last_os_error())
 }
 
-/// Sets the umask: new files are readable by all and writable by their owner.
+/// Sets the umask: all users can read a new file, and only its owner can write to it.
 pub(crate) fn set_umask() {
     // SAFETY: a plain system call.
     unsafe { umask(0o022) };
 }
 
-/// Sends a signal to a process, or with -1 to all others. A process that is gone is no error.
+/// Sends a signal to a process, or with -1 to all other processes. A process that has ended is no error.
 pub(crate) fn send(pid: i32, signal: i32) {
     // SAFETY: a plain system call.
     unsafe { kill(pid, signal) };
@@ -105,7 +105,7 @@ pub(crate) fn may_execute(path: &Path) -> bool {
         .is_ok_and(|path| unsafe { access(path.as_ptr(), X_OK) } == 0)
 }
 
-/// A signal set, at least as large as that of any C library.
+/// A signal set, at least as large as the signal set of any C library.
 #[repr(C, align(16))]
 pub(crate) struct SigSet([u64; 16]);
 
@@ -114,7 +114,7 @@ impl SigSet {
 
     pub(crate) fn of(signals: impl IntoIterator<Item = i32>) -> Self {
         let mut set = Self::EMPTY;
-        // SAFETY: the set is larger than the C library's.
+        // SAFETY: the set is larger than the set of the C library.
         unsafe {
             sigemptyset(&raw mut set);
             for signal in signals {
@@ -124,7 +124,7 @@ impl SigSet {
         set
     }
 
-    /// Blocks exactly these signals in this thread and those that it starts.
+    /// Blocks exactly these signals in this thread and in the threads that it starts.
     pub(crate) fn block(&self) {
         // SAFETY: the set lives as long as the call.
         unsafe { pthread_sigmask(SIG_SETMASK, self, ptr::null_mut()) };
@@ -149,7 +149,7 @@ pub(crate) struct Image {
     _texts: [Vec<CString>; 2],
 }
 
-// SAFETY: the pointers refer to the texts beside them, which never change.
+// SAFETY: the pointers refer to the texts in the same value, which never change.
 unsafe impl Send for Image {}
 // SAFETY: as above.
 unsafe impl Sync for Image {}
@@ -160,17 +160,19 @@ impl Image {
         Self { path, argv: table(&argv), envp: table(&envp), _texts: [argv, envp] }
     }
 
-    /// Executes the job's program; returns only on an error. Call it in a new child: it makes system calls
-    /// only.
+    /// Executes the job's program. Returns only after an error. The function makes only system calls, so a
+    /// new child may call it.
     pub(crate) fn execute(&self) -> io::Error {
-        // SAFETY: system calls on values that outlive them; `argv` and `envp` end with a null pointer.
+        // SAFETY: system calls on values that live longer than the calls; `argv` and `envp` end with a null
+        // pointer.
         unsafe {
             setsid();
             umask(0o022);
             signal(SIGPIPE, SIG_DFL);
             SigSet::EMPTY.block();
             prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-            // If memory runs out, the kernel should kill the job and not the process that reports on it.
+            // If memory runs out, the kernel should kill the job, and not the process that reports on the
+            // job.
             let score = open(c"/proc/self/oom_score_adj".as_ptr(), O_WRONLY);
             if score >= 0 {
                 write(score, c"200".as_ptr().cast(), 3);
@@ -197,7 +199,7 @@ struct OpenHow {
     resolve: u64,
 }
 
-/// Opens a path below a folder. The kernel ensures that no link leads out.
+/// Opens a path below a folder. The kernel ensures that no link leads out of the folder.
 pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
     let flags = match how {
         Open::Named => O_PATH,

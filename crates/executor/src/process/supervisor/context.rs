@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The state that all jobs share.
+/// The state that all jobs of a supervisor share.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) reaper: Reaper,
@@ -25,7 +25,7 @@ pub(crate) struct Context {
     /// Notified when a job has ended.
     pub(crate) over: Notify,
     pub(crate) replies: mpsc::Sender<Reply>,
-    /// Read buffer of all pumps.
+    /// Buffer into which all pumps read output.
     pub(crate) buffer: ReadBuffer,
     pub(crate) sandboxes: Rc<SandboxFactory>,
     /// Sandboxes that are ready for the next jobs.
@@ -36,12 +36,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Sends a reply to the owner, if there still is one.
+    /// Sends a reply to the owner. If the owner is dead, the reply is dropped.
     pub(crate) async fn send(&self, reply: Reply) {
         let _gone = self.replies.send(reply).await;
     }
 
-    /// Sends a reply, or drops it if the owner is slow.
+    /// Sends a reply to the owner. If the queue of replies is full, the reply is dropped.
     pub(crate) fn try_send(&self, reply: Reply) {
         let _gone_or_slow = self.replies.try_send(reply);
     }

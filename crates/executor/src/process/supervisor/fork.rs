@@ -16,8 +16,8 @@ use rustix::io::Errno;
 
 use crate::cgroup::Entrance;
 
-/// Stack size in bytes: more than the few calls in a child need. Their depth is known, so there is no guard
-/// page.
+/// Stack size in bytes: more than the few calls in a child need. The depth of these calls is known, so the
+/// stack has no guard page.
 const STACK: usize = 64 * 1024;
 
 /// The code that a child runs.
@@ -48,18 +48,18 @@ impl Default for Stack {
 
 struct Start<'a, C> {
     child: &'a C,
-    /// Groups that the child enters first.
+    /// Control groups that the child enters before it runs its code.
     entrance: &'a Entrance,
-    /// Error number of the failed call; 0 if there is none.
+    /// Error number of the failed call; 0 if no call failed.
     failed: AtomicI32,
 }
 
 /// The reason why a child could not be started.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The kernel can't create a child in this group.
+    /// The kernel can't create the child in its group.
     Group(io::Error),
-    /// Another error of starting the child.
+    /// Another error at the start of the child.
     Other(io::Error),
 }
 
@@ -71,10 +71,11 @@ impl From<Failed> for io::Error {
     }
 }
 
-/// Starts a child in its groups and returns when it has executed its program.
+/// Starts a child in the groups of `entrance`. Returns its process id after the child has executed its
+/// program or ended.
 ///
 /// # Errors
-/// The error of creating the child, or of [`Child::run`].
+/// The error of the call that creates the child, or the error of [`Child::run`].
 pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack) -> Result<i32, Failed> {
     let start = Start { child, entrance, failed: AtomicI32::new(0) };
     let plain = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
@@ -91,13 +92,14 @@ pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack)
     }
 }
 
-/// Starts a child as [`start`] does, from a child. Signals are already blocked.
+/// Starts a second child from within a child, as [`start`] starts a child of the supervisor. Signals are
+/// already blocked there.
 pub(crate) fn start_in_child<C: Child>(
     child: &C,
     flags: libc::c_int,
     stack: &mut Stack,
 ) -> Result<i32, Errno> {
-    // The child is in the groups of its parent.
+    // The second child is created in the groups of the first child, so it enters none.
     let start = Start { child, entrance: &Entrance::default(), failed: AtomicI32::new(0) };
     let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     let pid =
@@ -112,8 +114,9 @@ fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) 
     let argument: *const Start<'_, C> = start;
     #[expect(unsafe_code, reason = "there is no safe way to make a child that shares memory")]
     // SAFETY: the stack belongs to the child alone until the call returns, since CLONE_VFORK suspends this
-    // thread until the child has executed its program or exited. Its end is aligned as u128 is, and `start`
-    // lives until then. The child runs `Child::run`, whose implementations promise the required safety.
+    // thread until the child has executed its program or exited. The end of the stack is aligned as u128 is,
+    // and `start` lives until the call returns. The child runs `Child::run`, whose implementations promise
+    // the required safety.
     let pid = unsafe {
         let top = stack.0.as_mut_ptr().add(stack.0.len());
         libc::clone(entry::<C>, top.cast(), flags, argument.cast_mut().cast())
@@ -173,7 +176,7 @@ unsafe fn clone3<A>(
     argument: *mut libc::c_void,
 ) -> i64 {
     let result;
-    // SAFETY: the caller's promise. In the parent only the named registers change.
+    // SAFETY: the caller passes valid arguments. In the parent, only the named registers change.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -196,7 +199,8 @@ unsafe fn clone3<A>(
     result
 }
 
-/// The system call `clone3` on aarch64. This code was never run.
+/// Makes the system call `clone3`, as the function for x86-64 does. The code for aarch64 has never been
+/// executed.
 #[expect(unsafe_code, reason = "registers and stacks are the business of assembly")]
 #[cfg(target_arch = "aarch64")]
 unsafe fn clone3<A>(
@@ -206,7 +210,7 @@ unsafe fn clone3<A>(
     argument: *mut libc::c_void,
 ) -> i64 {
     let result;
-    // SAFETY: the caller's promise. In the parent only the named registers change.
+    // SAFETY: the caller passes valid arguments. In the parent, only the named registers change.
     unsafe {
         std::arch::asm!(
             "svc #0",
@@ -229,19 +233,19 @@ unsafe fn clone3<A>(
 
 extern "C" fn entry<C: Child>(argument: *mut libc::c_void) -> libc::c_int {
     #[expect(unsafe_code, reason = "the argument of a child is a bare pointer")]
-    // SAFETY: it is the reference that `clone` was given, and the thread that owns it is suspended.
+    // SAFETY: the pointer is the reference that `clone` was given, and the thread that owns it is suspended.
     let start = unsafe { &*argument.cast::<Start<'_, C>>() };
     let failed = start.entrance.enter().and_then(|()| start.child.run()).err().map_or(0, Errno::raw_os_error);
     start.failed.store(failed, Ordering::Release);
     #[expect(unsafe_code, reason = "`std` ends a process only with all that is registered for its end")]
-    // SAFETY: it ends this child and runs nothing.
+    // SAFETY: the call ends this child, and runs no other code.
     unsafe {
         libc::_exit(127)
     }
 }
 
-/// Blocks all signals during `action`: a handler of this process that ran in the child would act on the
-/// parent's state.
+/// Blocks all signals during `action`. Otherwise a signal handler of this process could run in the child, and
+/// would change the parent's state.
 fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has signal masks")]
     // SAFETY: both sets are written before they are read: one by sigfillset, one by pthread_sigmask.
@@ -262,12 +266,12 @@ fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
 }
 
 /// Resets the child's signal dispositions and mask to those of a new process. The parent's handlers must not
-/// run in the child, and signals that the Rust runtime ignores must not be ignored in jobs. Call it in the
-/// child only.
+/// run in the child, and signals that the Rust runtime ignores must not be ignored in jobs. Only a child may
+/// call this function.
 pub(crate) fn reset_signals() {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has signal dispositions")]
-    // SAFETY: an all-zero action is the default one without flags; both calls are safe in a signal handler. The
-    // child's table of handlers is its own, as CLONE_SIGHAND was not asked for.
+    // SAFETY: an all-zero action is the default action without flags; both calls are safe in a signal
+    // handler. The child has a table of handlers of its own, as CLONE_SIGHAND is not set.
     unsafe {
         let default: libc::sigaction = MaybeUninit::zeroed().assume_init();
         for signal in 1..=64 {

@@ -27,38 +27,40 @@ use crate::{
 /// Maximum number of idle groups with limits.
 const IDLE_LIMITS: usize = 16;
 
-/// The environment of a group's jobs.
+/// The place where the processes of a group run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// The host: the group alone keeps track of the job's processes.
+    /// On the host. The group finds and kills the job's processes, and may limit them.
     Host,
-    /// A sandbox, which kills all processes together with its first process.
+    /// In a sandbox. The kernel kills all processes of the sandbox together with its first process, so the
+    /// group only enforces limits.
     Sandbox,
 }
 
-/// The control groups of one supervisor, one for each running job.
+/// The control groups of one supervisor: at most one for each running job, and idle groups.
 ///
-/// A group that only tracks processes is reused, since creating and removing a group takes longer than all
-/// other steps of a job.
+/// Groups are reused, since the creation and the removal of a group take longer than all other steps of a
+/// job.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// Name of the supervisor's folder in each hierarchy.
+    /// Name of the supervisor's own folder in each hierarchy.
     name: String,
     note: PathBuf,
-    /// Folders of the supervisor, which contain all its groups.
+    /// Folders of the supervisor, which contain all its groups. The file `note` lists them.
     made: RefCell<BTreeSet<PathBuf>>,
     idle: RefCell<Vec<Group>>,
-    /// Idle groups with limits, each with its limits and its environment.
+    /// Idle groups with limits, each with its limits and its placement.
     idle_limits: RefCell<Vec<(Bounds, Placement, Group)>>,
     next: Cell<u64>,
-    /// Whether the kernel failed to create a child in a group. Then no more tracking groups are used.
+    /// Whether the supervisor no longer uses groups without limits, because a child could not run in such a
+    /// group.
     gave_up: Cell<bool>,
     /// Whether a test child survived in a group; unset before the test.
     tried: OnceCell<bool>,
 }
 
 impl Groups {
-    /// Creates the state. `supervisor` is the name of the supervisor's named pipe.
+    /// Creates the state, without any group. `supervisor` is the name of the supervisor's named pipe.
     pub(crate) fn new(state: &StateDir, supervisor: &str) -> Self {
         Self {
             name: format!("{}-{supervisor}", groups::name_of(state.path())),
@@ -72,11 +74,11 @@ impl Groups {
         }
     }
 
-    /// Returns the group of a job. `None` if the job needs none, or has no limits and no group can be
-    /// created.
+    /// Returns a group for a job. Returns `None` for a job without limits if it runs in a sandbox, or if no
+    /// group can be created.
     ///
     /// # Errors
-    /// When its limits can't be enforced.
+    /// When the job's limits can't be enforced.
     pub(crate) fn of(&self, limits: &Limits, placement: Placement) -> io::Result<Option<Group>> {
         let needed = Controller::needed(limits);
         if needed.is_empty() {
@@ -105,9 +107,9 @@ impl Groups {
         None
     }
 
-    /// Tests once whether children survive in a group. If this process's own group was once killed as a whole
-    /// and the process survived, the kernel kills every child that is created in another group. Jobs must not
-    /// be killed by this.
+    /// Tests whether children survive in a group, and remembers the result. The kernel may kill each child
+    /// that is created in another group than its parent. This happens if the supervisor has survived a kill
+    /// of its own group as a whole. The test prevents that a job is killed in this way.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }
@@ -132,7 +134,8 @@ impl Groups {
             of.insert(*controller, folder);
         }
         let mut folders: BTreeMap<_, _> = made.into_values().collect();
-        // One group of version 2 is enough, and a process can be in only one.
+        // A process can be in only one group of version 2. If a group with limits has version 2, it also
+        // tracks the processes of the job. Otherwise a group without limits is added for this purpose.
         if placement == Placement::Host
             && !folders.values().any(|version| *version == Version::V2)
             && let Some(place) = &places.track
@@ -144,7 +147,8 @@ impl Groups {
             group.remove();
             return Err(io::Error::other("the kernel kills processes that start in a new control group"));
         }
-        // A process that enters a sandbox counts twice for a moment.
+        // While the main process is being started in the sandbox, a second process is in the group for a
+        // moment.
         let besides = u32::from(placement == Placement::Sandbox);
         if let Err(error) = group.limit(limits, besides, |controller| of.get(&controller).cloned()) {
             group.remove();
@@ -153,7 +157,7 @@ impl Groups {
         Ok(group)
     }
 
-    /// Creates a folder for one job in this place.
+    /// Creates a folder for the group of one job, in the hierarchy of `place`.
     fn folder(
         &self,
         place: &std::path::Path,
@@ -162,7 +166,8 @@ impl Groups {
     ) -> io::Result<PathBuf> {
         let own = place.join(&self.name);
         if self.made.borrow_mut().insert(own.clone()) {
-            // The path is recorded before the folder exists, so that it can always be found.
+            // The path is recorded before the folder exists, so that later processes find the folder after
+            // any crash.
             let mut note = File::options().append(true).create(true).mode(0o600).open(&self.note)?;
             note.write_all(format!("{}\n", own.display()).as_bytes())?;
             fs::create_dir(&own)?;
@@ -176,7 +181,7 @@ impl Groups {
         Ok(folder)
     }
 
-    /// Takes an empty group back, and removes it or keeps it for reuse.
+    /// Takes an empty group back after its job, and removes the group or keeps it for reuse.
     pub(crate) fn give_back(&self, group: Group, limits: &Limits, placement: Placement) {
         let is_limiting = !Controller::needed(limits).is_empty();
         if self.gave_up.get() && !is_limiting || !group.is_reusable() {
@@ -193,13 +198,14 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Removes a group, and stops the use of tracking groups.
+    /// Removes a group, and stops the use of groups without limits.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();
     }
 
-    /// Ends all groups. The note of the folders stays if a group can't be ended.
+    /// Kills all processes of all groups, and removes the groups. If a group can't be removed, the file with
+    /// the paths of the folders remains.
     pub(crate) fn close(&self) {
         let made = std::mem::take(&mut *self.made.borrow_mut());
         let all_gone = made.iter().all(|own| end_all(own).is_ok());
@@ -226,10 +232,12 @@ unsafe impl Child for Nothing {
     }
 }
 
-/// Starts a child and tells whether it exits by itself.
+/// Starts a child in a group, and tells whether the child exits by itself. The other possibility is that the
+/// kernel kills the child.
 fn lives(entrance: &Entrance) -> bool {
     let Ok(pid) = fork::start(&Nothing, entrance, &mut Stack::default()) else { return false };
-    // The child has already ended, since it executes no program. No other task reaps before the next await.
+    // The child has already ended, since it executes no program. This function does not await, so no other
+    // task reaps the child.
     let ended = Pid::from_raw(pid).map(|pid| waitpid(Some(pid), WaitOptions::empty()));
     matches!(ended, Some(Ok(Some((_, status)))) if status.exited())
 }

@@ -1,4 +1,5 @@
-//! The view of a running job outside of its task: the requests to it, and the lengths of its output.
+//! The part of a running job that other tasks of the supervisor access: the requests to the job, and the
+//! lengths of its output.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -9,7 +10,7 @@ use crate::{OnOwnerDeath, Stream};
 /// Maximum grace period: a day.
 const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The view of a running job outside of its task.
+/// The part of a running job that other tasks of the supervisor access.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) requests: watch::Sender<JobRequests>,
@@ -19,7 +20,7 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// Requests the end of the job; of several requests the earliest deadline counts.
+    /// Requests the end of the job. If the end is requested several times, the earliest deadline counts.
     pub(crate) fn cancel(&self, grace: Duration) {
         let until = Instant::now() + grace.min(LONGEST_GRACE);
         self.requests.send_modify(|requests| {
@@ -31,13 +32,13 @@ impl Handle {
 /// The requests to a running job.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct JobRequests {
-    /// Deadline until which the job may end by itself.
+    /// Deadline after which the job is killed; `None` until the end of the job is requested.
     pub(crate) cancel: Option<Instant>,
-    /// Whether an owner watches the output.
+    /// Whether the owner wants to know how long the output is.
     pub(crate) watched: bool,
 }
 
-/// The number of bytes written to each stream so far.
+/// The number of bytes that the job has written to each stream so far.
 #[derive(Debug, Default)]
 pub(crate) struct Lengths {
     stdout: Cell<u64>,
@@ -52,7 +53,7 @@ impl Lengths {
         }
     }
 
-    /// Lists the streams with output, and their lengths.
+    /// Lists the streams to which the job has written, with their lengths.
     pub(crate) fn seen(&self) -> impl Iterator<Item = (Stream, u64)> {
         let all = [Stream::Stdout, Stream::Stderr].map(|stream| (stream, self.of(stream).get()));
         all.into_iter().filter(|(_, length)| *length > 0)

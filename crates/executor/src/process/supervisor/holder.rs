@@ -1,18 +1,18 @@
-//! The first process of a sandbox. It reports that the sandbox is ready, and keeps the sandbox alive until
-//! the supervisor closes it.
+//! The first process of a sandbox. The process reports that the sandbox is ready, and keeps the sandbox alive
+//! until the supervisor closes it.
 //!
-//! The program of the first process is executed inside the image, which may contain no executable file. So it
-//! is self-contained: a few system calls, assembled below, in an executable file (elf(5)) of one segment that
-//! exists in memory only. Its steps:
+//! The program of the first process is executed inside the image, and some images contain no executable file.
+//! So the program is self-contained: it consists of a few system calls, assembled below. Its executable file
+//! (elf(5)) has one segment, and exists only in memory. The program does these steps:
 //!
 //! 1. It makes itself non-dumpable. Jobs run as the same user, and could otherwise access its memory.
-//! 2. It ignores SIGCHLD, so that the kernel reaps the orphans that it inherits as the first process.
-//! 3. It writes a byte to its stdout and closes it: the sandbox is ready.
-//! 4. It reads from its stdin until the end, which comes when the supervisor closes the pipe or dies.
-//! 5. It exits. Since it is the first process, the kernel then kills all others in the sandbox.
+//! 2. It ignores SIGCHLD, so that the kernel reaps the orphans that the first process inherits.
+//! 3. It writes a byte to stdout and closes stdout. This tells the supervisor that the sandbox is ready.
+//! 4. It reads stdin to the end. The end comes when the supervisor closes the pipe or dies.
+//! 5. It exits. The kernel then kills all other processes in the sandbox.
 //!
-//! The first process has the same system-call filter as jobs: `bwrap` loads the filter before it executes the
-//! program.
+//! The system-call filter of the job also applies to the first process: `bwrap` loads the filter before it
+//! executes the program.
 
 #![expect(unsafe_code, reason = "the program is assembled, and read as the data it is here")]
 
@@ -20,7 +20,7 @@ use std::{fs::File, io, io::Write, os::fd::OwnedFd};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// Load address of the program; any address that the kernel permits would do.
+/// Load address of the program. Any address that the kernel permits would do.
 const ADDRESS: u64 = 0x40_0000;
 
 /// Sizes of the two headers in bytes.
@@ -120,7 +120,7 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-/// Creates the executable file in memory.
+/// Creates the executable file of the first process in memory.
 ///
 /// # Errors
 /// The error of the kernel.
@@ -130,7 +130,8 @@ pub(crate) fn file() -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Returns the program. For other processors this does not compile until the program is written for them.
+/// Returns the executable file. The function compiles only for the processors for which the program is
+/// written above.
 fn program() -> Vec<u8> {
     // SAFETY: both symbols are defined above, in this order, in one section of constants.
     let code = unsafe {

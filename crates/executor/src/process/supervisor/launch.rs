@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// The parameters that a child needs to become the job, prepared before the fork.
+/// The parameters with which a child becomes the main process of a job. They are prepared before the fork.
 pub(crate) struct Launch {
     pub(crate) image: Image,
     /// Descriptors of stdin, stdout and stderr.
@@ -46,16 +46,16 @@ pub(crate) struct Launch {
 
 /// The set-up of a child: on the host, or in a sandbox.
 pub(crate) enum ChildSetup {
-    /// On the host, as a child of the supervisor, in this folder.
+    /// On the host, as a child of `supervisor`, in this folder.
     Host { folder: Option<OwnedFd>, supervisor: Pid },
-    /// In a sandbox, which the child has entered.
+    /// In a sandbox, which the child has already entered.
     Sandbox,
 }
 
 #[expect(unsafe_code, reason = "a child can be set up only between its making and its program")]
 // SAFETY: `run` only makes system calls on values that were prepared before.
 unsafe impl Child for Launch {
-    /// Turns the child into the job; returns only on an error.
+    /// Turns the child into the main process of the job. Returns only after an error.
     fn run(&self) -> Result<(), Errno> {
         self.prepare()?;
         Err(self.image.execute())
@@ -69,7 +69,7 @@ impl Launch {
         match &self.setup {
             ChildSetup::Host { folder, supervisor } => {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The supervisor may have died before the line above; then no death signal would come.
+                // The supervisor may have died before the call above. Then no death signal will come.
                 if getppid() != Some(*supervisor) {
                     return Err(Errno::SRCH);
                 }
@@ -78,13 +78,13 @@ impl Launch {
                 }
             }
             ChildSetup::Sandbox => {
-                // The folder is given by its path in the sandbox: a descriptor from outside would lead out of
+                // The folder is given by its path in the sandbox. A descriptor from outside would lead out of
                 // the sandbox.
                 rustix::process::chdir(WORK_FOLDER)?;
                 confine::leave_keyring();
                 give_up_rights()?;
                 // The death signal is set after the calls that clear it. If the supervisor has already died,
-                // the sandbox dies too.
+                // the sandbox ends anyway.
                 set_parent_process_death_signal(Some(Signal::KILL))?;
             }
         }
@@ -103,7 +103,8 @@ impl Launch {
     }
 }
 
-/// Gives a child a descriptor under this number. The originals are closed when it executes its program.
+/// Copies a descriptor to the number `number` in a child. The originals are closed when the child executes
+/// its program.
 fn hand_over(file: &OwnedFd, number: i32) -> rustix::io::Result<()> {
     #[expect(unsafe_code, reason = "rustix copies descriptors only to numbers that it owns")]
     // SAFETY: the child has a descriptor table of its own, and no code uses the replaced number after this.
@@ -112,7 +113,7 @@ fn hand_over(file: &OwnedFd, number: i32) -> rustix::io::Result<()> {
     if copied == number { Ok(()) } else { Err(Errno::BADF) }
 }
 
-/// The arguments of `execve`.
+/// The arguments of `execve`: a program with its arguments and its environment.
 pub(crate) struct Image {
     path: CString,
     /// Texts that the two tables point to.
@@ -129,10 +130,10 @@ impl Image {
             .map_err(|error| StartFailure::Other(error.to_string()))
     }
 
-    /// Creates the arguments from a path, arguments and an environment.
+    /// Creates the value from the path of a program, its arguments and its environment.
     ///
     /// # Errors
-    /// When one of them contains a NUL byte.
+    /// When one of these texts contains a NUL byte.
     pub(crate) fn of(
         path: impl Into<Vec<u8>>,
         argv: impl IntoIterator<Item = String>,
@@ -149,7 +150,7 @@ impl Image {
         })
     }
 
-    /// Replaces this process with the image; returns only on an error.
+    /// Replaces this process by the program. Returns only after an error.
     fn execute(&self) -> Errno {
         #[expect(unsafe_code, reason = "`std` has no plain execve")]
         // SAFETY: the path is a C string; both tables end with a null pointer. The tables point to buffers
@@ -165,8 +166,8 @@ fn table(texts: &[CString]) -> Vec<*const libc::c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// Removes all capabilities permanently and disables core dumps, for every process of a sandbox and any user.
-/// Call it in a child that has entered its sandbox.
+/// Removes all capabilities of this process permanently, and disables its core dumps. A child calls this
+/// function after it has entered its sandbox, whatever user it runs as.
 pub(crate) fn give_up_rights() -> Result<(), Errno> {
     /// Latest version of the `capset` call, which takes two halves of 32 capabilities.
     const VERSION: u32 = 0x2008_0522;

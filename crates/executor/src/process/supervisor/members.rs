@@ -1,12 +1,13 @@
 //! Finds the processes of a job, and ends them.
 //!
-//! A job's processes are its main process, the session of that process, and all their descendants. When a
-//! process dies, the supervisor inherits its children (it is a *subreaper*), so processes that left the
-//! session stay visible. Such an orphan belongs to the job if its environment carries the job's mark, or if
-//! no other job runs.
+//! A job's processes are its main process, the session of that process, and all their descendants. If a
+//! process dies, the supervisor inherits the children of this process (the supervisor is a *subreaper*). So
+//! the supervisor also finds processes that left the session. Such an orphan belongs to the job if its
+//! variable `WINDLASS_JOB` contains the path of the job's folder, or if no other job runs.
 //!
-//! While other jobs run, one kind of process is missed: it left its session, lost its parent *and* cleared
-//! its environment. It is killed when the last job ends. A control group, where available, catches it too.
+//! While other jobs run, the supervisor may miss a process that left its session, lost its parent *and*
+//! cleared its environment. If the job has a control group, the group shows the process. Without a group, the
+//! process is killed when the last job ends.
 
 use std::{
     cell::RefCell,
@@ -29,8 +30,8 @@ use crate::{
 /// Maximum time for a killed process to disappear. A process that waits for a broken disk can't be killed.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
-/// First pause between two checks for remaining processes: the kernel reports only the end of the
-/// supervisor's own children.
+/// First pause between two checks for remaining processes. The checks are needed because the kernel reports
+/// only the end of the supervisor's own children.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(20);
 
@@ -46,13 +47,13 @@ pub(crate) struct Members {
     mains: MainProcesses,
 }
 
-/// The rule that identifies orphaned processes of a job.
+/// The rule that identifies the orphans among a job's processes.
 #[derive(Debug, Clone)]
 pub(crate) enum Orphans {
     /// The supervisor inherits the orphans of all jobs. The environment of an orphan contains the folder of
     /// its job.
     Marked(PathBuf),
-    /// The first process of the job's sandbox, which has this id, inherits the orphans.
+    /// The first process of the job's sandbox inherits the orphans. The number is its process id.
     In(i32),
 }
 
@@ -62,22 +63,24 @@ impl Members {
         Self { main, orphans, group, mains }
     }
 
-    /// Tells whether the kernel has killed one of the processes for lack of memory.
+    /// Tells whether the kernel has killed one of the job's processes for lack of memory.
     pub(crate) fn were_out_of_memory(&self) -> bool {
         self.group.as_ref().is_some_and(Group::was_out_of_memory)
     }
 
-    /// Returns the group, when no process is left.
+    /// Returns the control group of the job. The caller must have ended all processes.
     pub(crate) fn into_group(mut self) -> Option<Group> {
         self.group.take()
     }
 
-    /// Sends SIGTERM to all processes and waits until none is left, at most until `deadline`. The deadline
-    /// may move closer during the wait.
+    /// Sends SIGTERM to all processes of the job, and waits until no process is left or `deadline` is
+    /// reached. Returns whether no process is left. The deadline may change to an earlier time during the
+    /// wait.
     ///
-    /// A process that is started after the first signal may do the cleanup, so it is signalled only once its
-    /// parent is gone. A process may also have missed the first signal: a child of a shell loses a signal
-    /// that arrives before the child has executed its program.
+    /// A process that is started after the first signal may clean up for its parent. So the process gets
+    /// SIGTERM only after its parent has ended. A child of a shell loses the first signal if the child has
+    /// not yet executed its program. Such a child gets a second signal after its parent has ended, because
+    /// its name has changed.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;
@@ -103,17 +106,17 @@ impl Members {
         }
     }
 
-    /// Tells whether no process is left.
+    /// Tells whether no process of the job is left.
     fn are_gone(&self) -> bool {
-        // The cheap test first: a supervisor without any child, running or not yet reaped, has no processes
-        // left.
+        // The cheap test comes first. If the supervisor has no child at all, neither running nor ended, no
+        // process is left.
         has_no_child()
             || self.group.as_ref().is_none_or(Group::is_empty)
                 && self.alive().is_ok_and(|alive| alive.is_empty())
     }
 
-    /// Kills all remaining processes repeatedly, since some may start others in the meantime. Returns the
-    /// names of the processes found first.
+    /// Kills all remaining processes of the job repeatedly, since some of them may start others in the
+    /// meantime. Returns the names of the processes that the first check found.
     pub(crate) async fn kill(&self) -> Vec<String> {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;
@@ -133,12 +136,12 @@ impl Members {
         first.unwrap_or_default()
     }
 
-    /// Returns the names of the living processes.
+    /// Returns the names of the job's living processes.
     pub(crate) fn names(&self) -> Vec<String> {
         names(&self.alive().unwrap_or_default())
     }
 
-    /// Returns the process that inherits orphans.
+    /// Returns the id of the process that inherits the job's orphans.
     fn adopter(&self) -> i32 {
         match self.orphans {
             Orphans::Marked(_) => supervisor(),
@@ -187,7 +190,8 @@ fn names(of: &[Process]) -> Vec<String> {
     left_behind::reported(of.iter().map(|process| process.name.clone()))
 }
 
-/// Selects a job's processes: its main process, its session, its orphans, and all their descendants.
+/// Selects a job's processes from `all`: its main process, its session, its orphans, and all their
+/// descendants.
 fn members(all: Vec<Process>, main: i32, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<Process> {
     let is_root =
         |process: &Process| process.pid == main || process.session == main || is_own_orphan(process);
@@ -221,7 +225,8 @@ mod tests {
         Process::new(pid, parent, session)
     }
 
-    /// Selects from these processes. The supervisor is 1, the job 10.
+    /// Returns the ids of those processes that belong to the job with the main process 10. The supervisor is
+    /// process 1.
     fn picked(all: Vec<Process>, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<i32> {
         let mut picked: Vec<_> = members(all, 10, is_own_orphan).iter().map(|process| process.pid).collect();
         picked.sort_unstable();

@@ -1,8 +1,8 @@
-//! The supervisor: the process whose children are the jobs.
+//! The supervisor: the parent process of jobs.
 //!
-//! The supervisor has one thread and one loop. Requests of the owner come in on stdin, and cancellations by
-//! other owners through a named pipe. Each job is a task of its own ([`run`]). All state of the supervisor is
-//! in the jobs' folders too, except the registrations of waiting tasks.
+//! The supervisor has one thread and one loop. Requests of its owner arrive on stdin. Cancellations by other
+//! processes arrive through a named pipe. Each job is a task of its own ([`run`]). The state of each job is
+//! also in the folder of the job, so other processes can read it there.
 
 mod context;
 mod fork;
@@ -63,18 +63,18 @@ use crate::{
     },
 };
 
-/// Maximum number of unread replies. Beyond it, jobs delay their replies (not their execution), and replies
-/// about output are dropped.
+/// Maximum number of replies that wait for the owner. If the queue is full, replies about output are dropped.
+/// The task of a job waits until it can send any other reply, but the job continues.
 const REPLIES: usize = 1024;
 
-/// Number of attempts to create the folder for named pipes while other processes remove it.
+/// Number of attempts to create a named pipe, since other processes may remove its folder in between.
 const CONTROL_TRIES: u32 = 10;
 
-/// Runs the supervisor until its owner and all its jobs are gone.
+/// Runs the supervisor until its owner is gone and all its jobs have ended.
 ///
-/// The `main` of the program that a [`SupervisorCommand`](super::SupervisorCommand) names must call this
-/// function first, before it starts threads, opens files or prints, and must do nothing else. The owner sends
-/// all parameters on stdin, since every user can read arguments.
+/// A [`SupervisorCommand`](super::SupervisorCommand) names a program. The `main` of this program must call
+/// this function first, before it starts threads, opens files or prints, and must do nothing afterwards. The
+/// owner sends all parameters on stdin, since every user can read the arguments of a process.
 ///
 /// The supervisor leaves the terminal's session, communicates on stdin and stdout, and writes only fatal
 /// errors to stderr.
@@ -94,7 +94,7 @@ fn serve() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     confine::leave_keyring();
     keep_files_from_jobs()?;
-    // The supervisor gets a new session: an interrupt typed at the terminal is for the owner only.
+    // The supervisor gets a new session, so that an interrupt typed at the terminal reaches only the owner.
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
     // The supervisor gets another working folder, since the owner's may be removed or unmounted.
@@ -103,8 +103,9 @@ fn serve() -> io::Result<()> {
     LocalSet::new().block_on(&runtime, Supervisor::run())
 }
 
-/// Aborts on any panic. A panic in one task would leave a job without supervision, while the death of the
-/// supervisor is handled everywhere. Its jobs end with it, and the owner reads the reason on stderr.
+/// Aborts the supervisor after any panic. A panic in one task would leave a job without supervision. The
+/// owner and later processes can handle the death of the supervisor: its jobs end with it, and the owner
+/// reads the reason on stderr.
 fn die_of_any_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -116,10 +117,11 @@ fn die_of_any_panic() {
 /// Marks all inherited descriptors as close-on-exec, so that jobs don't get them.
 fn keep_files_from_jobs() -> io::Result<()> {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has close_range")]
-    // SAFETY: it closes nothing now; it sets a flag of descriptors, which has no effect in this process.
+    // SAFETY: the call closes nothing now; it sets a flag of descriptors, which has no effect in this
+    // process.
     let result = unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC.cast_signed()) };
     match io::Error::last_os_error() {
-        // Kernels before 5.11 don't support this call; present-day programs open descriptors as close-on-exec
+        // Kernels before 5.11 don't support this call. Present-day programs open descriptors as close-on-exec
         // anyway.
         _ if result == 0 => Ok(()),
         error if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOSYS | Errno::PERM)) => {
@@ -169,7 +171,7 @@ impl Supervisor {
         context.prewarmed.close().await;
         context.groups.close();
         put_on_disk(&state, &context.memory);
-        // The last supervisor removes the folders.
+        // The folders can be removed only after the last supervisor and the last job.
         let _swept = fs::remove_file(path);
         let _in_use = fs::remove_dir(state.control()).and_then(|()| fs::remove_dir(state.path()));
         served
@@ -206,7 +208,8 @@ impl Supervisor {
             Ok(Request::Start { id, staged, stdin }) => self.start(id, &staged, stdin).await,
             Ok(Request::Cancel { id, grace_ms }) => self.cancel(&id, Duration::from_millis(grace_ms)),
             Ok(Request::Watch { id }) => self.watch(&id),
-            // The protocol version was agreed in the greeting; other input from the pipe is ignored.
+            // The owner's request `Open` was read before this loop. Malformed lines from the pipe are
+            // ignored.
             Ok(Request::Open { .. }) | Err(_) => {}
         }
     }
@@ -233,7 +236,8 @@ impl Supervisor {
         }
     }
 
-    /// Moves a staged folder into place. It is locked before it becomes visible.
+    /// Locks the prepared folder of a job, and then moves it from the staging folder to its final path. So no
+    /// other process ever sees the folder without the lock.
     fn place(&self, id: &JobId, staged: &str) -> io::Result<(JobFolder, Record, OwnedFd)> {
         let staged = self.state.staging().join(staged);
         let lock = OwnedFd::from(File::open(&staged)?);
@@ -243,8 +247,8 @@ impl Supervisor {
         let folder = self.state.job(id);
         renameat_with(CWD, &staged, CWD, folder.path(), RenameFlags::NOREPLACE)?;
         if record.job.on_owner_death == OnOwnerDeath::Finish {
-            // The name is flushed to the disk, so that a job that must not run twice is found after a power
-            // cut.
+            // The name of the folder is flushed to the disk. So a job that must not run twice is found after
+            // a power cut.
             record::sync_folder(self.state.path())?;
         }
         Ok((folder, record, lock))
@@ -268,7 +272,7 @@ impl Supervisor {
     fn watch(&self, id: &JobId) {
         if let Some(job) = self.context.jobs.borrow().get(id) {
             job.requests.send_modify(|requests| requests.watched = true);
-            // Earlier output is reported now, since it was not reported while nobody watched.
+            // Earlier output is reported now, since no lengths were reported before this request.
             for (stream, length) in job.lengths.seen() {
                 self.context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }
@@ -292,7 +296,7 @@ fn put_on_disk(state: &StateDir, memory: &Memory) {
     let _by_the_next = memory.sweep(state);
 }
 
-/// Reads the folder of the jobs from the owner's first request.
+/// Reads the path of the jobs folder from the owner's first request.
 async fn opened(owner: &mut RequestLines) -> io::Result<StateDir> {
     let first = owner.next_line().await?.unwrap_or_default();
     match serde_json::from_str(&first) {
@@ -305,7 +309,8 @@ fn request_lines(pipe: Receiver) -> RequestLines {
     BufReader::new(pipe).lines()
 }
 
-/// Starts the task that writes replies in batches. When the owner is gone, it discards them.
+/// Starts the task that writes replies to the owner, several at a time. After the death of the owner, the
+/// task discards the replies.
 fn replies(mut pipe: Sender) -> mpsc::Sender<Reply> {
     let (sender, mut receiver) = mpsc::channel(REPLIES);
     spawn_local(async move {
@@ -319,15 +324,15 @@ fn replies(mut pipe: Sender) -> mpsc::Sender<Reply> {
     sender
 }
 
-/// The named pipe through which other owners send requests, and its path.
+/// The named pipe through which other processes send requests, and its path.
 struct Control {
     path: PathBuf,
     pipe: Receiver,
 }
 
 impl Control {
-    /// Creates the pipe. It gets its final name when it is open, since other processes sweep pipes without a
-    /// reader.
+    /// Creates the pipe. The pipe gets its final name only after it has a reader, since other processes
+    /// remove pipes without a reader.
     fn open(state: &StateDir) -> io::Result<Self> {
         let name = format!("{}-{}", std::process::id(), Timestamp::now().as_millis());
         let (path, fresh) = (state.control().join(&name), state.control().join(format!(".{name}")));

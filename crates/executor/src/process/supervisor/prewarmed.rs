@@ -1,13 +1,12 @@
 //! Prewarmed sandboxes, which are created before their jobs arrive.
 //!
-//! Creating a sandbox takes longer than most jobs. Jobs mostly come in series with the same sandbox, so
-//! sandboxes are prewarmed from the second job of a series on. Each sandbox has an empty working folder of
-//! its own, which is later renamed to that of the job. A sandbox is used once, and an unused sandbox is
-//! closed after a while.
+//! Creating a sandbox takes longer than most jobs. Jobs mostly come in series that need equal sandboxes, so
+//! sandboxes are prewarmed from the second job of a series on. Each sandbox has an empty working folder,
+//! which is later moved into the folder of its job. A sandbox is used once. Unused sandboxes are closed some
+//! seconds after the last job of their series.
 //!
-//! Two kinds of sandboxes are not prewarmed, because they could be outdated when used. Sandboxes with
-//! volumes: their folders may have been removed since. Sandboxes with the host's network: its name servers
-//! may have changed.
+//! Two kinds of sandboxes are not prewarmed, because they could be outdated when a job needs them. The
+//! folders of volumes may be removed in the meantime. The name servers of the host's network may change.
 
 use std::{
     cell::{Cell, RefCell},
@@ -38,18 +37,19 @@ use crate::{
 /// job's folder.
 const LINK: &str = "room";
 
-/// Maximum number of sandboxes of one kind, ready or being created, and of all kinds.
+/// Maximum number of prewarmed sandboxes, including sandboxes that are being created: with one plan
+/// (`OF_A_KIND`), and with all plans together (`ALL`).
 const OF_A_KIND: usize = 4;
 const ALL: usize = 8;
 
-/// Maximum number of concurrent jobs up to which sandboxes are prewarmed; with more jobs the processors are
-/// busy anyway.
+/// Maximum number of running jobs while sandboxes are prewarmed. With more jobs, the processors are busy
+/// anyway.
 const FEW: usize = 2;
 
 /// Time without a new job after which a series is over.
 const SERIES: Duration = Duration::from_secs(5);
 
-/// Maximum time to close the sandboxes when the supervisor exits.
+/// Maximum time for the supervisor to close all prewarmed sandboxes before it exits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The prewarmed sandboxes, and the series of jobs for which they are created.
@@ -57,11 +57,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct PrewarmedSandboxes {
     state: StateDir,
     factory: Rc<SandboxFactory>,
-    /// Locked staging folder with the working folders of the sandboxes; created with the first sandbox.
+    /// Locked staging folder with the working folders of the sandboxes. It is created together with the first
+    /// sandbox.
     staging: RefCell<Option<Staging>>,
     sandboxes: RefCell<Vec<PrewarmedSandbox>>,
     series: RefCell<Vec<Series>>,
-    /// Notified when a sandbox was created.
+    /// Notified when a sandbox was created, or its creation has failed.
     changed: Notify,
     is_watched: Cell<bool>,
 }
@@ -74,12 +75,12 @@ struct PrewarmedSandbox {
     base: PathBuf,
 }
 
-/// Jobs that need the same sandbox.
+/// A series of jobs that need equal sandboxes.
 #[derive(Debug)]
 struct Series {
     plan: SandboxPlan,
     last: Instant,
-    /// Number of sandboxes being created for the series.
+    /// Number of sandboxes that are being created for the series.
     making: usize,
 }
 
@@ -96,13 +97,14 @@ impl PrewarmedSandboxes {
         }
     }
 
-    /// Takes a sandbox that was created for this plan, and makes its working folder that of the job.
+    /// Takes a sandbox that was created for this plan, and moves its working folder into the job's folder.
+    /// Returns `None` if no such sandbox is ready.
     ///
     /// # Errors
-    /// When the job's files can't be moved there. Some of them may have been moved before the error.
+    /// When the files can't be moved. Some of them may have been moved before the error.
     pub(crate) fn take(&self, plan: &SandboxPlan, folder: &JobFolder) -> io::Result<Option<Sandbox>> {
         while let Some(prewarmed) = self.find(plan) {
-            // A sandbox that has died in the meantime is skipped.
+            // A sandbox whose first process has died is skipped.
             if prewarmed.sandbox.is_alive() {
                 return prewarmed.give_to(folder).map(Some);
             }
@@ -117,8 +119,8 @@ impl PrewarmedSandboxes {
         Some(sandboxes.swap_remove(at))
     }
 
-    /// Records that a job of this kind has started, while `running` jobs run. If the job belongs to a series,
-    /// a sandbox is created for the next job.
+    /// Records that a job with this plan has started. `running` is the number of running jobs. If the job
+    /// belongs to a series, the function starts to create a sandbox for the next job.
     pub(crate) fn expect_more(self: &Rc<Self>, plan: &SandboxPlan, running: usize) {
         if running > FEW {
             return;
@@ -133,7 +135,7 @@ impl PrewarmedSandboxes {
         });
     }
 
-    /// Counts the job, and tells whether a sandbox is to be created for the next job.
+    /// Adds the job to its series, and tells whether a sandbox is to be created for the next job.
     fn is_wanted(&self, plan: &SandboxPlan) -> bool {
         let (now, sandboxes) = (Instant::now(), self.sandboxes.borrow());
         let mut all = self.series.borrow_mut();
@@ -157,7 +159,7 @@ impl PrewarmedSandboxes {
         for folder in [&base, &work] {
             DirBuilder::new().mode(0o700).create(folder)?;
         }
-        // The link later moves into the job's folder, and there identifies the processes of the sandbox.
+        // The link is later moved into the job's folder, and there identifies the processes of the sandbox.
         symlink(&base, base.join(LINK))?;
         let made = self.factory.make(plan, SandboxFolders { work: &work, mark: &base }).await;
         match made {
@@ -192,7 +194,7 @@ impl PrewarmedSandboxes {
         }
     }
 
-    /// Closes sandboxes of finished series, until no sandboxes are left.
+    /// Closes the sandboxes of finished series. Checks at intervals until no prewarmed sandbox is left.
     async fn close_what_is_over(&self) {
         while !self.sandboxes.borrow().is_empty() {
             sleep(SERIES / 4).await;
@@ -211,7 +213,8 @@ impl PrewarmedSandboxes {
         self.is_watched.set(false);
     }
 
-    /// Closes all sandboxes, when no jobs are left.
+    /// Closes all prewarmed sandboxes. The supervisor calls this function before it exits, when no job is
+    /// left.
     pub(crate) async fn close(&self) {
         let all = async {
             loop {
@@ -234,11 +237,12 @@ impl PrewarmedSandboxes {
 }
 
 impl PrewarmedSandbox {
-    /// Moves the sandbox's working folder to the place of the job's working folder, with all files that were
-    /// placed for the job.
+    /// Moves the sandbox's working folder to the path of the job's working folder. Afterwards this folder
+    /// contains all files that were placed for the job.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.base.join("work"), folder.work());
-        // A rename replaces an empty folder only.
+        // A rename can replace only an empty folder. So files of the job are first moved into the sandbox's
+        // folder.
         if fs::rename(&own, &work).is_err() {
             for entry in fs::read_dir(&work)? {
                 let entry = entry?;

@@ -1,4 +1,4 @@
-//! Finds the program of a job, and reports why it can't be executed.
+//! Finds the program of a job, and tells why a program can't be executed.
 
 use std::{
     fs::File,
@@ -16,11 +16,11 @@ use crate::{
     refusal::{Found, Refusal, refusal},
 };
 
-/// The file system in the view of a job.
+/// The file system as a job sees it.
 pub(crate) struct View<'a> {
     /// Working folder, as the job sees it.
     work: PathBuf,
-    /// Root of the job's file system, if it is not the host's. Links don't lead out of it.
+    /// Root of the job's file system, if this root is not the host's. No link leads out of it.
     root: Option<&'a OwnedFd>,
 }
 
@@ -59,14 +59,15 @@ impl<'a> View<'a> {
     fn may_be_run(&self, path: &Path) -> bool {
         match self.root {
             None => access(self.work.join(path), Access::EXEC_OK).is_ok(),
-            // In a sandbox, all files belong to the job's user, so the owner's permission counts.
+            // In a sandbox, all files belong to the job's user, so the permission of the file's owner counts.
             Some(_) => self.mode(path).is_some_and(|mode| mode & 0o100 != 0),
         }
     }
 }
 
-/// Finds the file to run, relative to the working folder. A path stays as the job spells it, so that a script
-/// sees the same in `$0`. A name without `/` is looked up in the job's own `PATH`, as `execvp` does.
+/// Finds the program file of a job, relative to the working folder. A path stays as the job spells it, so
+/// that a script sees this path in `$0`. A name without `/` is looked up in the job's own `PATH`, as `execvp`
+/// does.
 pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, StartFailure> {
     if record.program.contains('/') {
         return Ok(PathBuf::from(&record.program));
@@ -82,7 +83,7 @@ pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, Start
         .ok_or_else(|| StartFailure::NotFound { program: record.program.clone() })
 }
 
-/// Returns why a program could not be started, from the kernel's error and the file.
+/// Derives the reason why a program could not be started from the kernel's error and the program's file.
 pub(crate) fn why_not(view: &View<'_>, record: &JobRecord, path: &Path, error: &io::Error) -> StartFailure {
     let program = record.program.clone();
     let file = view.is_file(path).then(|| view.open(path, OFlags::RDONLY)).flatten();

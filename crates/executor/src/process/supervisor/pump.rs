@@ -1,5 +1,5 @@
-//! Reads the output of a job. Stores the first bytes in a file (in memory while it is short), counts all
-//! bytes, and keeps the last ones in a buffer.
+//! Reads the output of a job. The first bytes are stored in a file, which is in memory as long as it is
+//! short. All bytes are counted, and the last bytes are kept in a buffer.
 
 use std::{
     cell::RefCell,
@@ -23,16 +23,17 @@ use crate::{
     },
 };
 
-/// Capacity of a pipe in bytes.
+/// Size of the read buffer in bytes: the capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// Maximum time that other processes may hold a stream open after the main process has ended.
+/// Maximum time to read a stream after the main process has ended, if other processes hold the stream open.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// Maximum bytes of a stream that the reply to the owner includes, which saves the owner a disk read.
+/// Maximum length in bytes of a stream whose content the reply to the owner includes. This saves the owner a
+/// disk read.
 const SHORT: usize = 4 * 1024;
 
-/// The buffer for one read of a pipe, which pumps use one at a time.
+/// The buffer for one read of a pipe. All pumps use it, one at a time.
 pub(crate) type ReadBuffer = Rc<RefCell<Vec<u8>>>;
 
 /// Allocates a read buffer.
@@ -40,16 +41,16 @@ pub(crate) fn read_buffer() -> ReadBuffer {
     Rc::new(RefCell::new(vec![0; CHUNK]))
 }
 
-/// The result of a stream that has ended.
+/// The result of reading one stream to its end.
 #[derive(Debug, Default)]
 pub(crate) struct Pumped {
     /// Total number of bytes.
     pub(crate) total: u64,
-    /// Content, if it was short.
+    /// Content of the stream, if it has at most `SHORT` bytes.
     pub(crate) short: Option<Vec<u8>>,
 }
 
-/// The state of reading one stream.
+/// The state of reading one stream of a job.
 #[derive(Debug)]
 pub(crate) struct Pump {
     spill: Spill,
@@ -62,8 +63,8 @@ pub(crate) struct Pump {
 }
 
 impl Pump {
-    /// Creates a pump that stores the first `spill_bytes` of a stream in a file and keeps the last `keep`
-    /// bytes of the rest.
+    /// Creates a pump that stores the first `spill_bytes` of a stream in a file. From the rest of the stream,
+    /// the pump keeps the last `keep` bytes.
     pub(crate) fn new(
         folder: &JobFolder,
         stream: Stream,
@@ -76,8 +77,8 @@ impl Pump {
         Self { spill, tail: VecDeque::new(), keep, tail_path, total: 0, short: Some(Vec::new()) }
     }
 
-    /// Reads until the stream ends, or until a short time after the main process has ended, which `ended`
-    /// signals. Calls `seen` with the length of the stream after each piece.
+    /// Reads until the stream ends, or until `DRAIN` has passed after the end of the main process, which
+    /// `ended` signals. After each read, calls `seen` with the length of the stream so far.
     pub(crate) async fn run(
         mut self,
         pipe: Receiver,
@@ -122,7 +123,7 @@ impl Pump {
 
     fn finish(mut self) -> Pumped {
         if !self.tail.is_empty() {
-            // On a full disk only the last bytes of a long stream are lost.
+            // On a full disk, only the last bytes of a long stream are lost.
             let tail = self.tail.make_contiguous();
             let _full = create(&self.tail_path, 0o600).and_then(|mut file| file.write_all(tail));
         }
@@ -130,7 +131,7 @@ impl Pump {
     }
 }
 
-/// The file that stores the beginning of a stream. It is created at the first write.
+/// The file that stores the beginning of a stream. It is created when the first bytes are written.
 #[derive(Debug)]
 struct Spill {
     path: PathBuf,
@@ -141,7 +142,7 @@ struct Spill {
 }
 
 impl Spill {
-    /// Stores as much as the limit allows, and returns the rest.
+    /// Stores as many bytes as the limit allows, and returns the other bytes.
     fn take<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let space = usize::try_from(self.limit - self.stored).unwrap_or(usize::MAX);
         let (fits, rest) = chunk.split_at(space.min(chunk.len()));
@@ -177,8 +178,8 @@ impl Spill {
         }
     }
 
-    /// Truncates the file to the last complete piece, and stores no more. A full disk thus has the effect of
-    /// a lower limit.
+    /// Truncates the file to the bytes that were written without an error, and stores no more bytes. So a
+    /// full disk has the effect of a lower limit.
     fn close(&mut self) {
         self.limit = self.stored;
         if let Some(Store::Memory(MemoryFile { file, .. }) | Store::Disk(file)) = self.file.take() {
@@ -187,7 +188,7 @@ impl Spill {
     }
 }
 
-/// The location of the file.
+/// The file with the beginning of a stream: in memory, or on disk.
 #[derive(Debug)]
 enum Store {
     Memory(MemoryFile),

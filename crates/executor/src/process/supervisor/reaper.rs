@@ -1,5 +1,5 @@
-//! Reaps all children: main processes of jobs, whose status is forwarded, and orphans, whose status is
-//! ignored.
+//! Reaps all children of the supervisor. The status of a job's main process is forwarded to the job's task.
+//! The status of an orphan is ignored.
 
 use std::{cell::RefCell, collections::HashMap, io, rc::Rc};
 
@@ -9,13 +9,14 @@ use tokio::{
     sync::oneshot,
 };
 
-/// The waiters for the status of children, by process id. Ids are unambiguous: a child keeps its id until it
-/// is reaped, which happens only here.
+/// The receivers of the status of children, by process id. A child keeps its id until it is reaped, and only
+/// this type reaps. So an id always names one child.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reaper(Rc<RefCell<HashMap<i32, oneshot::Sender<WaitStatus>>>>);
 
 impl Reaper {
-    /// Registers for the status of a child. Call it before anything is awaited after the start of the child.
+    /// Registers for the status of a child. The caller must not await between the start of the child and this
+    /// call.
     pub(crate) fn status_of(&self, pid: i32) -> oneshot::Receiver<WaitStatus> {
         let (sender, receiver) = oneshot::channel();
         self.0.borrow_mut().insert(pid, sender);
@@ -38,7 +39,8 @@ impl Reaper {
     }
 }
 
-/// Starts to listen for the end of children. Call it before the first child is started.
+/// Starts to listen for the end of children. The supervisor calls this function before it starts the first
+/// child.
 pub(crate) fn children() -> io::Result<Signal> {
     signal(SignalKind::child())
 }

@@ -1,4 +1,4 @@
-//! The life of one job, from its start to its written outcome.
+//! The course of one job, from its start to its written outcome.
 
 use std::{io, os::fd::OwnedFd, rc::Rc, time::Duration};
 
@@ -30,22 +30,22 @@ use crate::{
     },
 };
 
-/// Number of attempts, one per second, to write an outcome to a full disk.
+/// Number of attempts to write an outcome to a full disk, one per second.
 const WRITE_TRIES: u32 = 60;
 
-/// The reason why an outcome can't be stored.
+/// The reason of a lost outcome, if the job has removed its own folder.
 const REMOVED: &str = "it removed its own folder, which holds its result: a job may write to its working folder and to \
                        TMPDIR, and nowhere above them";
 
-/// A job that is in place and ready to start.
+/// A job whose folder is at its final path, ready to start.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: JobId,
     pub(crate) folder: JobFolder,
     pub(crate) record: JobRecord,
-    /// Offset in the record file for the line with the ending.
+    /// Offset in the file `job.json` at which the line with the end of the job begins.
     pub(crate) end_at: u64,
-    /// Standard input, unless it is in the folder.
+    /// Standard input, unless it is a file in the folder.
     pub(crate) stdin: Option<Input>,
     pub(crate) requests: watch::Receiver<JobRequests>,
     pub(crate) lengths: Rc<Lengths>,
@@ -53,8 +53,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Runs the job and reports to its owner. `lock` is the locked folder: while it is open, all processes
-    /// see the job as running.
+    /// Runs the job and reports to the owner. `lock` is the locked folder. As long as it is open, all
+    /// processes see the job as running.
     pub(crate) async fn run(mut self, lock: OwnedFd) {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
@@ -71,7 +71,7 @@ impl Job {
         };
         let ending = self.write(ending).await;
         drop(lock);
-        // The job is removed from the table before the reply, since the owner may reuse the id at once.
+        // The job is removed from the table before the reply, since the owner may use the id again at once.
         self.context.jobs.borrow_mut().remove(&self.id);
         self.context.over.notify_one();
         self.context.send(Reply::Ended { id: self.id, ending, written }).await;
@@ -125,7 +125,7 @@ impl Job {
         }
     }
 
-    /// Takes a prewarmed sandbox, or creates one.
+    /// Takes a prewarmed sandbox, or creates a sandbox.
     async fn sandbox(&self, plan: &SandboxPlan) -> Result<Sandbox, StartFailure> {
         let taken = self.context.prewarmed.take(plan, &self.folder);
         let moved = |error: io::Error| StartFailure::Other(format!("its files can't be moved: {error}"));
@@ -159,14 +159,14 @@ impl Job {
         Pumping { ended, pumped }
     }
 
-    /// Writes the outcome. On a full disk it retries, because the outcome must not be lost. Returns the
-    /// ending to report to the owner.
+    /// Writes the outcome, and returns the ending to report to the owner. On a full disk, the function
+    /// retries, because the outcome must not be lost.
     async fn write(&self, ending: Ending) -> Ending {
         let durable = self.record.on_owner_death == OnOwnerDeath::Finish;
         for _ in 0..WRITE_TRIES {
             match ending.write(&self.folder, self.end_at, durable) {
                 Ok(()) => return ending,
-                // Only the job itself could have removed the locked folder.
+                // Only the job itself can have removed the locked folder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let end = End::Lost(format!("{REMOVED} (it {})", ending.end));
                     return Ending { end, ..ending };
@@ -188,9 +188,9 @@ struct Running {
     pumps: Option<[Pumping; 2]>,
 }
 
-/// A pump that is copying a stream.
+/// A pump that is reading a stream.
 struct Pumping {
-    /// Sender that signals the end of the main process.
+    /// Sender that tells the pump that the main process has ended.
     ended: oneshot::Sender<()>,
     /// Result of the pump.
     pumped: JoinHandle<Pumped>,
@@ -203,7 +203,8 @@ impl Running {
         let [stdout, stderr] = drained(self.pumps.take()).await;
         let started = self.started;
         let left = self.clear(job).await;
-        // Processes of a job that was killed are expected to be left over, so they are not reported.
+        // A timeout, a cancellation or a lack of memory interrupts the main process. Other processes are then
+        // expected to remain, so they are not reported.
         let by_itself = matches!(end, End::Exited(_) | End::Signalled(_));
         let left_behind = if by_itself { left } else { Vec::new() };
         let ending = Ending {
@@ -221,16 +222,16 @@ impl Running {
         (ending, written.map(|(stdout, stderr)| [stdout, stderr]))
     }
 
-    /// Kills all remaining processes, and returns their names.
+    /// Kills all remaining processes of the job, and returns their names.
     async fn clear(self, job: &Job) -> Vec<String> {
         let placement = if self.sandbox.is_some() { Placement::Sandbox } else { Placement::Host };
         let left = match self.sandbox {
-            // The empty sandbox is closed in the background.
+            // An empty sandbox is closed in the background.
             Some(sandbox) if sandbox.is_empty() => {
                 drop(spawn_local(sandbox.close()));
                 Vec::new()
             }
-            // The kernel kills all processes of the sandbox.
+            // When the sandbox is closed, the kernel kills all its processes.
             Some(sandbox) => {
                 let left = self.members.names();
                 sandbox.close().await;
@@ -244,7 +245,7 @@ impl Running {
         left
     }
 
-    /// Waits for the end of the main process, and ends it at its time limit or on request.
+    /// Waits for the end of the main process. Ends the job at its time limit, or when its end is requested.
     async fn main_end(&mut self, job: &mut Job) -> End {
         let Job { record, requests, .. } = job;
         let end = tokio::select! {
@@ -265,7 +266,7 @@ impl Running {
     }
 }
 
-/// Reads the rest of the output. Also reads the output of leftover processes, for a short time.
+/// Reads the rest of the output. If other processes still hold the streams open, reads for a short time only.
 async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
     let Some([stdout, stderr]) = pumps else { return [Pumped::default(), Pumped::default()] };
     for ended in [stdout.ended, stderr.ended] {
@@ -276,13 +277,13 @@ async fn drained(pumps: Option<[Pumping; 2]>) -> [Pumped; 2] {
 
 async fn cancelled(requests: &mut watch::Receiver<JobRequests>) {
     if requests.wait_for(|requests| requests.cancel.is_some()).await.is_err() {
-        // The sender is gone, so no request can arrive any more.
+        // The sender is gone, so no further request can arrive.
         std::future::pending::<()>().await;
     }
 }
 
-/// Returns the end of a job in which the kernel has killed a process for lack of memory. A shell exits with
-/// code 137 when its child was killed by signal 9.
+/// Corrects the end of a job if the kernel has killed one of its processes for lack of memory. A shell exits
+/// with code 137 when its child was killed by signal 9.
 fn of_memory(end: End) -> End {
     match end {
         End::Signalled(9) | End::Exited(137) => End::OutOfMemory,

@@ -1,7 +1,7 @@
-//! The sandbox of one job: namespaces and mounts created by `bwrap`, in which the job is started.
+//! The sandbox of one job: the namespaces and mounts that `bwrap` creates.
 //!
-//! The job is not a child of `bwrap`. `bwrap` creates the sandbox with only a first process of this crate in
-//! it ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the supervisor. So
+//! The job is not a child of `bwrap`. `bwrap` creates the sandbox, and in it only the first process
+//! ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the supervisor. So
 //! the supervisor gets the exit code and signal of the main process directly, and can signal it directly. The
 //! kernel itself reports a missing program. When the job has ended, the supervisor kills the first process,
 //! and the kernel then kills all other processes in the sandbox.
@@ -48,19 +48,20 @@ use crate::{
     },
 };
 
-/// Maximum time to create a sandbox, and to close it.
+/// Maximum time to create a sandbox, and maximum time to close it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Maximum bytes of `bwrap`'s error output that are quoted.
+/// Maximum number of bytes that are read from `bwrap`, such as its error output.
 const LAST_WORDS: u64 = 2048;
 
-/// Descriptors that `bwrap` inherits: the first process's program, the pipe for its process id, and from here
-/// on the system-call filters.
+/// Descriptors that `bwrap` inherits. Number 3 is the program of the first process. Number 4 is the pipe for
+/// the id of this process. The system-call filters have the numbers from 5 on.
 const HOLDER: &str = "/proc/self/fd/3";
 const INFO: &str = "4";
 const FILTERS: usize = 5;
 
-/// Lowest number for a descriptor before it is renumbered for `bwrap`, above all final numbers.
+/// Lowest number in the supervisor of a descriptor that `bwrap` will inherit. This number is above all numbers
+/// that the descriptors have in `bwrap`.
 const ABOVE: i32 = 16;
 
 /// A sandbox that is ready.
@@ -74,22 +75,22 @@ pub(crate) struct Sandbox {
     network: SandboxNetwork,
     /// Receives the end of the `bwrap` process, which waits for the first process.
     maker: oneshot::Receiver<WaitStatus>,
-    /// Pipe that keeps the first process alive while it is open.
+    /// Pipe that keeps the first process alive as long as the pipe is open.
     lifeline: OwnedFd,
     /// Lock on the sandbox's image.
     image: OwnedFd,
 }
 
-/// The folders of a sandbox to be created.
+/// The folders for a new sandbox.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SandboxFolders<'a> {
     /// Folder that becomes the sandbox's working folder.
     pub(crate) work: &'a Path,
-    /// Mark in the environment of the sandbox's processes, by which they are found.
+    /// Path that marks the sandbox's processes: the variable `WINDLASS_JOB` of each process contains it.
     pub(crate) mark: &'a Path,
 }
 
-/// The information that `bwrap` reports.
+/// The information that `bwrap` reports about a sandbox.
 #[derive(Debug, Deserialize)]
 struct Info {
     #[serde(rename = "child-pid")]
@@ -100,7 +101,7 @@ struct Info {
 #[derive(Debug)]
 pub(crate) struct SandboxFactory {
     reaper: Reaper,
-    /// Program of the first process of sandboxes, created with the first sandbox.
+    /// Program of the first process of sandboxes. The file is created with the first sandbox.
     holder: OnceCell<OwnedFd>,
 }
 
@@ -147,20 +148,20 @@ impl SandboxFactory {
 }
 
 impl Sandbox {
-    /// Tells whether the first process lives, as far as the supervisor knows.
+    /// Tells whether the end of the first process has not been reported yet.
     pub(crate) fn is_alive(&self) -> bool {
         self.maker.is_empty()
     }
 
-    /// Tells whether the first process is the only one in the sandbox. The first process inherits all orphans
-    /// there. So once the main process has ended, the sandbox is empty if the first process has no child.
-    /// Returns `false` on a kernel that doesn't list children.
+    /// Tells whether the first process is the only process in the sandbox. The first process inherits all
+    /// orphans there. So after the end of the main process, the sandbox is empty if the first process has no
+    /// child. Returns `false` on a kernel that doesn't list the children of a process.
     pub(crate) fn is_empty(&self) -> bool {
         let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
         children.is_ok_and(|children| children.is_empty())
     }
 
-    /// Begins to kill all processes in the sandbox. The returned future resolves when none is left.
+    /// Begins to kill all processes in the sandbox. The returned future resolves when no process is left.
     pub(crate) fn close(self) -> impl Future<Output = ()> + 'static {
         let Self { process, maker, lifeline, image, .. } = self;
         // The image is not needed any more and may be pruned.
@@ -173,8 +174,8 @@ impl Sandbox {
         }
     }
 
-    /// Starts a child that enters the sandbox and executes its program there. Returns its process id outside
-    /// of the sandbox.
+    /// Starts a child that enters the sandbox and executes its program there. Returns the child's process id
+    /// outside of the sandbox.
     pub(crate) fn start(
         &self,
         launch: &Launch,
@@ -233,7 +234,8 @@ impl PendingSandbox {
         Ok(Self { maker, lifeline, ready: pipe(ready)?, info: pipe(info)?, words: pipe(words)? })
     }
 
-    /// Waits for the first process; `None` if creation failed.
+    /// Waits until the first process reports that the sandbox is ready. Returns `None` if the sandbox could
+    /// not be created.
     async fn wait_ready(&mut self) -> io::Result<Option<Info>> {
         if self.ready.read(&mut [0; 1]).await? == 0 {
             return Ok(None);
@@ -255,7 +257,7 @@ async fn text(pipe: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Opens the first process and its file system root.
+/// Opens the first process and the root of its file system.
 fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
     let number = Pid::from_raw(pid).ok_or_else(|| io::Error::from(ErrorKind::InvalidData))?;
     let process = pidfd_open(number, PidfdFlags::empty())?;
@@ -264,7 +266,7 @@ fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
     Ok((pid, process, root))
 }
 
-/// Locks the image, so that it is not pruned.
+/// Locks the image of a sandbox, so that the image is not pruned.
 fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let image = openat(CWD, &plan.image, flags, Mode::empty())?;
@@ -272,12 +274,12 @@ fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     Ok(image)
 }
 
-/// A child that enters the sandbox and starts a second child there. The second child is a child of the
-/// supervisor, and becomes the job.
+/// A child that enters the sandbox and there starts a second child. The second child becomes the main process
+/// of the job, and is a child of the supervisor.
 struct Entry<'a> {
     sandbox: &'a Sandbox,
     launch: &'a Launch,
-    /// Stack of the inner child.
+    /// Stack of the second child.
     inner: RefCell<Stack>,
     started: Cell<i32>,
 }
@@ -288,7 +290,7 @@ struct Entry<'a> {
 unsafe impl Child for Entry<'_> {
     fn run(&self) -> Result<(), Errno> {
         enter_namespaces(&self.sandbox.process, self.sandbox.network)?;
-        // The id is valid here, since this child is still in the supervisor's PID namespace.
+        // The id is valid in the supervisor, since this child is still in the supervisor's PID namespace.
         let pid = fork::start_in_child(self.launch, libc::CLONE_PARENT, &mut self.inner.borrow_mut())?;
         self.started.set(pid);
         Ok(())

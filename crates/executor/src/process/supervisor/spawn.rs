@@ -1,8 +1,9 @@
 //! Starts the main process of a job.
 //!
-//! The child sets itself up between fork and exec: a new session, death with the supervisor, the working
-//! folder. It then calls `execve` itself. The standard library would call `execvp`, which runs a file of
-//! unknown format with `/bin/sh` and so hides a missing `#!` line. Other runtimes report a missing `#!` line.
+//! Between fork and exec, the child starts a new session, requests death with the supervisor, and enters the
+//! working folder. Then it calls `execve` itself. The standard library would call `execvp`, which runs a file
+//! of unknown format with `/bin/sh` and so hides a missing `#!` line. Other runtimes report a missing `#!`
+//! line.
 
 use std::{
     fs::{self, File},
@@ -44,9 +45,9 @@ pub(crate) struct Started {
     pub(crate) stderr: OwnedFd,
 }
 
-/// Starts a job's main process in its group, with pipes for its output. `input` is its stdin, unless the
-/// folder contains the stdin. `group` becomes `None` if the kernel could not use the group and the job needs
-/// none.
+/// Starts a job's main process in its control group, with pipes for its output. `input` is the stdin of the
+/// job, unless the folder contains the stdin. `group` becomes `None` if the kernel can't use the group and
+/// the job needs no group.
 pub(crate) async fn start(
     folder: &JobFolder,
     record: &JobRecord,
@@ -96,8 +97,8 @@ fn own_folders(folder: &JobFolder, record: &JobRecord) -> Vec<PathBuf> {
     [folder.work(), folder.tmp()].into_iter().chain(volumes.map(|(_, path)| PathBuf::from(path))).collect()
 }
 
-/// Opens the job's stdin. It is deleted from the folder at once, since the folder may be kept for long and
-/// stdin may hold secrets.
+/// Opens the job's stdin. If the stdin is a file in the folder, the function deletes the file at once. The
+/// folder may be kept for long, and stdin may hold secrets.
 fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::Result<OwnedFd> {
     if let Some(input) = input {
         let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
@@ -114,16 +115,16 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
     Ok(file.into())
 }
 
-/// Starts the child, and retries for a short time while the program is open for writing. An embedding program
-/// may fork processes of its own. For an instant these hold all its open descriptors, such as that of the
-/// script that it just wrote.
+/// Starts the child. If the program is open for writing, retries for a short time. The embedding program may
+/// fork at the moment in which it writes the program of a job. Until the forked process calls exec, it also
+/// holds the open file.
 async fn start_when_written(
     launch: &Launch,
     sandbox: Option<&Sandbox>,
     group: Option<&Group>,
 ) -> Result<i32, Failed> {
     let entrance = group.map_or(Ok(Entrance::default()), Group::entrance).map_err(Failed::Group)?;
-    // The stack is not cached between jobs: creating it only maps memory, and a job is started once.
+    // The stack is not kept for later jobs: its creation only maps memory, and a job is started once.
     let mut stack = Stack::default();
     let mut start = || match sandbox {
         None => fork::start(launch, &entrance, &mut stack),

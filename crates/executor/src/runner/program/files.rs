@@ -17,10 +17,10 @@ use crate::{
     sys,
 };
 
-/// Maximum bytes of a stdin that is kept in memory.
+/// Maximum length in bytes of a stdin that is kept in memory.
 const SHORT: u64 = 64 * 1024;
 
-/// The location of a job's files.
+/// The folders of one job.
 #[derive(Clone)]
 pub(crate) struct Folders {
     pub(crate) root: PathBuf,
@@ -35,8 +35,8 @@ impl Folders {
         self.root.join("tmp")
     }
 
-    /// Creates an unnamed file for `length` bytes of stdin. It has no name because the folder may be kept for
-    /// long, and stdin may hold secrets.
+    /// Creates an unnamed file for `length` bytes of stdin. The folder of the job may be kept for long, and
+    /// stdin may hold secrets. So the file has no name by which it could be found there.
     pub(crate) fn stdin(&self, length: u64) -> io::Result<File> {
         if length <= SHORT {
             return sys::memory_file();
@@ -47,7 +47,7 @@ impl Folders {
         Ok(file)
     }
 
-    /// Creates the folders of a job.
+    /// Creates the folders of the job.
     pub(crate) fn make(&self) -> io::Result<()> {
         for folder in [&self.root, &self.work(), &self.tmp()] {
             make_folder(folder)?;
@@ -55,8 +55,9 @@ impl Folders {
         Ok(())
     }
 
-    /// Creates a file in the working folder, with its parent folders. A path that leads out of it is refused.
-    /// The sender of jobs is trusted with this container, but a mistake should harm only its own job.
+    /// Creates a file in the working folder, with its parent folders. The function refuses a path that leads
+    /// out of the working folder. The owner may do anything in this container, but a mistake in one job
+    /// should not harm another job.
     pub(crate) fn place(&self, path: &str, mode: u32) -> io::Result<File> {
         if path.is_empty() || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(io::Error::other(format!("`{path}` is no path inside the working folder")));
@@ -75,7 +76,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).recursive(true).create(folder)
 }
 
-/// Removes a folder with all its content, including folders that the job made unwritable.
+/// Removes a folder with all its content, even if the job has made subfolders unwritable.
 pub(crate) fn remove(folder: &Path) {
     if fs::remove_dir_all(folder).is_err() {
         make_writable(folder);
@@ -101,12 +102,13 @@ fn make_writable(folder: &Path) {
     }
 }
 
-/// Creates an output folder.
+/// Creates the folder of an output, if the output is a folder.
 pub(crate) fn make_output(work: &Path, request: &OutputSpec) -> io::Result<()> {
     if request.is_folder { make_folder(&work.join(&request.path)) } else { Ok(()) }
 }
 
-/// Writes the encoded files of an output folder to an unnamed file. Returns the length and the file.
+/// Writes the encoded files of an output folder to an unnamed file. Returns the length of the encoded form,
+/// and the file.
 fn list(work: &Path, request: &OutputSpec) -> Result<(u64, File), Unlisted> {
     let files = folder_content::read(work, Path::new(&request.path), request.max_bytes)?;
     let bytes = folder_content::encode(&files);
@@ -116,7 +118,7 @@ fn list(work: &Path, request: &OutputSpec) -> Result<(u64, File), Unlisted> {
     Ok((bytes.len() as u64, file))
 }
 
-/// Checks an output, and opens it if it is a file of allowed size or a folder.
+/// Checks a requested output, and opens its content. A folder, or a file that is not too large, has content.
 pub(crate) fn output(work: &Path, request: &OutputSpec) -> (OutputState, Option<File>) {
     if request.is_folder {
         return match list(work, request) {
@@ -157,7 +159,7 @@ impl From<io::Error> for Refused {
 fn open(work: &Path, path: &str) -> Result<File, Refused> {
     let folder = File::open(work)?;
     let name = CString::new(path).map_err(io::Error::other)?;
-    // Opening a device can have side effects, so the file type is checked before it is opened.
+    // Opening a device can have side effects, so the file type is checked before the file is opened.
     let named = match sys::open_below(folder.as_fd(), &name, sys::Open::Named) {
         Err(error) if matches!(error.raw_os_error(), Some(sys::ENOSYS | sys::EPERM)) => {
             return open_resolved(work, path);
@@ -171,8 +173,8 @@ fn open(work: &Path, path: &str) -> Result<File, Refused> {
     Ok(File::from(sys::open_below(folder.as_fd(), &name, sys::Open::ForReading)?))
 }
 
-/// Opens the file without `openat2`, for kernels or seccomp filters that refuse it. No process of the job is
-/// left that could change a path between check and use.
+/// Opens the file without `openat2`, for kernels or seccomp filters that refuse this call. All processes of
+/// the job have ended, so no path can change between the check and the use.
 fn open_resolved(work: &Path, path: &str) -> Result<File, Refused> {
     let (work, path) = (work.canonicalize()?, work.join(path));
     let is_link_to_the_outside = || fs::read_link(&path).is_ok_and(|target| target.is_absolute());

@@ -1,4 +1,4 @@
-//! The life of one job, from its start until all its processes are gone.
+//! The course of one job, from its start until all its processes are gone.
 
 use std::{
     collections::VecDeque,
@@ -19,7 +19,7 @@ use crate::{
 /// Capacity of a pipe in bytes.
 const PIPE: usize = 64 << 10;
 
-/// Maximum time that other processes may hold a stream open after the main process has ended.
+/// Maximum time to read a stream after the main process has ended, if other processes hold the stream open.
 const DRAIN: Duration = Duration::from_millis(250);
 
 /// Longest supported duration of a job.
@@ -27,10 +27,12 @@ const FOREVER: Duration = Duration::from_secs(1 << 31);
 
 /// The receiver of a job's output.
 pub(crate) trait Sink {
-    /// Takes the next piece of the first bytes of a stream.
+    /// Takes the next bytes of a stream. The runner passes only the first bytes of a stream, up to the limit
+    /// of the job.
     fn take(&mut self, stream: usize, bytes: &[u8]);
 
-    /// Returns whether the sink accepts more. If not, the output is not read, and the job blocks.
+    /// Returns whether the sink accepts more bytes. Otherwise the runner reads no output, so jobs that write
+    /// more than a pipe holds must wait.
     fn has_space(&self) -> bool;
 }
 
@@ -45,12 +47,12 @@ pub(crate) struct Job {
     time_over: Instant,
     ooms: u64,
     forced: Option<How>,
-    /// Deadline until which processes may end by themselves after SIGTERM.
+    /// Deadline after which the remaining processes are killed; `None` before SIGTERM was sent.
     patience: Option<Instant>,
     status: Option<i32>,
     drain_until: Option<Instant>,
-    /// Names of the processes that remained when the job had ended by itself; `None` before the search for
-    /// them.
+    /// Names of the processes that remained after the main process had ended by itself; `None` before the
+    /// search for them.
     left_behind: Option<Vec<String>>,
 }
 
@@ -68,12 +70,12 @@ struct Stream {
 pub(crate) struct JobResults {
     pub(crate) ending: Ending,
     pub(crate) tails: [Vec<u8>; 2],
-    /// The found output files, in the order of the request.
+    /// Opened outputs, in the order of the request; `None` for an output without content.
     pub(crate) files: Vec<Option<File>>,
 }
 
 impl JobResults {
-    /// Returns the results of a job that never ran.
+    /// Returns the results of a job that was never started.
     pub(crate) fn unstarted(spec: &Spec, how: How) -> Self {
         let outputs = spec.outputs.iter().map(|_| OutputState::Missing).collect();
         let ending = Ending {
@@ -102,7 +104,7 @@ pub(crate) fn from_now(milliseconds: u64) -> Instant {
 impl Job {
     /// Starts a job whose files are in place; `stdin` is its standard input, if it has any.
     pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, JobResults> {
-        // The kills are counted before the start: a job may run out of memory before this process is
+        // The kernel's kills are counted before the start: a job may run out of memory before this process is
         // scheduled again.
         let ooms = ooms();
         match Self::try_start(&spec, &folders, stdin) {
@@ -194,7 +196,7 @@ impl Job {
         self.patience = Some(self.patience.map_or(until, |patience| patience.min(until)));
     }
 
-    /// Returns the time of the next check if no event arrives.
+    /// Returns the time at which [`step`](Self::step) must be called if no event arrives earlier.
     pub(crate) fn look_at(&self) -> Instant {
         if let Some(drained) = self.drain_until {
             let open = self.streams.iter().any(|stream| stream.pipe.is_some());
@@ -206,7 +208,8 @@ impl Job {
         }
     }
 
-    /// Advances the end of the job as far as possible. Returns whether none of its processes is left.
+    /// Performs the actions that are due to end the job, such as a kill at its time limit. Returns whether
+    /// the job has ended and none of its processes is left.
     pub(crate) fn step(&mut self, others: Others<'_>, sink: &mut dyn Sink) -> bool {
         if self.status.is_none() && self.forced.is_none() && Instant::now() >= self.time_over {
             self.forced = Some(How::TimedOut);
@@ -223,7 +226,8 @@ impl Job {
         if Instant::now() < drained && self.streams.iter().any(|stream| stream.pipe.is_some()) {
             return false;
         }
-        // Processes of a job that was ended by force are expected to be left over, so they are not reported.
+        // A timeout or a cancellation interrupts the main process. Other processes are then expected to
+        // remain, so they are not reported.
         if self.forced.is_none() && self.left_behind.is_none() {
             self.left_behind = Some(self.processes.names(others));
         }
@@ -260,7 +264,7 @@ impl Stream {
         Self { pipe: Some(pipe), total: 0, passed: 0, spill, tail: VecDeque::new(), keep }
     }
 
-    /// Reads once, at most the capacity of a pipe.
+    /// Reads from the stream once: at most as many bytes as a pipe holds.
     fn pump(&mut self, mut pass: impl FnMut(&[u8])) {
         let Some(pipe) = &self.pipe else { return };
         let mut buffer = [0; PIPE];
@@ -289,9 +293,10 @@ fn outputs(spec: &Spec, folders: &Folders) -> (Vec<OutputState>, Vec<Option<File
     spec.outputs.iter().map(|request| files::output(&work, request)).unzip()
 }
 
-/// Derives the end from a wait status. The kernel doesn't report which process of a container it has killed
-/// for lack of memory. If it has killed one while this job ran, two statuses count as out of memory. With
-/// signal 9 the main process was the victim; with exit code 137 it was a child of a shell.
+/// Derives the end of a job from the wait status of its main process. `out_of_memory` tells whether the
+/// kernel has killed a process of this container for lack of memory while the job ran. The kernel doesn't
+/// report which process. With signal 9 it was the main process. With exit code 137 it was the child of a
+/// shell.
 fn natural(status: i32, out_of_memory: bool) -> How {
     match (status & 0x7f, (status >> 8) & 0xff) {
         (9, _) | (0, 137) if out_of_memory => How::OutOfMemory,

@@ -56,8 +56,8 @@ fn environment(spec: &Spec, work: &Path, tmp: &Path) -> Vec<(String, String)> {
     env
 }
 
-/// Finds the file to run, relative to the working folder. A path stays as the job spells it, so that a script
-/// sees the same in `$0`. A name without `/` is looked up in the job's own `PATH`.
+/// Finds the program file of a job, relative to the working folder. A path stays as the job spells it, so
+/// that a script sees this path in `$0`. A name without `/` is looked up in the job's own `PATH`.
 fn find(spec: &Spec, env: &[(String, String)], work: &Path) -> Option<PathBuf> {
     if spec.program.contains('/') {
         return Some(PathBuf::from(&spec.program));
@@ -69,7 +69,7 @@ fn find(spec: &Spec, env: &[(String, String)], work: &Path) -> Option<PathBuf> {
     candidates().find(may_run).or_else(|| candidates().next())
 }
 
-/// Returns why a program could not be started, from the kernel's error and the file.
+/// Derives the reason why a program could not be started from the kernel's error and the program's file.
 fn why_not(work: &Path, program: &Path, error: &io::Error) -> How {
     let path = work.join(program);
     let file = path.is_file().then(|| File::open(&path).ok()).flatten();

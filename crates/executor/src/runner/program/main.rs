@@ -6,9 +6,9 @@
 //! runner version                 prints the version of its protocol
 //! ```
 //!
-//! This crate's build script compiles the runner alone, statically, with the standard library only; the
-//! module `runner` gives the reasons. The runner is one thread with one loop around `poll`. Each job is a
-//! small state machine (`job`): it receives events and returns the time of its next check.
+//! The build script of the crate compiles the runner statically, without other crates; the module `runner`
+//! gives the reasons. The runner has one thread with one loop around `poll`. Each job is a small state
+//! machine (`job`): it receives events and returns the time of its next check.
 
 #[path = "../../folder_content.rs"]
 mod folder_content;

@@ -1,9 +1,9 @@
 //! Finds the processes of a job, and ends them.
 //!
 //! A job's processes are its main process, the session of that process, and all their descendants. The runner
-//! adopts orphans. An orphan belongs to a job if it carries the job's mark, or if there is no other job. In a
-//! namespace of its own with one job, all other processes belong to that job. Then one call ends them all,
-//! and none can escape.
+//! inherits orphans. An orphan belongs to a job if its variable `WINDLASS_JOB` names the job, or if no other
+//! job runs. If the runner has a PID namespace of its own and runs one job, all other processes belong to
+//! this job. Then one call kills all of them, and none can escape.
 
 use std::{
     collections::HashSet,
@@ -38,7 +38,7 @@ pub(crate) struct Processes {
     pause: Duration,
 }
 
-/// The facts about the runner's processes that a job needs to find its own processes.
+/// The facts about all jobs that a job needs to find its own processes.
 #[derive(Clone, Copy)]
 pub(crate) struct Others<'a> {
     /// Main processes of all jobs.
@@ -64,11 +64,11 @@ impl Processes {
         self.look_at
     }
 
-    /// Sends SIGTERM to all processes. Returns whether none is left. The caller repeats the call at
-    /// [`look_at`](Self::look_at).
+    /// Sends SIGTERM to the processes of the job. Returns whether no process is left. The caller repeats the
+    /// call at [`look_at`](Self::look_at).
     ///
-    /// A process that was started after the first signal may do the cleanup of its parent, so it is signalled
-    /// only once its parent is gone.
+    /// A process that is started after the first signal may clean up for its parent. So the process gets
+    /// SIGTERM only after its parent has ended.
     pub(crate) fn terminate(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;
@@ -84,7 +84,7 @@ impl Processes {
         alive.is_empty()
     }
 
-    /// Returns the names of the living processes, in the form for the report.
+    /// Returns the names of the job's living processes, in the form for the report.
     pub(crate) fn names(&self, others: Others<'_>) -> Vec<String> {
         if others.childless {
             return Vec::new();
@@ -92,8 +92,9 @@ impl Processes {
         left_behind::reported(self.alive(others).into_iter().map(|process| process.name))
     }
 
-    /// Kills all processes. Returns whether none is left, or only some that can't be killed. The caller
-    /// repeats the call at [`look_at`](Self::look_at), since a process may start others in the meantime.
+    /// Kills all processes of the job. Returns `true` if no process is left, or if only processes are left
+    /// that can't be killed. The caller repeats the call at [`look_at`](Self::look_at), since a process may
+    /// start others in the meantime.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;

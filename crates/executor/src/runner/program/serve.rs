@@ -1,9 +1,9 @@
 //! Runs the jobs that an owner sends.
 //!
-//! All messages to the owner go through one buffer. While that buffer is long, the runner reads no more
-//! output of jobs, no output files and no requests. So an owner that doesn't read makes jobs block, and the
-//! runner's memory stays bounded. When the owner disconnects, or is silent for longer than its lease, the
-//! runner ends all jobs and exits.
+//! All messages to the owner go through one buffer. As long as the buffer is full, the runner reads no output
+//! of jobs, no output files and no requests. So the runner needs little memory. If the owner doesn't read,
+//! the jobs wait. The runner ends all jobs and exits if the owner disconnects, or if the owner has been
+//! silent for the time that its greeting sets.
 
 use std::{
     collections::BTreeMap,
@@ -22,13 +22,13 @@ use crate::{
     sys::{self, POLLIN, POLLOUT, PollFd},
 };
 
-/// Buffer size in bytes above which no more output is collected for the owner.
+/// Number of bytes in the buffer above which the runner reads no more output.
 const ENOUGH: usize = 1 << 20;
 
-/// Maximum time to end jobs after the owner has gone.
+/// Maximum time to end all jobs after the owner has gone.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Serves until the owner disconnects.
+/// Runs jobs until the owner has gone.
 pub(crate) fn serve(folder: &Path, scrub: &[&str]) -> io::Result<()> {
     sys::settle();
     let signals = sys::signals(&[sys::SIGCHLD, sys::SIGTERM])?;
@@ -75,7 +75,7 @@ enum Phase {
 struct Filling {
     spec: Box<Spec>,
     folders: Folders,
-    /// Index of the next file; after the last file comes the stdin.
+    /// Index of the next file. After the last file, the stdin comes.
     next: usize,
     open: Option<(File, u64)>,
     stdin: Option<File>,
@@ -83,7 +83,7 @@ struct Filling {
     cancelled: bool,
 }
 
-/// A job whose results are not fully sent yet.
+/// A job that has ended and whose results were not sent completely.
 struct Delivering {
     results: JobResults,
     folders: Folders,
@@ -108,7 +108,7 @@ impl Out {
         reply.encode(&mut self.bytes);
     }
 
-    /// Sends as much as the pipe accepts. Returns whether anything was sent.
+    /// Sends as many bytes as the pipe accepts. Returns whether any bytes were sent.
     fn write(&mut self) -> io::Result<bool> {
         let before = self.len();
         while self.from < self.bytes.len() {
@@ -159,14 +159,15 @@ impl Runner {
             self.clear(&ended);
             match written {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-                // An owner that reads is alive, even while the runner doesn't read.
+                // An owner that reads replies is alive, even if the runner reads no requests of the owner at
+                // the moment.
                 Ok(true) => self.last_message = Instant::now(),
                 Ok(false) => {}
                 Err(error) => return Err(error),
             }
             let (mut fds, pipes) = self.watched(signals);
             let left = self.next_look().saturating_duration_since(Instant::now());
-            // The time is rounded up, to avoid repeated wake-ups slightly too early.
+            // The time is rounded up, so that `poll` does not end slightly too early.
             let left = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
             sys::wait(&mut fds, left);
             if fds[2].revents != 0 && sys::signals_seen(signals).contains(&sys::SIGTERM) {
@@ -280,7 +281,7 @@ impl Runner {
     fn make_folders(&self) -> (Folders, io::Result<()>) {
         let taken = |root: &PathBuf| self.jobs.values().any(|phase| phase.folders().root == *root);
         let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
-        // The numbers are unbounded, so an unused one exists.
+        // The numbers are unbounded, so an unused number exists.
         let root = places.into_iter().find(|root| !taken(root)).unwrap_or_default();
         let folders = Folders { root };
         files::remove(&folders.root);
@@ -288,16 +289,16 @@ impl Runner {
         (folders, made)
     }
 
-    /// Removes the files of ended jobs, and prepares folders for the next job. It runs after the
-    /// outcomes were sent, so the owner doesn't wait for it.
+    /// Removes the files of ended jobs, and prepares folders for the next job. The runner calls this function
+    /// after it has sent the outcomes, so the owner does not wait for the removal.
     fn clear(&mut self, ended: &[Folders]) {
         ended.iter().for_each(|folders| files::remove(&folders.root));
         if ended.is_empty() || !self.jobs.is_empty() {
             return;
         }
         if std::process::id() == 1 {
-            // The runner is the first process of its namespace and no job is left, so the remaining files
-            // belong to nobody.
+            // No job is left, and the runner is the first process of its namespace. So no process needs the
+            // remaining files.
             self.scrub.iter().for_each(|folder| files::scrub(folder));
         }
         if self.ahead.is_none()
@@ -363,7 +364,7 @@ impl Runner {
         }
     }
 
-    /// Advances every job. Returns the folders of those that have finished.
+    /// Advances every job. Returns the folders of the jobs whose results were sent completely.
     fn step_all(&mut self) -> Vec<Folders> {
         let numbers: Vec<u32> = self.jobs.keys().copied().collect();
         numbers.into_iter().filter_map(|number| self.step(number)).collect()
@@ -423,7 +424,8 @@ impl Phase {
 }
 
 impl Filling {
-    /// Opens the next file with content; creates empty files on the way.
+    /// Creates the next files of the job, up to the next file with content, and opens that file. After the
+    /// last file, opens the stdin.
     fn open_next(&mut self) {
         while let Some(file) = self.spec.files.get(self.next) {
             self.next += 1;
@@ -447,7 +449,7 @@ impl Filling {
         }
     }
 
-    /// Takes a file to be filled. Returns whether it has content.
+    /// Takes a new file that the following data will fill. Returns whether the file has any content.
     fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
         let file = made.or_else(|why| {
             self.failed.get_or_insert(why);
@@ -486,7 +488,7 @@ impl Delivering {
         Self { results, folders, stream: 0, sent: 0, file: 0 }
     }
 
-    /// Sends as much as fits into the buffer. Returns whether everything was sent.
+    /// Sends as many results as fit into the buffer. Returns whether all results were sent.
     fn deliver(&mut self, job: u32, out: &mut Out) -> bool {
         while let Some(tail) = self.results.tails.get(self.stream) {
             let piece = &tail[self.sent..tail.len().min(self.sent + CHUNK)];
@@ -516,7 +518,7 @@ impl Delivering {
     }
 }
 
-/// Sends the next piece of an output. Returns whether there may be more.
+/// Sends the next piece of an output. Returns whether more pieces may follow.
 fn send_piece(
     job: u32,
     index: usize,

@@ -95,7 +95,7 @@ const SYS_OPENAT2: c_long = 437;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_BENEATH: u64 = 0x08;
 
-/// The arguments of `execve`.
+/// The arguments of `execve`: a program with its arguments and its environment.
 pub(crate) struct Image<'a> {
     pub(crate) path: &'a CStr,
     /// Array of pointers that ends with a null pointer.
@@ -109,23 +109,23 @@ fn answer(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Stack size of a child until it executes its image; its few calls need less.
+/// Stack size in bytes of a child until the child executes its program. Its few calls need less.
 const STACK: usize = 64 * 1024;
 
-/// The parameters of a child, which shares the parent's memory until it executes its image.
+/// The parameters of a child, which shares the parent's memory until it executes its program.
 struct Child<'a> {
     image: &'a Image<'a>,
     folder: BorrowedFd<'a>,
     streams: [BorrowedFd<'a>; 3],
-    /// Error number of the failed start; 0 on success.
+    /// Error number of the failed start; 0 after a success.
     failed: AtomicI32,
 }
 
-/// Starts a process with these three streams, in a new session, in this folder. The error is the reason why
-/// the image can't be executed.
+/// Starts a process in this folder and in a new session, with these three streams. An error is the reason why
+/// the program can't be executed.
 ///
-/// The function works like `vfork`. Copying the memory for a child that discards it at once would take longer
-/// than all other steps.
+/// The function works like `vfork`. A copy of the memory, which the child would discard at once, would take
+/// longer than all other steps.
 pub(crate) fn spawn(
     image: &Image<'_>,
     folder: BorrowedFd<'_>,
@@ -134,12 +134,12 @@ pub(crate) fn spawn(
     let child = Child { image, folder, streams, failed: AtomicI32::new(0) };
     let mut stack: Box<[MaybeUninit<u128>]> = Box::new_uninit_slice(STACK / size_of::<u128>());
     let argument: *const Child<'_> = &child;
-    // If memory runs out, the kernel should kill the job and not the runner. The child inherits the score, so
-    // it applies before the child executes its program.
+    // If memory runs out, the kernel should kill the job and not the runner. The child inherits the score of
+    // the runner. So the score is changed before the child exists.
     score(JOB_SCORE);
-    // SAFETY: this thread is suspended until the child has executed its image or has ended. So the child has
-    // the stack to itself, and `child` stays alive. This program has one thread and no signal handlers. The
-    // end of the stack is aligned as u128 is.
+    // SAFETY: this thread is suspended until the child has executed its program or has ended. So the child
+    // has the stack to itself, and `child` stays alive. This program has one thread and no signal handlers.
+    // The end of the stack is aligned as u128 is.
     let pid = unsafe {
         let top = stack.as_mut_ptr().add(stack.len());
         answer(clone(become_job, top.cast(), CLONE_VM | CLONE_VFORK | SIGCHLD, argument.cast_mut().cast()))
@@ -157,12 +157,12 @@ pub(crate) fn spawn(
 
 extern "C" fn become_job(argument: *mut c_void) -> c_int {
     // SAFETY: `argument` is the pointer that `spawn` passes. The calls change no state of the parent;
-    // pointers are to values that live until the image is executed.
+    // pointers are to values that live until the program is executed.
     unsafe {
         let child = &*argument.cast::<Child<'_>>();
         setsid();
         umask(0o022);
-        // No core files: they would remain for the next job.
+        // The job writes no core files, since they would remain for the next job.
         setrlimit(RLIMIT_CORE, &[0, 0]);
         // 0 is the default action, which the standard library has changed.
         signal(SIGPIPE, 0);
@@ -181,10 +181,12 @@ extern "C" fn become_job(argument: *mut c_void) -> c_int {
     }
 }
 
-/// OOM score adjustment of jobs, from -1000 to 1000: higher values are killed first.
+/// OOM score adjustment of jobs. The values are from -1000 to 1000. The kernel kills processes with higher
+/// values first.
 const JOB_SCORE: i32 = 500;
 
-/// The file with the runner's own score, opened while that was permitted, and its initial value.
+/// The file with the runner's own OOM score adjustment, and its initial value. The file is opened as long as
+/// that is permitted.
 static SCORE: OnceLock<Option<(File, i32)>> = OnceLock::new();
 
 fn open_score() -> Option<(File, i32)> {
@@ -193,13 +195,13 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// Returns the score of the runner while it starts no child. If the score can't be changed, the runner has
-/// the score of jobs.
+/// Returns the OOM score adjustment that the runner has when it starts no child. If the runner can't change
+/// its value, this is the value of jobs.
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }
 
-/// Sets the runner's score; a child inherits it.
+/// Sets the runner's OOM score adjustment, which a child inherits.
 fn score(score: i32) {
     if let Some(Some((file, own))) = SCORE.get()
         && *own < JOB_SCORE
@@ -210,14 +212,14 @@ fn score(score: i32) {
 
 /// Creates an unnamed file in memory.
 pub(crate) fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is a C string; the new descriptor gets its owner at once.
+    // SAFETY: the name is a C string; an `OwnedFd` or `File` owns the new descriptor at once.
     unsafe { Ok(File::from_raw_fd(answer(memfd_create(c"stdin".as_ptr(), MFD_CLOEXEC))?)) }
 }
 
 /// Creates a pipe that no job inherits. Returns the read end and the write end.
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
-    // SAFETY: there is space for two descriptors; both get their owner at once.
+    // SAFETY: the array has space for two descriptors; an `OwnedFd` owns each of them at once.
     unsafe {
         answer(pipe2(fds.as_mut_ptr(), O_CLOEXEC))?;
         Ok((OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])))
@@ -233,10 +235,10 @@ pub(crate) fn never_wait(fd: RawFd) -> io::Result<()> {
     }
 }
 
-/// Reads the available bytes.
+/// Reads the available bytes, at most as many as the buffer holds.
 pub(crate) fn read_some(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
-        // SAFETY: the buffer is as long as it says.
+        // SAFETY: the buffer has the passed length.
         let length = unsafe { read(fd, buffer.as_mut_ptr().cast(), buffer.len()) };
         match usize::try_from(length) {
             Ok(length) => return Ok(length),
@@ -248,10 +250,10 @@ pub(crate) fn read_some(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Writes as many bytes as fit.
+/// Writes as many bytes as the descriptor accepts.
 pub(crate) fn write_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
-        // SAFETY: the buffer is as long as it says.
+        // SAFETY: the buffer has the passed length.
         let length = unsafe { write(fd, bytes.as_ptr().cast(), bytes.len()) };
         match usize::try_from(length) {
             Ok(length) => return Ok(length),
@@ -263,9 +265,9 @@ pub(crate) fn write_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Waits until a descriptor is ready, at most this many milliseconds; a negative value waits without limit.
+/// Waits until a descriptor is ready, at most this many milliseconds. A negative number means no time limit.
 pub(crate) fn wait(fds: &mut [PollFd], milliseconds: i32) {
-    // SAFETY: the table is as long as it says. The caller checks all descriptors again after an interruption.
+    // SAFETY: the table has the passed length. The caller checks all descriptors again after an interruption.
     unsafe {
         poll(fds.as_mut_ptr(), fds.len() as c_ulong, milliseconds);
     }
@@ -297,7 +299,8 @@ pub(crate) fn send(pid: i32, signal: i32) {
     }
 }
 
-/// Kills all other processes of this namespace. It acts only if this process is the first of its namespace.
+/// Kills all other processes of this namespace. Does nothing if this process is not the first process of its
+/// namespace.
 pub(crate) fn kill_all_others() {
     if std::process::id() == 1 {
         // SAFETY: a plain call, which in a namespace of its own reaches no process outside.
@@ -307,13 +310,13 @@ pub(crate) fn kill_all_others() {
     }
 }
 
-/// Blocks these signals and returns a descriptor to read them from.
+/// Blocks these signals, and returns a descriptor from which they can be read.
 pub(crate) fn signals(which: &[i32]) -> io::Result<OwnedFd> {
     let mut set = SignalSet([0; 16]);
     for signal in which {
         set.0[0] |= 1 << (signal - 1);
     }
-    // SAFETY: the set lives as long as the calls; the new descriptor gets its owner at once.
+    // SAFETY: the set lives as long as the calls; an `OwnedFd` owns the new descriptor at once.
     unsafe {
         answer(sigprocmask(SIG_SETMASK, &set, ptr::null_mut()))?;
         Ok(OwnedFd::from_raw_fd(answer(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC))?))
@@ -329,11 +332,12 @@ pub(crate) fn signals_seen(fd: RawFd) -> Vec<i32> {
     infos.filter_map(|info| Some(i32::from_le_bytes(*info.first_chunk::<4>()?))).collect()
 }
 
-/// Makes the runner adopt orphaned descendants, and denies other processes access to its memory.
+/// Makes the runner the parent of orphaned descendants, and denies other processes access to its memory.
 pub(crate) fn settle() {
-    // The file with the score is opened first: afterwards this process can't open its files in /proc.
+    // The file with the OOM score adjustment is opened first. After the calls below, this process can't open
+    // its files in `/proc`.
     SCORE.get_or_init(open_score);
-    // SAFETY: plain calls. If the first fails, the parent of the runner adopts orphans.
+    // SAFETY: plain calls. If the first call fails, the parent of the runner inherits orphans.
     unsafe {
         prctl(PR_SET_CHILD_SUBREAPER, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
         prctl(PR_SET_DUMPABLE, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
@@ -347,7 +351,7 @@ pub(crate) enum Open {
     ForReading,
 }
 
-/// Opens a path below a folder. The kernel ensures that no link leads out.
+/// Opens a path below a folder. The kernel ensures that no link leads out of the folder.
 pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
     let flags = match how {
         Open::Named => O_PATH,
@@ -356,8 +360,8 @@ pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::
     };
     // `struct open_how`: flags, mode, resolve.
     let how: [u64; 3] = [flags | O_CLOEXEC as u64, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS];
-    // SAFETY: the path is a C string, and the struct has the size that is passed; the new descriptor gets its
-    // owner at once.
+    // SAFETY: the path is a C string, and the struct has the size that is passed; an `OwnedFd` owns the new
+    // descriptor at once.
     unsafe {
         let size = size_of_val(&how);
         let fd = syscall(SYS_OPENAT2, folder.as_raw_fd(), path.as_ptr(), how.as_ptr(), size);
