@@ -331,6 +331,13 @@ mod tests {
         assert_eq!(outcome.image_digest.as_deref(), Some("sha256:1"));
     }
 
+    /// If an output can't be read to its end, it has no content.
+    #[test]
+    fn an_error_replaces_the_content_before() {
+        let text = "A\nS 5\nF 0 content\nf NDI=\nF 0 unreadable bm8=\nX 5 9 0 0 exit 0\n";
+        assert_eq!(collected(100, text).outputs["a"], Output::Unreadable("no".to_owned()));
+    }
+
     #[test]
     fn head_and_tail_come_from_wherever_they_are() {
         let line = |letter: char, text: &str| {

@@ -333,8 +333,9 @@ impl AsyncRead for RunnerOutput {
                 }
                 Some(Ok(LogOutput::StdErr { message })) => {
                     let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-                    let space = LAST_WORDS.saturating_sub(words.len());
-                    words.extend_from_slice(&message[..message.len().min(space)]);
+                    words.extend_from_slice(&message);
+                    let extra = words.len().saturating_sub(LAST_WORDS);
+                    words.drain(..extra);
                 }
                 // For a container without a terminal, this variant is a truncated frame.
                 Some(Ok(_)) => return Poll::Ready(Err(io::Error::other("the stream was cut"))),

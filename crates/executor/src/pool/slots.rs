@@ -174,7 +174,8 @@ impl Slots {
         let count = self.state().idle.len();
         for _ in 0..count {
             let Some((shape, mut connection)) = self.state().idle.pop_front() else { return };
-            if connection.ping().await.is_ok() {
+            // The pool may have been closed in the meantime. Then this container must end, too.
+            if connection.ping().await.is_ok() && !self.permits.is_closed() {
                 self.state().idle.push_back((shape, connection));
             } else {
                 self.retire(connection);

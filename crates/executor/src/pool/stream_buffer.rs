@@ -66,7 +66,9 @@ impl StreamBuffer {
                     .truncate(true)
                     .mode(0o600)
                     .open(&self.path)?;
-                file.write_all_at(&std::mem::take(&mut self.memory), 0)?;
+                // If the disk is full, the bytes stay in memory.
+                file.write_all_at(&self.memory, 0)?;
+                self.memory = Vec::new();
                 none.insert(file)
             }
         };
@@ -128,6 +130,16 @@ mod tests {
             buffer.push_tail(last.as_bytes());
             assert_eq!(buffer.captured(total, keep).unwrap().text(), text, "{first} {last} {keep}");
         }
+    }
+
+    #[test]
+    fn a_full_disk_loses_no_byte_that_was_in_memory() {
+        // Writing to this device fails as on a full disk.
+        let mut buffer = StreamBuffer::new(PathBuf::from("/dev/full"));
+        buffer.push(b"first");
+        buffer.push(&vec![0; MEMORY]);
+        assert_eq!(buffer.length(), 5);
+        assert_eq!(buffer.captured(5 + MEMORY as u64, 10).unwrap().head(), b"first");
     }
 
     #[test]

@@ -28,13 +28,24 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
             Ok(mut file) => {
                 report.say(&format!("F {number} content"));
                 let mut piece = vec![0; PIECE];
-                while let Ok(length @ 1..) = file.read(&mut piece) {
-                    report.say_bytes("f", &piece[..length]);
+                loop {
+                    match file.read(&mut piece) {
+                        Ok(0) => break,
+                        Ok(length) => report.say_bytes("f", &piece[..length]),
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        // This line replaces the content that was reported before.
+                        Err(error) => break report.say(&format!("F {number} {}", unreadable(&error))),
+                    }
                 }
             }
             Err(state) => report.say(&format!("F {number} {state}")),
         }
     }
+}
+
+/// Returns the state of an output that can't be read, in the notation of the line `F`.
+fn unreadable(error: &io::Error) -> String {
+    format!("unreadable {}", base64(error.to_string().as_bytes()))
 }
 
 /// Lists and encodes the files of an output folder. An error is the state in the notation of the line `F`.
@@ -51,7 +62,7 @@ fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
 
 /// Opens the file of an output. An error is the state in the notation of the line `F`.
 fn open(path: &Path, max: u64) -> Result<io::Take<File>, String> {
-    let unreadable = |error: io::Error| format!("unreadable {}", base64(error.to_string().as_bytes()));
+    let unreadable = |error: io::Error| unreadable(&error);
     // Opening a device can have side effects, so the file type is checked before the file is opened.
     let found = open_below_work(path, Open::Named).and_then(|file| file.metadata());
     let kind = found.map(|found| found.file_type()).map_err(|error| match error.raw_os_error() {
