@@ -66,7 +66,7 @@ struct Names<'d> {
     properties: usize,
 }
 
-/// The thing that a reference reads.
+/// The thing that a `${…}` reads.
 enum Reads {
     /// The property with this number.
     Property(usize),
@@ -96,7 +96,7 @@ impl<'d> Names<'d> {
         Self { own, private: None, assembly: None, parts: Vec::new(), properties: own.len() }
     }
 
-    /// Returns the thing that a reference reads; `None` if its value can't depend on other properties.
+    /// Returns the thing that a `${…}` reads; `None` if its value can't depend on other properties.
     fn read(&self, reference: &Reference, catalog: &dyn Catalog) -> Option<Reads> {
         let (part, property) = reference.split();
         if property.is_some() && RESERVED.contains(&part) {

@@ -229,7 +229,7 @@ pub struct ClusterDecl {
 /// The keys `each` and `key` of a cluster: a list of maps, each of which declares one node.
 #[derive(Debug, Clone)]
 pub struct EachDecl {
-    /// The list, or a reference to a property that contains the list.
+    /// The list, or `${property}` with a property that contains the list.
     pub list: Value,
     /// Name of the field whose value identifies a node.
     pub key: Spanned<String>,

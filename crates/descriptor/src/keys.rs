@@ -19,9 +19,9 @@ pub(crate) enum Form {
     Text,
     /// `true`, `false`, `yes`, `no`, `on` or `off`.
     Flag,
-    /// A whole number from 0, or a reference to a property with such a number.
+    /// A whole number from 0, or `${property}` with a property that contains such a number.
     Count,
-    /// A list of maps, or a reference to a property with such a list.
+    /// A list of maps, or `${property}` with a property that contains such a list.
     Each,
     /// The name of the assembly descriptor itself.
     AssemblyName,

@@ -84,7 +84,7 @@ pub(crate) struct Misfit<'v> {
     pub(crate) expected: String,
 }
 
-/// Returns the parts of a value that do not match the type of a property. A text that contains a reference is
+/// Returns the parts of a value that do not match the type of a property. A text that contains a `${…}` is
 /// not checked.
 pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &DataTypes) -> Vec<Misfit<'v>> {
     // A property without a `type` accepts any value.
@@ -107,7 +107,7 @@ pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &Da
     wrong.map(|value| Misfit { value, expected: format!("{entry}, as `entry-schema` says") }).collect()
 }
 
-/// Tells whether a value may be of a sort. A text that contains a reference may be of any sort.
+/// Tells whether a value may be of a sort. A text that contains a `${…}` may be of any sort.
 fn fits(sort: Sort, value: &Value) -> bool {
     match &value.kind {
         ValueKind::Null => true,

@@ -19,7 +19,7 @@ use crate::template::Reference;
 /// The word before the dot in `${each.…}`.
 pub(crate) const EACH: &str = "each";
 
-/// The meaning of a reference `${…}`.
+/// The meaning of a `${…}`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning {
     /// A property of the descriptor itself.
@@ -34,10 +34,10 @@ pub(crate) enum Meaning {
     Each(String),
 }
 
-/// The names that a reference may contain at one place of a descriptor.
+/// The names that a `${…}` may contain at one place of a descriptor.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
-    /// Text that contains the reference.
+    /// Text of the descriptor that contains the `${…}`.
     pub(crate) source: &'a Arc<Source>,
     /// Properties of the descriptor itself.
     pub(crate) own: &'a Properties,
@@ -47,8 +47,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) assembly: Option<&'a AssemblyDescriptor>,
     /// Whether `${source.…}` and `${target.…}` are valid.
     pub(crate) ends: bool,
-    /// Whether `${each.…}` is valid, because the reference belongs to a component whose cluster has the key
-    /// `each`.
+    /// Whether `${each.…}` is valid, because it belongs to a component whose cluster has the key `each`.
     pub(crate) each: bool,
 }
 
@@ -84,7 +83,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the meaning of a reference, or an error that suggests a valid name.
+    /// Returns the meaning of a `${…}`, or an error that suggests a valid name.
     pub(crate) fn meaning(&self, reference: &Reference) -> Result<Meaning, Box<Diagnostic>> {
         self.look_up(reference).map_err(|wrong| match wrong {
             Wrong::Said(diagnostic) => diagnostic,
@@ -93,8 +92,8 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Returns the meaning of a reference. If it has no meaning, returns `None` and saves the time of the
-    /// search for a suggestion.
+    /// Returns the meaning of a `${…}`. If it has no meaning, returns `None` and saves the time of the search
+    /// for a suggestion.
     pub(crate) fn find(&self, reference: &Reference) -> Option<Meaning> {
         self.look_up(reference).ok()
     }
@@ -201,13 +200,13 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The reason why a reference is invalid.
+/// The reason why a `${…}` is invalid.
 enum Wrong<'r> {
     /// The error is known already.
     Said(Box<Diagnostic>),
-    /// The reference reads a field that no instance has.
+    /// The `${…}` reads a field that no instance has.
     Field(&'r str),
-    /// The reference contains an unknown name.
+    /// The `${…}` contains an unknown name.
     Name,
 }
 
@@ -217,7 +216,7 @@ impl From<Box<Diagnostic>> for Wrong<'_> {
     }
 }
 
-/// The references to the fields that each instance has.
+/// The names of the fields that each instance has, as a `${…}` contains them.
 const INSTANCE: [&str; 3] = ["instance.name", "instance.id", "instance.index"];
 
 /// Returns the names of all components and references of an assembly.

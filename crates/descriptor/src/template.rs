@@ -1,5 +1,4 @@
-//! Values of descriptors. A text in a value is split into literals and references `${…}`, with the place of
-//! each reference.
+//! Values of descriptors. A text in a value is split into literals and `${…}`, with the place of each `${…}`.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use windlass_source::{Diagnostic, Diagnostics, Inside, Kind, Node, Source, Span}
 
 use crate::codes;
 
-/// A value of a descriptor, with the references in it.
+/// A value of a descriptor, in which each `${…}` is found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
     /// Place of the value.
@@ -22,8 +21,8 @@ pub struct Value {
 pub enum ValueKind {
     /// The null value.
     Null,
-    /// A text: literals and references, one after the other. Numbers and booleans are read as the text of
-    /// their spelling.
+    /// A text: literals and `${…}`, one after the other. Numbers and booleans are read as the text of their
+    /// spelling.
     Text(Box<[Segment]>),
     /// A list of values.
     List(Vec<Value>),
@@ -36,14 +35,14 @@ pub enum ValueKind {
 pub enum Segment {
     /// A literal text.
     Literal(SmolStr),
-    /// A reference: `${…}`.
+    /// The text `${…}`, which reads another value.
     Reference(Reference),
 }
 
-/// A reference `${…}` in a text.
+/// A `${…}` in a text. It reads another value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// Place of the whole reference, from `$` to `}`.
+    /// Place of the whole `${…}`, from `$` to `}`.
     pub span: Span,
     /// Text between the braces.
     pub text: SmolStr,
@@ -81,7 +80,7 @@ impl Value {
         Self { span: node.span(), kind }
     }
 
-    /// Returns the text of the value; none if the value contains a reference, or is no text.
+    /// Returns the text of the value; none if the value contains a `${…}`, or is no text.
     pub fn literal(&self) -> Option<&str> {
         match &self.kind {
             ValueKind::Text(segments) => match &segments[..] {
@@ -93,14 +92,14 @@ impl Value {
         }
     }
 
-    /// Tells whether the value contains no reference, so that it needs no evaluation.
+    /// Tells whether the value contains no `${…}`, so that it needs no evaluation.
     pub fn is_fixed(&self) -> bool {
         let mut fixed = true;
         self.for_each_reference(&mut |_| fixed = false);
         fixed
     }
 
-    /// Calls `visit` for each reference in the value.
+    /// Calls `visit` for each `${…}` in the value.
     pub fn for_each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
         match &self.kind {
             ValueKind::Null => {}
@@ -120,15 +119,15 @@ impl Value {
 struct Cutter<'a> {
     source: &'a Arc<Source>,
     node: &'a Node,
-    /// The places of the text's characters in the source. They are computed at the first reference, and
-    /// reused for the next ones, so that the text is searched once.
+    /// The places of the text's characters in the source. They are computed at the first `${…}`, and reused
+    /// for the next ones, so that the text is searched once.
     inside: Option<Inside>,
     diagnostics: &'a mut Diagnostics,
 }
 
 impl Cutter<'_> {
     fn cut(&mut self, text: &str) -> Box<[Segment]> {
-        // Most texts are one literal or one reference.
+        // Most texts are one literal or one `${…}`.
         let mut segments = Vec::with_capacity(1);
         let mut done = 0;
         while let Some(start) = text[done..].find("${").map(|at| done + at) {

@@ -137,8 +137,8 @@ impl Processed {
 }
 
 impl Engine {
-    /// Creates an engine without optional features, with the default limits and without access to the
-    /// outside.
+    /// Creates an engine with the default limits. It has no optional features, and no access to the outside
+    /// world.
     pub fn new() -> Self {
         Self {
             features: Features::NONE,
@@ -232,7 +232,7 @@ impl Engine {
     /// Parses a template and stubs, and processes them as [`process`](Self::process) does.
     ///
     /// # Errors
-    /// As [`process`](Self::process), and when a text is not a valid document.
+    /// Those of [`process`](Self::process), or that of a text which is no valid document.
     pub fn process_texts(
         &self,
         template: &Arc<Source>,
@@ -298,7 +298,7 @@ impl Engine {
     }
 }
 
-/// A sequence of documents that are processed one after the other.
+/// A session: documents that are processed one after the other, with common tags and bindings.
 #[derive(Debug)]
 pub struct Session {
     env: Env,
@@ -322,7 +322,7 @@ impl Session {
         Ok(flow::prepare(stubs, &self.env, self.keep())?)
     }
 
-    /// Processes a template with [prepared](Self::prepare) stubs.
+    /// Processes a template with stubs that [`prepare`](Self::prepare) has processed.
     ///
     /// # Errors
     /// When the template has nodes without a value, or a limit is exceeded.

@@ -17,7 +17,7 @@ pub type Now = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// A source of randomness that fills a buffer.
 pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
-/// Maximum bytes that are read from a file, an HTTP response or the output of a command.
+/// Maximum number of bytes that are read from a file.
 const LARGEST: usize = 64 * 1024 * 1024;
 
 /// A kind of access that a caller can grant to templates. By default, nothing is granted.
@@ -68,7 +68,8 @@ pub enum Denied {
     Io(#[from] io::Error),
 }
 
-/// The access of templates to the outside world. Nothing is granted by default.
+/// The access of templates to the outside world: files, commands, addresses and environment variables. By
+/// default, nothing is granted.
 ///
 /// ```
 /// use windlass_spiff::Outside;
@@ -252,7 +253,7 @@ impl Outside {
     /// Removes the files that templates have created by `tempfile`.
     pub(crate) fn clean(&self) {
         for file in self.temporary.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // A file that is already removed is no error.
+            // If a file is already removed, that is no error.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -358,7 +359,7 @@ fn run(command: &[String], input: Option<&[u8]>) -> io::Result<Vec<u8>> {
         .spawn()?;
     let output = std::thread::scope(|scope| {
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-            // A command that doesn't read its input is no error.
+            // If the command does not read its input, that is no error.
             scope.spawn(move || stdin.write_all(input).ok());
         }
         child.wait_with_output()

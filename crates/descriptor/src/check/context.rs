@@ -69,7 +69,7 @@ impl<'a> Said<'a> {
 }
 
 /// The properties of an assembly that read a component, directly or through other properties. The value of an
-/// entry is the reference to the component.
+/// entry is the `${…}` that reads the component.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A running check of an assembly.
@@ -77,8 +77,8 @@ pub(super) struct Check<'a, 's> {
     pub(super) assembly: &'a Arc<AssemblyDescriptor>,
     pub(super) catalog: &'a dyn Catalog,
     pub(super) missing: Missing,
-    /// The descriptors of the types of the references. References whose descriptor is not in the catalog are
-    /// missing.
+    /// The descriptor of the type of each entry of `references`. Entries whose descriptor is not in the
+    /// catalog are missing.
     pub(super) referenced: HashMap<&'a ComponentName, Descriptor>,
     /// The names of all descriptors of the catalog. The list is loaded on first use.
     pub(super) names: Option<Vec<DescriptorName>>,
@@ -112,7 +112,8 @@ impl<'a> Check<'a, '_> {
             return part_has(part, self.catalog, property);
         }
         match self.referenced.get(name) {
-            // Every existing instance has these properties, even if its descriptor does not declare them.
+            // Every existing instance has a name, an id and an index, even if its descriptor does not declare
+            // these properties.
             Some(_) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
             Some(descriptor) => {
                 let decl = self.assembly.references.get(name);

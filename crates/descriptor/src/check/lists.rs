@@ -16,7 +16,7 @@ use crate::scope::{Meaning, Scope};
 use crate::template::{Value, ValueKind};
 
 /// Reports each entry of a list of `each` that is no map, has no key, or has a bad or repeated key. An entry
-/// or key that is a reference is not checked.
+/// or key that contains a `${…}` is not checked.
 pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     let mut said = Said::new(&assembly.source);
     for each in assembly.composition.values().filter_map(|component| component.each()) {
@@ -44,8 +44,7 @@ fn entries(said: &mut Said<'_>, each: &EachDecl, items: &[Value]) {
     let mut first: HashMap<&str, Span> = HashMap::new();
     for item in items {
         let ValueKind::Map(fields) = &item.kind else {
-            // An item that contains a reference is not reported, because the value of the reference may be a
-            // map.
+            // An item that contains a `${…}` is not reported, because the value of the `${…}` may be a map.
             if item.is_fixed() {
                 said.error(codes::BAD_EACH, item.span, "an entry of `each` is a map, with its key");
             }

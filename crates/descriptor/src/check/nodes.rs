@@ -12,7 +12,7 @@ use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
 /// Returns the properties of an assembly that read a component, directly or through other properties. The
-/// time is linear in the number of references.
+/// time is linear in the number of `${…}`.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
     let scope = Scope::assembly(assembly);
     let mut late = Late::new();
@@ -112,7 +112,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the reference by which `property` reads a component, directly or through other properties.
+    /// Returns the `${…}` by which `property` reads a component, directly or through other properties.
     /// Returns `None` if `property` reads no component.
     fn late(&mut self, property: &PropertyName) -> Option<&'a Reference> {
         let assembly = self.assembly;

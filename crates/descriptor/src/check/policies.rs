@@ -246,7 +246,7 @@ fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: 
     }
 }
 
-/// Checks the names of a policy's settings, and the values that contain no reference.
+/// Checks the names of a policy's settings, and the values that contain no `${…}`.
 fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     for (name, setting) in &policy.settings {
         if SETTINGS.contains(&name.as_str()) {

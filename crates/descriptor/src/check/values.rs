@@ -1,4 +1,4 @@
-//! Checks values: the references in them, and whether they match the types of their properties.
+//! Checks values: the meaning of each `${…}`, and whether the values match the types of their properties.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,8 +51,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns if a reference reads one value from a component that is declared with several nodes. If the
-    /// number of nodes is not a literal, the composition gives the warning.
+    /// Warns if a `${…}` reads one value from a component that is declared with several nodes. If the number
+    /// of nodes is not a literal, the composition gives the warning.
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };
@@ -61,8 +61,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Tells whether a reference means a property of this descriptor, or a property that a component has.
-    /// Nearly all references do. The method is a fast test before [`Scope::meaning`], which handles all
+    /// Tells whether a `${…}` means a property of this descriptor, or a property that a component has. This
+    /// is so for nearly every `${…}`. The method is a fast test before [`Scope::meaning`], which handles all
     /// cases.
     fn is_found(&self, reference: &Reference, scope: Scope<'_>) -> bool {
         let (part, property) = reference.split();
@@ -76,8 +76,8 @@ impl<'a> Check<'a, '_> {
             || descriptor().is_some_and(|found| found.properties().contains_key(property))
     }
 
-    /// Reports an error or warning if a component or reference does not have the property that `reference`
-    /// reads from it.
+    /// Reports an error or warning if the component or reference `component` does not have the property that
+    /// `reference`, a `${…}`, reads from it.
     pub(super) fn property_of_part(
         &mut self,
         reference: &Reference,
@@ -192,8 +192,8 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// Returns the warning for a reference that reads one value from a component with several nodes. The value
-/// comes from the node with the lowest number or key, `lowest`.
+/// Returns the warning for a `${…}` that reads one value from a component with several nodes. The value comes
+/// from the node with the lowest number or key, `lowest`.
 pub(crate) fn many_nodes(name: &str, lowest: &str) -> Diagnostic {
     let message =
         format!("`{name}` has several nodes; the value of the lowest one, `{name}__{lowest}`, is taken");

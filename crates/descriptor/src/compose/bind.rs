@@ -20,16 +20,15 @@ use crate::reader::origin;
 use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
 
-/// The results of the conversion besides the templates: secrets, references that read a whole group, and
-/// problems.
+/// The results of the conversion besides the templates: secrets, reads of whole groups, and problems.
 pub(super) struct Values<'a> {
     /// Name of the assembly that is composed. The ids of secrets contain it.
     name: &'a AssemblyName,
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Groups from which a reference reads one value, each with the place of the reference. The reference
-    /// gets the value of the node with the lowest number or key.
+    /// Groups from which a `${…}` reads one value, each with the place of the `${…}`. The value is that of
+    /// the node with the lowest number or key.
     pub(super) lowest: BTreeSet<(ElementName, Place)>,
-    /// Problems of references `${each.…}` to fields of list entries.
+    /// Problems of `${each.…}`, which reads a field of a list entry.
     pub(super) diagnostics: Diagnostics,
 }
 
@@ -121,13 +120,13 @@ impl<'a> Values<'a> {
             }
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
-            // A reference without a meaning stays as text, because the check has already reported it. The
-            // caller handles `${each.…}` before it calls this method.
+            // A `${…}` without a meaning stays as text, because the check has already reported it. The caller
+            // handles `${each.…}` before it calls this method.
             Some(Meaning::Each(_)) | None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
 
-    /// Returns the element whose property a reference to `component` reads. For a component with several
+    /// Returns the element from which a `${…}` reads a property of `component`. For a component with several
     /// nodes, the method records the group and returns the node with number 1.
     fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
         let element = binder.owner.child(component);

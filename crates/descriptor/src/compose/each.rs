@@ -243,8 +243,8 @@ impl Composer<'_> {
         whole::place(&self.sources, found.origin.as_ref()?)
     }
 
-    /// Follows references: as long as a value consists of a single reference to a property, the value of that
-    /// property replaces it. Returns the final value, and the property that contains it. If a property
+    /// Follows `${…}`: as long as a value consists of a single `${…}` that reads a property, the value of
+    /// that property replaces it. Returns the final value, and the property that contains it. If a property
     /// without a value is reached, returns that property as the error.
     #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
     pub(super) fn followed(
@@ -330,8 +330,8 @@ impl Entry {
 }
 
 impl Whole<'_> {
-    /// Replaces each reference to the node with number 1 of a cluster with `each`. Such a node does not
-    /// exist. The new reference names the node with the lowest key.
+    /// Replaces each read of the node with number 1 of a cluster with `each`, because such a node does not
+    /// exist. The new read names the node with the lowest key.
     pub(super) fn read_lowest_keys(&mut self) {
         let named = self.elements.lowest_keys();
         if named.is_empty() {
@@ -389,8 +389,8 @@ fn items(list: &Value, source: &Arc<Source>) -> Vec<Place> {
     }
 }
 
-/// Replaces the names of elements in the references of a template. Each key of `named` is an old name, and
-/// its value the new name.
+/// Replaces the names of the elements whose properties a template reads. Each key of `named` is an old name,
+/// and its value the new name.
 fn rename(value: &mut Template, named: &HashMap<ElementName, ElementName>) {
     match value {
         Template::Null => {}

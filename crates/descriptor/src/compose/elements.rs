@@ -32,15 +32,15 @@ impl Elements {
         self.keyed.insert(group, lowest);
     }
 
-    /// Returns the node of a group whose value a reference to the group gets: the node with the lowest number
-    /// or key.
+    /// Returns the node from which a `${…}` that names a group reads its value: the node with the lowest
+    /// number or key.
     pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }
 
-    /// Returns the replacements for references to groups whose nodes have keys. The old name of an entry is
-    /// that of the node with number 1, which does not exist. The new name is that of the node with the lowest
-    /// key. Groups without nodes are left out.
+    /// Returns the replacements for the first nodes of groups whose nodes have keys. The old name of an entry
+    /// is that of the node with number 1, which does not exist. The new name is that of the node with the
+    /// lowest key. Groups without nodes are left out.
     pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
         self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
     }

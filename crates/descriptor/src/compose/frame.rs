@@ -1,4 +1,4 @@
-//! Positions in the tree of elements, and the meaning of references at these positions.
+//! Positions in the tree of elements, and the meaning of `${…}` at these positions.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::document::AssemblyDescriptor;
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 
-/// The context that gives a meaning to the references in a value.
+/// The context that gives a meaning to each `${…}` in a value.
 #[derive(Clone, Copy)]
 pub(super) struct Binder<'s> {
     pub(super) scope: Scope<'s>,
@@ -44,7 +44,7 @@ impl<'f> Frame<'f> {
     }
 }
 
-/// The position of an element in the tree.
+/// The data that a new element gets from its position in the tree of elements.
 pub(super) struct Seat {
     pub(super) name: ElementName,
     pub(super) parent: Option<ElementName>,

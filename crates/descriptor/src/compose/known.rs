@@ -29,7 +29,7 @@ impl Known {
     }
 }
 
-/// The reason why a text is unknown.
+/// The reason why the value of a text is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Unknown {
     /// The text reads this property, which has no value or will get its value later.
@@ -73,7 +73,7 @@ struct Texts<'c> {
 }
 
 impl Texts<'_> {
-    /// Returns the property that a part of a text reads; none if the part is no reference, or the property
+    /// Returns the property that a part of a text reads; none if the part is no `${…}`, or if the property
     /// does not exist.
     fn read(&self, part: &Part) -> Option<Key> {
         let Part::Property { element, property } = part else { return None };

@@ -123,7 +123,7 @@ impl Composer<'_> {
         Composed { topology, secrets, resources, references, diagnostics }
     }
 
-    /// Warns of each reference that reads one value from a group with several nodes.
+    /// Warns of each `${…}` that reads one value from a group with several nodes.
     fn warn_of_many_nodes(&mut self) {
         for (group, place) in std::mem::take(&mut self.values.lowest) {
             let lowest = self.elements.lowest_node(&group);

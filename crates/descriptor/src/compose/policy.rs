@@ -113,8 +113,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks the settings that contain references and whose values are known now. The check of the
-    /// descriptor could not evaluate them.
+    /// Checks the settings that contain `${…}` and whose values are known now. The check of the descriptor
+    /// could not evaluate them.
     fn thresholds(&mut self, frame: Frame<'_>, decl: &PolicyDecl, kind: &PolicyKind) {
         if *kind != PolicyKind::Scale {
             return;

@@ -85,7 +85,7 @@ pub struct GivenPlaces {
 /// A reference that the composition has evaluated, and its result.
 #[derive(Debug, Clone)]
 pub struct ReferenceRequest {
-    /// Element of the reference.
+    /// Full name of the element that stands for the reference in the topology.
     pub element: ElementName,
     /// Type of the reference, with the versions that it accepts.
     pub kind: ReferenceType,
@@ -124,7 +124,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Creates a request for a new assembly without parameters and without a search.
+    /// Creates a request for a new assembly, without existing instances and without a search by drivers.
     pub fn new(
         name: &'a AssemblyName,
         parameters: &'a BTreeMap<String, Json>,

@@ -17,14 +17,14 @@ use super::elements::Elements;
 use crate::codes;
 use crate::cycle::{self, Graph};
 
-/// Maximum total length in bytes of the texts that replace references, in all values together.
+/// Maximum total length in bytes of the texts that replace `${…}`, in all values together.
 const MAX_VALUES: u64 = 64 << 20;
 
 /// The result of the search for values that are too long.
 enum TooLong {
     /// The value of the property with this number is too long.
     Value(usize),
-    /// The texts that replace references are too long in all values together.
+    /// The texts that replace `${…}` are too long in all values together.
     All,
 }
 
@@ -47,8 +47,8 @@ pub(super) fn place(sources: &BTreeMap<String, Arc<Source>>, origin: &Origin) ->
 impl Whole<'_> {
     /// Runs all checks of this module.
     pub(super) fn check(&mut self) {
-        // A read of a missing node is possible only if some reference reads a group. A read of a missing
-        // property is possible only if the assembly has references.
+        // A value can read a missing node only if a `${…}` names a group. A value can read a missing property
+        // only if the assembly has references.
         if !self.values.lowest.is_empty() {
             self.read_lowest_keys();
             self.empty_absent_nodes();
@@ -98,8 +98,8 @@ impl Whole<'_> {
         });
     }
 
-    /// Returns the length in bytes of a template part that is no reference to a property. A value that only a
-    /// driver knows counts as empty.
+    /// Returns the length in bytes of a template part that reads no property of the topology. A value that
+    /// only a driver knows counts as empty.
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
             Part::Literal(text) => text.len(),
@@ -115,7 +115,7 @@ impl Whole<'_> {
         place(self.sources, origin)
     }
 
-    /// Removes each reference to a node of a group without nodes, and warns of it. Such a reference has no
+    /// Removes each `${…}` that reads a node of a group without nodes, and warns of it. Such a `${…}` has no
     /// value.
     fn empty_absent_nodes(&mut self) {
         let (elements, places) = self.elements.all_mut();
@@ -144,7 +144,8 @@ impl Whole<'_> {
         }
     }
 
-    /// Reports each reference to a property that the instance of a reference does not have.
+    /// Reports each value that reads a property of a reference, if the instance of the reference does not
+    /// have this property.
     fn properties_of_references(&mut self) {
         let elements = self.elements.all().iter().flat_map(|element| element.properties.values());
         let relationships =
@@ -229,7 +230,7 @@ impl Flow {
         (element, number - self.first[element])
     }
 
-    /// Returns a property whose value is too long after texts replace all its references, or tells that all
+    /// Returns a property whose value is too long after texts replace all its `${…}`, or tells that all
     /// values together are too long. The graph must have no cycles.
     fn too_long(&self) -> Option<TooLong> {
         // Marks a length that is not computed yet. No computed length is as high.

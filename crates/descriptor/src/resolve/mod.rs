@@ -31,7 +31,7 @@ const MASK: &str = "***";
 pub struct Resolved {
     /// Descriptor as YAML text in canonical form, with comments.
     pub text: String,
-    /// References that stayed a `${…}`, in the order of the text.
+    /// The `${…}` that were not replaced, in the order of the text.
     pub left: Vec<Left>,
 }
 
@@ -44,19 +44,19 @@ impl Resolved {
     }
 }
 
-/// A reference that stayed a `${…}`.
+/// A `${…}` that was not replaced.
 #[derive(Debug, Clone)]
 pub struct Left {
-    /// Place of the value that contains the reference.
+    /// Place of the value that contains the `${…}`.
     pub place: Place,
-    /// Text between the braces of the reference.
+    /// Text between the braces.
     pub reference: String,
-    /// Reason why the value of the reference is not known, or is not shown.
+    /// Reason why the value of the `${…}` is not known, or is not shown.
     pub reason: String,
 }
 
-/// Replaces the known references of an assembly descriptor. The descriptor must have been read without
-/// errors.
+/// Replaces each `${…}` of an assembly descriptor whose value is known. The descriptor must have been read
+/// without errors.
 ///
 /// # Errors
 /// The errors that [`check`](mod@crate::check) finds in the descriptor or in the result, or the errors about
@@ -85,7 +85,7 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     Ok(Resolved { text: source.text().to_owned(), left })
 }
 
-/// Returns the descriptor after the replacement of the known references.
+/// Returns the descriptor in which every known value replaces its `${…}`.
 fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut known = Known {
@@ -101,14 +101,14 @@ fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved 
     Resolved { text: write(&document), left }
 }
 
-/// The [`Fill`] that replaces each known reference by its value.
+/// The [`Fill`] that replaces each `${…}` whose value is known.
 struct Known<'a> {
     assembly: &'a Arc<AssemblyDescriptor>,
     values: Values<'a>,
     /// Whether the property whose values are written now is sensitive.
     sensitive: bool,
     left: Vec<Left>,
-    /// Length in bytes of all texts that have replaced references.
+    /// Length in bytes of all texts that have replaced a `${…}`.
     written: usize,
 }
 
@@ -118,7 +118,7 @@ const MOST_LEFT: usize = 100_000;
 /// Maximum number of reasons in the comment behind one value.
 const MOST_REASONS: usize = 8;
 
-/// Maximum length in bytes of all texts that replace references. Without a limit, the output could grow too
+/// Maximum length in bytes of all texts that replace a `${…}`. Without a limit, the output could grow too
 /// large, because a value is repeated wherever it is read.
 const GROWTH: usize = 16 << 20;
 
@@ -204,8 +204,8 @@ impl Known<'_> {
     }
 }
 
-/// Returns the output for the value of a parameter. Returns `None` if the value contains `${`, because a
-/// parser of the output would take it for a reference.
+/// Returns the output for the value of a parameter. Returns `None` if the value contains `${`, because in the
+/// output it would have the meaning of `${…}`.
 fn value_of(given: &serde_json::Value) -> Option<Item> {
     use serde_json::Value as Json;
     Some(match given {

@@ -1,8 +1,8 @@
 //! Evaluates the values of properties that are known before anything is created.
 //!
 //! The module looks for the descriptor of a component when a value first reads the component.
-//! `windlass_model::resolve` evaluates each property once and without recursion. So a chain of references may
-//! be long, and many values may read the same property.
+//! `windlass_model::resolve` evaluates each property once and without recursion. So a property may read
+//! another one, which reads a third one, in a chain of any length. Many values may read the same property.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -186,7 +186,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the value of a reference.
+    /// Returns the value of a `${…}`.
     pub(super) fn of(&mut self, reference: &Reference, spot: &Spot<'_>) -> Found {
         match self.target(reference, spot) {
             Ok(found) => found,
@@ -222,8 +222,8 @@ impl<'a> Values<'a> {
         self.found.insert(key, found);
     }
 
-    /// Joins a text from its literals and the values of its references. The properties that the references
-    /// read are already evaluated.
+    /// Joins a text from its literals and the values of its `${…}`. The properties that these read are
+    /// already evaluated.
     fn join(&mut self, segments: &[Segment], spot: &Spot<'_>) -> Found {
         let mut joined = Joined::default();
         for segment in segments {
@@ -321,7 +321,7 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Returns the value of a reference. If the value must be evaluated first, returns its property as the
+    /// Returns the value of a `${…}`. If the value must be evaluated first, returns its property as the
     /// error.
     fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
         let subject = self.parts[spot.scope].subject.clone();
@@ -516,7 +516,7 @@ impl ValueGraph for Values<'_> {
     }
 }
 
-/// Returns the references in a text.
+/// Returns the `${…}` in a text.
 fn references(segments: &[Segment]) -> impl Iterator<Item = &Reference> {
     segments.iter().filter_map(|segment| match segment {
         Segment::Reference(reference) => Some(reference),

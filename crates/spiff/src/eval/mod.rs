@@ -314,7 +314,7 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     let flags = template::flags(marker);
     match &marker.expr {
         None => Eval::value(Value::Null).noting(|info| info.flags = flags),
-        // `merge replace` takes effect only as the whole expression.
+        // `merge replace` has an effect only if it is the whole expression.
         Some((_, inner)) => eval(inner, env, locally).noting(|info| {
             info.flags |= flags;
             info.replace = false;

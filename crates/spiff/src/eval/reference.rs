@@ -136,7 +136,7 @@ fn by_tag(expr: &Child, name: &str, reference: &Reference, env: &Env, locally: b
         }
         best = Some((tag, result));
     }
-    // The message doesn't name the missing field.
+    // No message names the missing field.
     best.map_or_else(|| Eval::failed(Info::default()), |(_, result)| result)
 }
 
@@ -295,7 +295,7 @@ pub(super) fn slice(
         return Eval::failed(info.with_error("slice requires array expression"));
     };
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    // The message doesn't include the problem of the range.
+    // If the evaluation of a bound fails, the message does not contain its problem.
     let mut operands = Parts { info: info.clone(), ..Parts::default() };
     let (mut from, mut until) = (0, length - 1);
     if let Some(begin) = start {
@@ -364,7 +364,7 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
         let outer = env.state().set_item(entry);
         let Eval { outcome, .. } = super::eval(rest, env, locally);
         env.state().set_item(outer);
-        // The message doesn't include the problem of an entry.
+        // If the evaluation fails for an entry, the message does not contain its problem.
         match outcome {
             Outcome::Value(value) => nodes.push(Node::new(value).with_source(env.source.clone())),
             Outcome::Later(_) => return Eval::later(expr.clone(), parts.info),

@@ -196,7 +196,7 @@ impl Env {
 
     pub(crate) fn with_step(&self, step: Arc<str>) -> Self {
         let path = self.path.then(step.clone());
-        // The two paths are mostly the same.
+        // In most cases, the two paths are equal.
         let stub_path = if self.stub_path.is(&self.path) { path.clone() } else { self.stub_path.then(step) };
         Self { path, stub_path, ..self.clone() }
     }
@@ -228,7 +228,7 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), statics: Some(statics), ..self.clone() }
     }
 
-    /// Returns the environment with a new, empty root, at which references with a leading dot start.
+    /// Returns the environment with a new, empty root. A reference with a leading dot begins there.
     pub(crate) fn with_new_root(&self) -> Self {
         let mut scope = Scope::new(self.scope.clone(), None, self.flow.id, Arc::default());
         scope.root = None;

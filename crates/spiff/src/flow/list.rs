@@ -117,7 +117,7 @@ fn insertion(
     }
     let stay = |value: Node| {
         let map: Map = [(qualifier.clone(), value)].into_iter().collect();
-        // The node of the remaining insertion has the flags of the list.
+        // The entry for the remaining expression has the annotations of the list.
         Inserted::Stay(whole.with_value(Value::from(map)))
     };
     let expr = match result.value() {

@@ -46,7 +46,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
     match env.state().tag(&tag, &result, &env.path) {
         Ok(()) => result,
         Err(message) => {
-            // The report shows the expression that set the tag.
+            // If the value is null, the report shows the expression that has set the tag.
             let shown = if matches!(result.value(), Value::Null) {
                 result.with_value(node.value().clone())
             } else {
@@ -150,7 +150,7 @@ fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) ->
     overridden(node, env, overriding, carried)
 }
 
-/// Parses the expression in a string, if it is one.
+/// Returns the expression in a string; none if the string contains no valid expression.
 fn parse(text: &str, env: &Env) -> Option<Child> {
     let inner = embedded::expression(text, env.state().features.interpolation)?;
     // If the text is no valid expression, it stays text, and is reported if it remains in the result.

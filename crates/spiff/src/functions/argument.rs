@@ -14,7 +14,7 @@ macro_rules! fail {
 }
 pub(super) use fail;
 
-/// Returns a value as the result.
+/// Returns a value as the result of a function.
 #[expect(clippy::unnecessary_wraps, reason = "it stands where a function ends")]
 pub(super) fn done(value: impl Into<Value>) -> Outcome {
     Ok(Node::new(value))

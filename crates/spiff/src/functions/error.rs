@@ -1,6 +1,6 @@
 //! Errors of function calls.
 
-/// The reason why a call has no result.
+/// The reason why a call of a function has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FunctionError {

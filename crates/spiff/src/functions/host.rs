@@ -30,7 +30,7 @@ pub trait Host {
     fn merge(&mut self, documents: &[Node]) -> Result<Node, FunctionError>;
 
     /// Processes a document in the scope of the call. If `own_root` is true, a reference with a leading dot
-    /// begins at the root of this document.
+    /// does not begin at the root of the calling document.
     ///
     /// # Errors
     /// The report of the document.

@@ -133,7 +133,7 @@ fn read(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     convert::parse_as(host, path, &content, mode)
 }
 
-/// The options for writing a file.
+/// The options of a file that is written.
 pub(super) struct Options {
     pub(super) mode: u32,
     /// Whether the content is base64.

@@ -188,7 +188,7 @@ pub struct Merge {
     pub required: bool,
     /// Whether the merge is `merge none`.
     pub none: bool,
-    /// The key of `merge on key`.
+    /// The key field in `merge on FIELD`.
     pub key: Option<Arc<str>>,
 }
 
@@ -225,13 +225,13 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mapping {
-    /// `map[…]`: a list of the results.
+    /// The mapping `map[…]`, which creates a list of the results.
     List,
-    /// `map{…}`: a map of the results.
+    /// The mapping `map{…}`, which creates a map of the results.
     Map,
-    /// `select[…]`: a list of the entries for which the condition holds.
+    /// The mapping `select[…]`, which creates a list of the entries for which the condition holds.
     SelectList,
-    /// `select{…}`: a map of the entries for which the condition holds.
+    /// The mapping `select{…}`, which creates a map of the entries for which the condition holds.
     SelectMap,
     /// The mapping `filter[…]`, which creates a list.
     FilterList,
@@ -253,7 +253,7 @@ impl Mapping {
     }
 }
 
-/// `sync[e|condition|value|timeout]`, `sync(e, condition, value, timeout)`
+/// The expression `sync[e|condition|value|timeout]` or `sync(e, condition, value, timeout)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sync {
     /// Expression that is evaluated until the condition holds.

@@ -231,7 +231,7 @@ impl Display for Merge {
         f.write_str("merge")?;
         let qualified = self.replace || self.key.is_some();
         if self.required && !self.redirect && qualified {
-            // As in the original, `merge replace` and `merge on key` without a path are printed as `merge
+            // As in the original, the text of `merge replace` or `merge on key` without a path is `merge
             // required`.
             f.write_str(" required")?;
         } else {

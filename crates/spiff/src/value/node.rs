@@ -1,4 +1,4 @@
-//! Nodes, their values and their annotations. These types refer to each other.
+//! Nodes, their values and their annotations. The three types refer to each other.
 
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Parses operands with a leading sign, and constants.
+//! Parses constants, and operands with a sign or word before them.
 
 use super::super::ast::Expr;
 use super::super::error::SyntaxError;

@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Runs a parser function, and restores the position if it fails.
+    /// Runs a parser function. If the function fails, restores the position.
     pub(super) fn attempt<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let begin = self.at;
         let found = body(self);
