@@ -1,8 +1,8 @@
 //! Checks that compare several parts of a descriptor, or compare a descriptor with other descriptors.
 //!
-//! A check that needs a missing descriptor is skipped. After a hundred errors, the check only counts further
-//! errors and creates no messages for them. The same limit holds for warnings and notes together. The limit
-//! saves time, because the search for a suggestion in a message is the slowest part of a check.
+//! A comparison with a missing descriptor is skipped. After a hundred errors, further errors are only
+//! counted, and have no messages. The same limit holds for warnings and notes together. The limit saves time,
+//! because the search for a suggestion in a message takes the most time.
 
 mod capabilities;
 mod context;

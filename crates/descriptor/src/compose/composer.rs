@@ -30,7 +30,7 @@ pub(super) struct Composer<'a> {
     /// Texts of all descriptors that have been checked, by the names of their files.
     pub(super) sources: BTreeMap<String, Arc<Source>>,
     pub(super) examined: BTreeSet<DescriptorName>,
-    /// Assemblies that enclose the current place, the outermost first.
+    /// Names of the assemblies whose composition has begun and not ended, the outermost first.
     pub(super) inside: Vec<DescriptorName>,
     pub(super) room: Room,
     /// Index of the existing instances. It is built on first use.

@@ -36,7 +36,7 @@ pub(super) struct Room {
     used: HashSet<DescriptorName>,
     /// Names of the descriptors from which nested assemblies were created.
     nested: HashSet<DescriptorName>,
-    /// Number of nodes and nested assemblies around the current place that are copies.
+    /// Number of copies (nodes and nested assemblies) whose composition has begun and not ended.
     repeated: usize,
 }
 

@@ -132,8 +132,8 @@ impl Env {
         })
     }
 
-    /// Returns the node that the stubs contain for the current node: the one at its path in the stubs, from
-    /// the first stub that contains one.
+    /// Returns the node that the stubs contain for the node of this environment: the one at its path in the
+    /// stubs, from the first stub that contains one.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;

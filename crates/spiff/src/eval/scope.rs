@@ -189,7 +189,8 @@ impl Env {
         &self.level.state
     }
 
-    /// Returns the paths of the current node, for expressions that store them.
+    /// Returns the path of the expression's node in the document and in the stubs, for expressions that store
+    /// the two paths.
     pub(crate) fn place(&self) -> Place {
         Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
     }

@@ -312,7 +312,8 @@ impl State {
     // ---- sync --------------------------------------------------------------------------------------------------
 
     /// Tells whether the next pass evaluates a condition of `sync` again, after the condition did not hold.
-    /// If templates have no access to the outside world, it does so only as long as the document changes.
+    /// Without access to the outside world, the condition is evaluated again only as long as the document
+    /// changes.
     pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
         let mut syncs = lock(&self.syncs);
         let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::eval::Env;
 use crate::value::{Issue, Node};
 
-/// Adds a problem to a node. The path of the problem is that of the current node. If an earlier problem of
-/// the node has a path, the new problem gets that path.
+/// Adds a problem to a node. The path of the problem is that of `env`. If an earlier problem of the node has
+/// a path, the new problem gets that path.
 pub(super) fn with_issue(
     node: Node,
     error: bool,

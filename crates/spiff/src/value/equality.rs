@@ -66,9 +66,8 @@ impl PartialEq for Annotations {
 
 /// Compares two values as the operator `==` does. It converts the right value to the type of the left one.
 ///
-/// `1 == "1"`, `"true" == true` and `1 == true` are true, and `true == 1` is false. A float never equals any
-/// value. Null equals only null. Inside of lists and maps, two values that can't be compared count as
-/// different.
+/// `1 == "1"`, `"true" == true` and `1 == true` are true, and `true == 1` is false. A float equals no value.
+/// Null equals only null. Inside of lists and maps, two values that can't be compared count as different.
 ///
 /// # Errors
 /// When one value is null or a string, and the operator can't compare it with the other value.

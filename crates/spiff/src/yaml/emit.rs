@@ -257,8 +257,8 @@ impl Writer {
         }
     }
 
-    /// Begins a new line, and writes its indentation. If the current line is still empty, no new line is
-    /// begun.
+    /// Moves to a new line, and writes the indentation. If the current line is still empty, the method stays
+    /// on it.
     fn new_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.at_indent || self.column > indent || (self.column == indent && !self.after_blank) {
