@@ -275,7 +275,7 @@ fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     }
 }
 
-/// The settings of a policy whose values are known, as text.
+/// Those settings of a policy that have known values, as text.
 pub(crate) struct Thresholds {
     settings: Vec<(&'static str, String)>,
 }

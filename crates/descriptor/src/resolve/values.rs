@@ -516,7 +516,7 @@ impl ValueGraph for Values<'_> {
     }
 }
 
-/// Returns the `${…}` in a text.
+/// Returns each `${…}` in a text.
 fn references(segments: &[Segment]) -> impl Iterator<Item = &Reference> {
     segments.iter().filter_map(|segment| match segment {
         Segment::Reference(reference) => Some(reference),
