@@ -11,7 +11,7 @@
 //! | module | content |
 //! |---|---|
 //! | `read` | reading of a descriptor from its text: [`read()`], [`read_in`] |
-//! | [`document`] | descriptors as typed documents |
+//! | [`document`] | descriptors as Rust types |
 //! | [`property`], [`property_types`] | sections of properties; the types of properties |
 //! | [`resource`] | resource descriptors |
 //! | [`metric`] | metrics and policies, as a descriptor declares them |

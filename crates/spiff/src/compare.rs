@@ -20,8 +20,8 @@ pub struct Difference {
 
 /// Returns the differences of two documents, in the order of the documents.
 ///
-/// If all entries of both lists have a field `name`, entries with the same name are compared. If not, entries
-/// at the same position are compared.
+/// Two lists are compared entry by entry. If all their entries have a field `name`, entries with the same
+/// name are compared. If not, entries at the same position are compared.
 ///
 /// ```
 /// use windlass_source::Source;

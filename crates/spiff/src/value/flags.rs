@@ -16,10 +16,11 @@ impl Flags {
     pub const TEMPORARY: Self = Self(1);
     /// `&local`: the node is removed when its own document is finished.
     pub const LOCAL: Self = Self(1 << 1);
-    /// `&inject`: the node is added to the next document if that document lacks it, and overrides the
-    /// document's own value.
+    /// `&inject`: if the next document lacks the node, the node is added. If not, its value overrides that of
+    /// the document.
     pub const INJECT: Self = Self(1 << 2);
-    /// `&default`: the node is added to the next document if that document lacks it, and overrides nothing.
+    /// `&default`: if the next document lacks the node, the node is added. If not, the value of the document
+    /// stays.
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
