@@ -125,7 +125,7 @@ fn component(reader: &mut Reader<'_>, body: &Body<'_>) -> Component {
     Component { update, ..component }
 }
 
-/// Reads `depends-on`: a list of components, or a single component.
+/// Reads the key `depends-on`: a list of names of components, or one name.
 fn dependencies(reader: &mut Reader<'_>, node: &Node) -> Vec<Spanned<ComponentName>> {
     let items: Vec<&Node> = match node.as_sequence() {
         Some(items) => items.iter().collect(),
@@ -174,7 +174,7 @@ fn component_type(
     }
 }
 
-/// Reports an entry without a `type`. An entry without any content is reported as empty.
+/// Reports an entry that has no `type`, or no content at all.
 fn missing_type(reader: &mut Reader<'_>, body: &Body<'_>, what: &str, example: &str) {
     if body.node.as_mapping().is_none() && !body.node.is_null() {
         return;
@@ -190,18 +190,19 @@ fn missing_type(reader: &mut Reader<'_>, body: &Body<'_>, what: &str, example: &
     });
 }
 
-/// The meaning of a `type` that may be a placeholder of the tool `lmctl`.
+/// The meaning of a `type`, which may be a placeholder of the tool `lmctl`.
 enum Placeholder {
     /// The `type` is no placeholder.
     None,
-    /// The placeholder resolves to a name.
+    /// The `type` is a placeholder for this name.
     Name(DescriptorName),
-    /// The placeholder resolves to no known name.
+    /// The `type` is a placeholder whose name is not known.
     Open,
 }
 
-/// Resolves a placeholder. Reports an unknown placeholder if the project is known. Otherwise the check
-/// reports it later, because a build by `lmctl` may still replace it.
+/// Resolves a placeholder. If the project contains other projects and none of them has this placeholder,
+/// reports an error. If the caller knows no such project, nothing is reported here: the check reports the
+/// placeholder later, because a build by `lmctl` may still replace it.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;
@@ -228,7 +229,7 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     Placeholder::Open
 }
 
-/// Returns the distinctive part of a placeholder: the names, without the fixed words around them.
+/// Returns the names in a placeholder, without the fixed words around them.
 fn inner(placeholder: &str) -> &str {
     let inner = placeholder.strip_prefix(PLACEHOLDER).unwrap_or(placeholder).trim_start_matches('/');
     let inner = inner.strip_prefix("contains:/").unwrap_or(inner);
@@ -272,7 +273,7 @@ fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
     Some(ClusterDecl { span: node.span(), initial, minimum, maximum, increment, each })
 }
 
-/// Reads `update` of a component.
+/// Reads the key `update` of a component.
 fn update(reader: &mut Reader<'_>, node: &Node, component: &Component, what: &str) -> Option<Update> {
     let mapping = reader.mapping(node, "`update`")?;
     reader.wrong_keys(mapping, keys::UPDATE.names, "an update");
@@ -341,7 +342,8 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
-/// Returns the `type` of a component if it is an unresolved placeholder that was not reported yet.
+/// Returns the `type` of a component or reference, if it is a placeholder that is not resolved and was not
+/// reported.
 fn open_placeholder(node: Option<&Node>, is_reported: bool) -> Option<Spanned<String>> {
     let node = node.filter(|_| !is_reported)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;
@@ -478,7 +480,8 @@ fn modifier(reader: &mut Reader<'_>, node: Option<&Node>, default: Modifier) -> 
     })
 }
 
-/// The valid words for an end of a relationship: `source`, `target`, or the name of a component at one end.
+/// The words that may name an end of a relationship: `source`, `target`, and the names of the components at
+/// its ends.
 struct Ends<'a>(IndexMap<&'a str, End>);
 
 impl<'a> Ends<'a> {

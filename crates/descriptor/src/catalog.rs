@@ -1,5 +1,7 @@
-//! The source of descriptors. It is a trait, so that checks never access the disk, and editors can provide
-//! the texts of open files.
+//! The trait by which this crate finds other descriptors by their names.
+//!
+//! Because the crate uses a trait, it never accesses the disk. An editor, for example, can supply the texts
+//! of its open files.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +19,8 @@ pub trait Catalog {
     fn names(&self) -> Vec<DescriptorName>;
 }
 
-/// A catalog in memory. With an empty catalog, checks that need other descriptors can be skipped; see
-/// [`Missing::Tolerated`](crate::Missing::Tolerated).
+/// A catalog in memory. If the catalog is empty, a check with
+/// [`Missing::Tolerated`](crate::Missing::Tolerated) still checks everything that needs no other descriptor.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryCatalog {
     descriptors: BTreeMap<DescriptorName, Descriptor>,
@@ -30,8 +32,8 @@ impl MemoryCatalog {
         Self::default()
     }
 
-    /// Adds a descriptor under its own name; a descriptor without a valid name is skipped. Returns the
-    /// previous descriptor of that name.
+    /// Adds a descriptor under its own name, and returns the descriptor that had this name before. A
+    /// descriptor without a valid name is not added.
     pub fn insert(&mut self, descriptor: Descriptor) -> Option<Descriptor> {
         let name = descriptor.name()?.clone();
         self.descriptors.insert(name, descriptor)
@@ -48,7 +50,7 @@ impl Catalog for MemoryCatalog {
     }
 }
 
-/// Returns the newest descriptor that a reference accepts.
+/// Returns the newest descriptor of the catalog that the `type` of a reference accepts.
 pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Option<Descriptor> {
     let kind = &kind.value;
     if kind.versions.exact().is_some() {

@@ -1,9 +1,9 @@
-//! The codes of this crate: `WL0100` to `WL0199`.
+//! The codes of the messages of this crate: `WL0100` to `WL0199`.
 //!
-//! Each code has a page, which begins with the meaning of the code. The first YAML block of a page is an
-//! example document that causes only this code. A test checks the example. If a fix is offered, the test
-//! applies it and checks the result again. The examples can use `resource::web::1.0` and
-//! `resource::net::1.0`.
+//! Each code has a page, which `windlass explain` prints. The page begins with the meaning of the code. The
+//! first YAML block of a page is an example document, and all messages about the document have this code.
+//! Tests check this. If a message offers a fix, a test also applies the fix and checks the fixed document. An
+//! example may use the descriptors that `tests/it/pages.rs` defines, such as `resource::web::1.0`.
 
 windlass_source::codes! {
     NOT_A_DESCRIPTOR = "WL0100", "not a descriptor",

@@ -1,4 +1,5 @@
-//! Finds cycles of properties that read each other. A report lists each read of a cycle with its place.
+//! Finds cycles of properties that read each other, and of components that depend on each other. A message
+//! lists the reads of a cycle with their places.
 
 use std::sync::Arc;
 
@@ -12,28 +13,29 @@ use crate::property::{Properties, PropertyDecl};
 use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
-/// A read graph: nodes are numbers, and the edges of each node are stored together.
+/// A graph of things that read or need each other. Its nodes are numbers. An edge leads from a node to a node
+/// that it reads.
 #[derive(Debug)]
 pub(crate) struct Graph<E> {
-    /// Index of each node's first edge, followed by the total number of edges.
+    /// For each node, the index of its first edge in `edges`. The last entry is the number of all edges.
     first: Vec<usize>,
     edges: Vec<(usize, E)>,
 }
 
 impl<E> Graph<E> {
-    /// Creates a graph without nodes.
+    /// Creates a graph without nodes, with memory for `nodes` nodes.
     pub(crate) fn with_capacity(nodes: usize) -> Self {
         let mut first = Vec::with_capacity(nodes + 1);
         first.push(0);
         Self { first, edges: Vec::new() }
     }
 
-    /// Adds an edge: the current node reads the node `read`.
+    /// Adds an edge from the current node to the node `read`.
     pub(crate) fn edge(&mut self, read: usize, at: E) {
         self.edges.push((read, at));
     }
 
-    /// Ends the current node. Edges that are added later belong to the next node.
+    /// Ends the current node. Later edges begin at the next node.
     pub(crate) fn end_node(&mut self) {
         self.first.push(self.edges.len());
     }
@@ -43,29 +45,32 @@ impl<E> Graph<E> {
         self.first.len() - 1
     }
 
-    /// Returns the nodes that a node reads.
+    /// Returns the edges of a node, each with the node that it leads to.
     pub(crate) fn edges(&self, node: usize) -> &[(usize, E)] {
         &self.edges[self.first[node]..self.first[node + 1]]
     }
 }
 
-/// The nodes of a read graph. The first nodes are the properties of an assembly or resource. Next come the
-/// properties of each component and reference. The last nodes stand for the start of each component.
+/// The nodes of the graph of one descriptor, in this order:
+///
+/// - the properties of the assembly or resource itself,
+/// - the properties that the assembly gives to each component, and then those of each reference,
+/// - one node for each component, which stands for the start of the component.
 struct Names<'d> {
     own: &'d Properties,
     private: Option<&'d Properties>,
     assembly: Option<&'d AssemblyDescriptor>,
-    /// Number of the first property of each component, and then of each reference.
+    /// For each component, and then for each reference, the number of its first property.
     parts: Vec<usize>,
-    /// Number of properties. It is also the number of the first node that stands for a start.
+    /// Number of all properties. The first node that stands for a start has this number.
     properties: usize,
 }
 
-/// The target of a reference.
+/// The thing that a `${…}` reads.
 enum Reads {
     /// The property with this number.
     Property(usize),
-    /// An output of the component at this index in the composition.
+    /// An output of the component with this index in the composition.
     Output(usize),
 }
 
@@ -91,7 +96,7 @@ impl<'d> Names<'d> {
         Self { own, private: None, assembly: None, parts: Vec::new(), properties: own.len() }
     }
 
-    /// Returns the target of a reference; `None` if the target has no value that could read other properties.
+    /// Returns the thing that a `${…}` reads; `None` if its value can't depend on other properties.
     fn read(&self, reference: &Reference, catalog: &dyn Catalog) -> Option<Reads> {
         let (part, property) = reference.split();
         if property.is_some() && RESERVED.contains(&part) {
@@ -115,8 +120,9 @@ impl<'d> Names<'d> {
         self.own.get_index_of(&*reference.text).or_else(private).map(Reads::Property)
     }
 
-    /// Builds the read graph. The read of an output is an edge to the start of the component. A start has
-    /// edges to all given values of the component, because it needs them before it can publish outputs.
+    /// Builds the graph. The read of an output is an edge to the start of the component. A component can
+    /// start only if it has its properties. So its start has an edge to each property that the assembly gives
+    /// to it.
     fn graph(&self, catalog: &dyn Catalog) -> Graph<Option<&'d Reference>> {
         let components = self.assembly.map_or(0, |assembly| assembly.composition.len());
         let mut graph = Graph::with_capacity(self.properties + components);
@@ -135,7 +141,7 @@ impl<'d> Names<'d> {
         for at in 0..components {
             let end = self.parts.get(at + 1).copied().unwrap_or(self.properties);
             for given in self.parts[at]..end {
-                // A node without edges is in no cycle.
+                // A property that reads nothing is in no cycle.
                 if !graph.edges(given).is_empty() {
                     graph.edge(given, None);
                 }
@@ -145,7 +151,7 @@ impl<'d> Names<'d> {
         graph
     }
 
-    /// Returns all sections, in the order of the numbers.
+    /// Returns all sections of properties, in the order of the numbers of their properties.
     fn sections(&self) -> impl Iterator<Item = &'d Properties> {
         let composition = self.assembly.iter().flat_map(|assembly| assembly.composition.values());
         let references = self.assembly.iter().flat_map(|assembly| assembly.references.values());
@@ -153,12 +159,13 @@ impl<'d> Names<'d> {
         [Some(self.own), self.private].into_iter().flatten().chain(parts)
     }
 
-    /// Returns the component or reference of a node; `None` for the descriptor's own properties.
+    /// Returns the component or reference to which a node belongs; `None` for the descriptor's own
+    /// properties.
     fn part(&self, node: usize) -> Option<&'d str> {
         let assembly = self.assembly?;
         let part = match node.checked_sub(self.properties) {
             Some(component) => component,
-            // A component without properties has the same first number as the next component.
+            // A component without properties has the same number in `parts` as the next component.
             None => self.parts.partition_point(|first| *first <= node).checked_sub(1)?,
         };
         match assembly.composition.get_index(part) {
@@ -170,7 +177,7 @@ impl<'d> Names<'d> {
         }
     }
 
-    /// Returns a property's name in the form of a reference.
+    /// Returns the name of a property as a `${…}` contains it, such as `web.url`.
     fn name(&self, node: usize) -> String {
         let (mut section, mut number) = (None, node);
         for properties in self.sections() {
@@ -189,8 +196,9 @@ impl<'d> Names<'d> {
     }
 }
 
-/// Tells whether only the running component can provide a property. This is never so for a nested assembly,
-/// because its components publish outputs one by one.
+/// Tells whether only the running component can supply the value of a property. For a nested assembly, the
+/// result is always `false`, because its components publish their outputs one by one. If the descriptor is
+/// missing, each property counts as one that the component supplies.
 fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bool {
     let Some(kind) = &component.kind else { return true };
     if kind.value.kind == DescriptorKind::Assembly {
@@ -201,21 +209,22 @@ fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bo
     declared.is_none_or(|decl: &PropertyDecl| decl.effective().is_none())
 }
 
-/// A cycle: for each node, its number, the number of the node that it reads, and the edge. The last node
-/// reads the first.
+/// A cycle. Each entry contains the number of a node, the number of the node that it reads, and the data of
+/// the edge. The last node reads the first one.
 pub(crate) type Circle<E> = Vec<(usize, usize, E)>;
 
-/// Finds a cycle that contains one of the first `nodes` nodes, by depth-first search without recursion.
+/// Finds a cycle among the nodes with numbers below `nodes`. The depth-first search uses no recursion.
 pub(crate) fn find<E: Clone>(graph: &Graph<E>, nodes: usize) -> Option<Circle<E>> {
     find_all(graph, nodes, 1).pop()
 }
 
-/// Finds up to `most` cycles without common nodes.
+/// Finds at most `most` cycles among the nodes with numbers below `nodes`. The cycles have no nodes in
+/// common.
 fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle<E>> {
     let mut found = Vec::new();
     let mut seen = vec![Seen::Not; nodes];
     let mut path: Vec<(usize, usize)> = Vec::new();
-    // The indices, in the current path, of nodes in cycles that were already found.
+    // Indices in `path` of the nodes that belong to cycles found before.
     let mut reported: Vec<usize> = Vec::new();
     for start in 0..nodes {
         if seen[start] == Seen::Not {
@@ -256,7 +265,7 @@ fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle
 #[derive(Clone, Copy, PartialEq)]
 enum Seen {
     Not,
-    /// It is on the current path, at this index.
+    /// The node is at this index of the current path.
     OnPath(usize),
     Done,
 }
@@ -272,10 +281,10 @@ fn circle<E: Clone>(graph: &Graph<E>, path: &[(usize, usize)]) -> Circle<E> {
 /// Maximum number of reported cycles of one descriptor.
 const MOST: usize = 100;
 
-/// Maximum number of edges of a cycle that are reported one by one.
+/// Maximum number of edges that a message lists of one cycle.
 pub(crate) const SHOWN: usize = 16;
 
-/// Formats the path of a cycle. The middle of a long path is omitted.
+/// Formats the path of a cycle of `length` nodes. `names` may contain only the first nodes.
 fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
     let mut way: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let left_out;
@@ -287,8 +296,8 @@ fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
     way.join(" -> ")
 }
 
-/// Reports cycles of properties of an assembly. If there are no such cycles, reports components that wait for
-/// each other's outputs.
+/// Returns the errors about cycles of properties of an assembly. If no such cycle exists, returns the errors
+/// about components that wait for each other's outputs.
 pub(crate) fn problems(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> Vec<Diagnostic> {
     let names = Names::assembly(assembly);
     let graph = names.graph(catalog);
@@ -300,7 +309,7 @@ pub(crate) fn problems(assembly: &AssemblyDescriptor, catalog: &dyn Catalog) -> 
     circles.map(|circle| waiting(&names, &assembly.source, circle)).collect()
 }
 
-/// Reports cycles of properties of a resource.
+/// Returns the errors about cycles of properties of a resource.
 pub(crate) fn problems_of_resource(resource: &ResourceDescriptor) -> Vec<Diagnostic> {
     let names = Names::resource(resource);
     let graph = names.graph(&MemoryCatalog::new());
@@ -317,12 +326,13 @@ fn said(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Referenc
     diagnostic(edges.collect(), length)
 }
 
-/// Reports a cycle of components that need each other's outputs.
+/// Returns the error about a cycle of components that wait for each other's outputs.
 fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Reference>>) -> Diagnostic {
     let ups = circle.iter().filter(|(reader, ..)| *reader >= names.properties);
     let parts: Vec<&str> = ups.filter_map(|(reader, ..)| names.part(*reader)).collect();
     let mut shown: Vec<&str> = parts.iter().rev().take(SHOWN).copied().collect();
-    // The first component is moved to the end of the list, because the path of a cycle ends where it begins.
+    // `parts` lists each component before the one whose output it needs. The message has the reverse order,
+    // and begins with the same component.
     shown.rotate_right(usize::from(parts.len() <= SHOWN));
     let way = way(&shown, parts.len());
     let message = match parts[..] {
@@ -344,7 +354,7 @@ fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Refer
     )
 }
 
-/// Reports components that depend on each other by `depends-on`.
+/// Returns the errors about components that depend on each other by `depends-on`.
 pub(crate) fn dependencies(assembly: &AssemblyDescriptor) -> Vec<Diagnostic> {
     if assembly.composition.values().all(|component| component.depends_on.is_empty()) {
         return Vec::new();
@@ -382,7 +392,8 @@ pub(crate) fn dependencies(assembly: &AssemblyDescriptor) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Reports the first edges of a cycle of `length` edges.
+/// Returns the error about a cycle of `length` properties. `circle` contains its first edges: the property
+/// that reads, the property that it reads, and the place of the read.
 pub(crate) fn diagnostic(circle: Vec<(String, String, Option<Place>)>, length: usize) -> Diagnostic {
     let names: Vec<&str> = circle.iter().map(|edge| edge.0.as_str()).collect();
     let way = way(&names, length);

@@ -1,4 +1,4 @@
-//! Descriptors as typed documents: the content of a file, with the place of every part.
+//! Descriptors as Rust types: the content of a file, with the places of its parts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::reader::Spanned;
 use crate::resource::ResourceDescriptor;
 use crate::template::Value;
 
-/// A descriptor of either kind.
+/// A descriptor of an assembly or of a resource.
 #[derive(Debug, Clone)]
 pub enum Descriptor {
     /// The descriptor of an assembly.
@@ -26,7 +26,7 @@ pub enum Descriptor {
 }
 
 impl Descriptor {
-    /// Returns the name, if it is valid.
+    /// Returns the name; none if it is missing or invalid.
     pub fn name(&self) -> Option<&DescriptorName> {
         match self {
             Self::Assembly(assembly) => assembly.name.as_ref().map(|name| &name.value),
@@ -58,7 +58,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the metrics of the descriptor.
+    /// Returns the metrics that the descriptor declares.
     pub fn metrics(&self) -> &Metrics {
         match self {
             Self::Assembly(assembly) => &assembly.metrics,
@@ -66,7 +66,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the capabilities with their places.
+    /// Returns the names of the capabilities, with their places.
     pub fn capabilities(&self) -> &IndexMap<String, Span> {
         match self {
             Self::Assembly(assembly) => &assembly.capabilities,
@@ -74,7 +74,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the requirements with their places.
+    /// Returns the names of the requirements, with their places.
     pub fn requirements(&self) -> &IndexMap<String, Span> {
         match self {
             Self::Assembly(assembly) => &assembly.requirements,
@@ -90,7 +90,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the properties that only the resource itself can read; an assembly has none.
+    /// Returns the properties that only the resource itself can read. An assembly has no private properties.
     pub fn private_properties(&self) -> Option<&Properties> {
         match self {
             Self::Assembly(_) => None,
@@ -98,7 +98,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the names of the operations.
+    /// Returns the names of the operations that the descriptor declares.
     pub fn operation_names(&self) -> Vec<&str> {
         match self {
             Self::Assembly(assembly) => assembly.operations.keys().map(OperationName::as_str).collect(),
@@ -112,19 +112,20 @@ impl Descriptor {
 pub struct AssemblyDescriptor {
     /// Text from which the descriptor was read.
     pub source: Arc<Source>,
-    /// Name, if it is valid.
+    /// Name of the descriptor; none if it is missing or invalid.
     pub name: Option<Spanned<DescriptorName>>,
     /// Description of the assembly.
     pub description: Option<String>,
-    /// Whether the components are protected from removal and replacement; an extension of the language.
+    /// Whether the key `protect` forbids that windlass removes or replaces a part of the assembly; an
+    /// extension of the language.
     pub protect: bool,
     /// Properties of the assembly itself.
     pub properties: Properties,
-    /// Capabilities offered to others.
+    /// Connection points for relationships in which the assembly is a source.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements on other assemblies.
+    /// Connection points for relationships in which the assembly is a target.
     pub requirements: IndexMap<String, Span>,
-    /// Promoted operations of its components.
+    /// Operations of components that the assembly offers as its own.
     pub operations: IndexMap<OperationName, Promotion>,
     /// Components of the assembly.
     pub composition: IndexMap<ComponentName, Component>,
@@ -132,7 +133,7 @@ pub struct AssemblyDescriptor {
     pub references: IndexMap<ComponentName, ReferenceDecl>,
     /// Relationships between components and references.
     pub relationships: IndexMap<RelationshipName, RelationshipDecl>,
-    /// Promoted metrics of its components.
+    /// Metrics of components that the assembly offers as its own.
     pub metrics: Metrics,
     /// Policies of the assembly.
     pub policies: Policies,
@@ -140,12 +141,12 @@ pub struct AssemblyDescriptor {
     pub data_types: DataTypes,
 }
 
-/// An operation of a component that the assembly promotes.
+/// An operation of a component that the assembly offers as its own, under another name or the same name.
 #[derive(Debug, Clone)]
 pub struct Promotion {
     /// Place of the name.
     pub span: Span,
-    /// The promoted operation, `component.operation`.
+    /// The key `source-operation`: the component and its operation.
     pub source: Option<Spanned<(ComponentName, OperationName)>>,
 }
 
@@ -154,26 +155,29 @@ pub struct Promotion {
 pub struct Component {
     /// Place of the name.
     pub name_span: Span,
-    /// Descriptor from which the component is created.
+    /// Name of the descriptor from which the component is created: the key `type`.
     pub kind: Option<Spanned<DescriptorName>>,
-    /// `type`, if it is an unresolved placeholder of the tool `lmctl`.
+    /// The key `type`, if it is a placeholder of the tool `lmctl` that the project does not resolve.
     pub placeholder: Option<Box<Spanned<String>>>,
-    /// Whether the component is protected from removal and replacement; an extension of the language.
+    /// Whether the key `protect` forbids that windlass removes or replaces the component; an extension of the
+    /// language.
     pub protect: bool,
-    /// Number of nodes, outside of clusters.
+    /// Number of nodes of a component without `cluster`: the key `quantity`.
     pub quantity: Option<Value>,
-    /// Bounds of a cluster; none for other components.
+    /// The key `cluster`; none for a component that is no cluster.
     pub cluster: Option<Box<ClusterDecl>>,
-    /// Components that must be Active before its first transition; an extension of the language.
+    /// Components that must be Active before windlass calls the first transition of this component; an
+    /// extension of the language.
     pub depends_on: Vec<Spanned<ComponentName>>,
-    /// Rules for changes of its nodes; an extension of the language.
+    /// Rules for a rolling change of its nodes; an extension of the language.
     pub update: Option<Update>,
-    /// Values that the component is given.
+    /// Properties that the assembly gives to the component.
     pub properties: Properties,
 }
 
 impl Component {
-    /// Returns the place where the number of nodes is declared, or else the place of the component's name.
+    /// Returns the place at which the number of nodes is declared. If the number is not declared, returns the
+    /// place of the component's name.
     pub(crate) fn size_span(&self) -> Span {
         let cluster =
             self.cluster.as_ref().map(|cluster| cluster.initial.as_ref().map_or(cluster.span, |v| v.span));
@@ -181,7 +185,7 @@ impl Component {
         cluster.or(self.quantity.as_ref().map(|quantity| quantity.span)).unwrap_or(self.name_span)
     }
 
-    /// Returns the initial number of nodes if it is written as a number. Otherwise returns 0.
+    /// Returns the initial number of nodes if it is a literal number. If it is not, returns 0.
     pub(crate) fn fewest_written(&self) -> u32 {
         if self.each().is_some() {
             return 0;
@@ -194,80 +198,81 @@ impl Component {
         size.unwrap_or(0)
     }
 
-    /// Returns the list that declares the nodes; none if the nodes have no keys.
+    /// Returns the keys `each` and `key` of a cluster; none for a component with numbered nodes.
     pub fn each(&self) -> Option<&EachDecl> {
         self.cluster.as_ref()?.each.as_ref()
     }
 
-    /// Tells whether the component may have a number of nodes other than one.
+    /// Tells whether the component is a group: it has a `cluster`, or a `quantity` other than the literal 1.
     pub fn is_plural(&self) -> bool {
         self.cluster.is_some() || self.quantity.as_ref().is_some_and(|q| q.literal() != Some("1"))
     }
 }
 
-/// The `cluster` section of a component.
+/// The section `cluster` of a component.
 #[derive(Debug, Clone)]
 pub struct ClusterDecl {
     /// Place of the section.
     pub span: Span,
-    /// Initial number of nodes.
+    /// Initial number of nodes: the key `initial-quantity`.
     pub initial: Option<Value>,
-    /// Minimum number of nodes.
+    /// Minimum number of nodes: the key `minimum-nodes`.
     pub minimum: Option<Value>,
-    /// Maximum number of nodes.
+    /// Maximum number of nodes: the key `maximum-nodes`.
     pub maximum: Option<Value>,
-    /// Number of nodes of one scaling step.
+    /// Number of nodes that one scaling step adds or removes: the key `scaling-increment`.
     pub increment: Option<Value>,
-    /// List that declares the nodes, in place of numbers; an extension of the language.
+    /// List with one map for each node, in place of the numbers above; an extension of the language.
     pub each: Option<EachDecl>,
 }
 
-/// `each` and `key` of a cluster: a list of maps that declares one node for each map.
+/// The keys `each` and `key` of a cluster: a list of maps, each of which declares one node.
 #[derive(Debug, Clone)]
 pub struct EachDecl {
-    /// The list, or a reference to a property that contains the list.
+    /// The list, or `${property}` with a property that contains the list.
     pub list: Value,
-    /// Field of the maps that identifies a node.
+    /// Name of the field whose value identifies a node.
     pub key: Spanned<String>,
 }
 
-/// A reference to an existing instance.
+/// An entry of `references`: an existing instance that the assembly needs.
 #[derive(Debug, Clone)]
 pub struct ReferenceDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Types that the reference accepts.
+    /// The key `type`: the descriptor of the instance, with a range of versions.
     pub kind: Option<Spanned<ReferenceType>>,
-    /// `type`, if it is an unresolved placeholder of the tool `lmctl`.
+    /// The key `type`, if it is a placeholder of the tool `lmctl` that the project does not resolve.
     pub placeholder: Option<Box<Spanned<String>>>,
-    /// Properties that the instance must have.
+    /// Property values that the instance must have.
     pub properties: Properties,
 }
 
 /// The `type` of a reference: a descriptor's name with a range of versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceType {
-    /// Kind of the descriptor.
+    /// First part of the descriptor's name: assembly or resource.
     pub kind: DescriptorKind,
-    /// Middle part of the name.
+    /// Middle part of the descriptor's name.
     pub name: AssemblyName,
-    /// Versions of the descriptor that are accepted.
+    /// Versions that the reference accepts.
     pub versions: VersionRange,
 }
 
 impl ReferenceType {
-    /// Returns the only accepted descriptor; none if the range is not a single version.
+    /// Returns the name of the only descriptor that the reference accepts; none if it accepts several
+    /// versions.
     pub fn exact(&self) -> Option<DescriptorName> {
         let version = self.versions.exact()?.clone();
         Some(DescriptorParts { kind: self.kind, name: self.name.clone(), version }.into())
     }
 
-    /// Tells whether the reference is to an assembly, not to a resource.
+    /// Tells whether the reference names an assembly.
     pub fn is_assembly(&self) -> bool {
         self.kind == DescriptorKind::Assembly
     }
 
-    /// Tells whether the reference accepts an instance of a descriptor.
+    /// Tells whether the reference accepts an instance of the descriptor with this name.
     pub fn accepts(&self, name: &DescriptorName) -> bool {
         self.kind == name.kind && self.name == name.name && self.versions.contains(&name.version)
     }
@@ -284,23 +289,23 @@ impl std::fmt::Display for ReferenceType {
 pub struct RelationshipDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Source ends: the key `source-capabilities`.
+    /// Source ends of the relationship: the key `source-capabilities`.
     pub sources: Vec<Spanned<EndpointDecl>>,
-    /// Target ends: the key `target-requirements`.
+    /// Target ends of the relationship: the key `target-requirements`.
     pub targets: Vec<Spanned<EndpointDecl>>,
-    /// State of the source: the key `source-state`.
+    /// State that a source reaches before or after the creation of the relationship: the key `source-state`.
     pub source_state: State,
-    /// Modifier of the source's state: the key `source-state-modifier`; defaults to post.
+    /// Order of the creation and `source_state`: the key `source-state-modifier`; by default `post`.
     pub source_modifier: Modifier,
-    /// State of the target: the key `target-state`.
+    /// State that a target reaches before or after the creation of the relationship: the key `target-state`.
     pub target_state: State,
-    /// Modifier of the target's state: the key `target-state-modifier`; defaults to pre.
+    /// Order of the creation and `target_state`: the key `target-state-modifier`; by default `pre`.
     pub target_modifier: Modifier,
-    /// Values for the operations.
+    /// Arguments of the operations.
     pub properties: Properties,
-    /// Operations of the creation: the key `lifecycle.Create`.
+    /// Operations that create the relationship: the key `lifecycle.Create`.
     pub create: Vec<Spanned<OperationCall>>,
-    /// Operations of the cessation: the key `lifecycle.Cease`.
+    /// Operations that cease the relationship: the key `lifecycle.Cease`.
     pub cease: Vec<Spanned<OperationCall>>,
 }
 
@@ -309,6 +314,7 @@ pub struct RelationshipDecl {
 pub struct EndpointDecl {
     /// Name of the component or reference.
     pub component: ComponentName,
-    /// Name of the capability or requirement.
+    /// Name of the capability or requirement, after the dot; none if the end names only a component or
+    /// reference.
     pub capability: Option<String>,
 }

@@ -1,22 +1,23 @@
 //! Recognises documents that are no descriptor.
 //!
-//! A text page or the manifest of another tool, read as a descriptor, would cause dozens of errors. The only
-//! useful error is that the document is no descriptor. A broken descriptor must keep all its errors. So a
-//! document counts as a descriptor if it has at least one key of the language in its proper place.
+//! If a page of text or the manifest of another tool were read as a descriptor, the result would be dozens of
+//! errors. The only useful error is that the document is no descriptor. But a descriptor with mistakes must
+//! keep all its errors. So a document counts as a descriptor if its `name` has the form of a descriptor's
+//! name, or if it has a key of the language that is rare elsewhere.
 
 use windlass_source::{Mapping, Node, Source, Span, suggest};
 
 use crate::keys;
 use crate::reader::canonical;
 
-/// The recognised type of a document.
+/// A document that is no descriptor, with its recognised type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Foreign {
-    /// Noun phrase: `a Kubernetes manifest`.
+    /// Type of the document as a noun with its article, such as `a Kubernetes manifest`.
     pub(crate) what: String,
-    /// Place of the evidence.
+    /// Place in the text that shows the type.
     pub(crate) span: Span,
-    /// Help text about a possible use of the document in windlass.
+    /// Help text that tells how windlass can use the document.
     pub(crate) help: Option<&'static str>,
 }
 
@@ -30,7 +31,8 @@ impl Foreign {
     }
 }
 
-/// Keys that occur in many other documents too. A document with only these keys need not be a descriptor.
+/// Keys of the language that also occur in many other documents. A document with no other keys of the
+/// language need not be a descriptor.
 const COMMON: [&str; 10] = [
     "name",
     "description",
@@ -44,9 +46,9 @@ const COMMON: [&str; 10] = [
     "operations",
 ];
 
-/// Recognises a document with errors that is no descriptor.
+/// Recognises a document that is no descriptor. The caller has found errors in the document.
 ///
-/// `broken` tells whether its syntax is invalid.
+/// `broken` tells whether the YAML syntax of the document is invalid.
 pub(crate) fn foreign(source: &Source, root: Option<&Node>, broken: bool) -> Option<Foreign> {
     if let Some(found) = by_text(source) {
         return Some(found);
@@ -66,7 +68,7 @@ fn names_itself(root: &Mapping) -> bool {
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Tells whether a key belongs to the language and is rare elsewhere; a misspelling of such a key counts too.
+/// Tells whether a key, or a misspelt key, belongs to the language and is rare in other documents.
 fn is_own(key: &str) -> bool {
     let own = || {
         let known = keys::ASSEMBLY.names.iter().chain(keys::RESOURCE.names);
@@ -79,10 +81,10 @@ fn has_own_key(root: &Mapping) -> bool {
     root.keys().take(LOOKED_AT).any(is_own)
 }
 
-/// Maximum number of keys, or lines, that are inspected.
+/// Maximum number of keys or lines that the functions of this module inspect.
 const LOOKED_AT: usize = 1000;
 
-/// Recognises a document by its text.
+/// Recognises scripts, XML and Markdown by their text.
 fn by_text(source: &Source) -> Option<Foreign> {
     let text = source.text().trim_start_matches('\u{feff}');
     let first = source.line(1).unwrap_or_default();
@@ -105,12 +107,12 @@ fn by_text(source: &Source) -> Option<Foreign> {
     })
 }
 
-/// Tells whether a file name is that of a text page.
+/// Tells whether the name of the file ends like that of a text page, such as `.md`.
 fn is_page(source: &Source) -> bool {
     [".md", ".markdown", ".rst", ".adoc"].iter().any(|end| source.name().ends_with(end))
 }
 
-/// Recognises a document by its top-level keys.
+/// Recognises documents of windlass and of other tools by the keys at the top level.
 fn by_keys(source: &Source, root: &Mapping) -> Option<Foreign> {
     let at = |key: &str| root.entry(key).map(|entry| entry.key.span().to(entry.value.span()));
     let key = |key: &str| root.entry(key).map(|entry| entry.key.span());
@@ -173,7 +175,8 @@ fn has_containers(services: &Mapping) -> bool {
     services.entries().iter().any(|entry| runs(&entry.value))
 }
 
-/// Recognises a mapping in which most keys are no keys of the language.
+/// Recognises a mapping with at least two keys that are not in [`COMMON`], if these keys outnumber the other
+/// keys.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();
@@ -183,7 +186,7 @@ fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
         return None;
     }
     let first = root.entries().first()?.key.span();
-    // Lines of text that contain a colon are also read as a mapping.
+    // A YAML parser also reads lines of plain text as a mapping, if they contain colons.
     if strange.iter().any(|key| key.contains(' ')) {
         return Some(Foreign::new("text", source.line(source.position(first.start).line)?));
     }
@@ -192,7 +195,7 @@ fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     Some(Foreign::new(format!("a document of another sort, with {}{more}", shown.join(", ")), first))
 }
 
-/// Recognises a document that is a list by the entries of the list.
+/// Recognises an Ansible playbook, which is a list, by the keys of its first entry.
 fn by_items(root: &Node) -> Option<Foreign> {
     let first = root.as_sequence()?.first()?.as_mapping()?;
     let entry = ["hosts", "tasks", "roles"].into_iter().find_map(|key| first.entry(key))?;
@@ -202,11 +205,11 @@ fn by_items(root: &Node) -> Option<Foreign> {
     )
 }
 
-/// Recognises text that is no mapping, and in which no line starts like a line of a descriptor.
+/// Recognises plain text: several lines, none of which begins like a line of a descriptor.
 fn by_lines(source: &Source) -> Option<Foreign> {
     let mut lines = source.text().lines().take(LOOKED_AT);
     let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#') || line == "---";
-    // A single line is described by its content.
+    // A single line is not recognised here, because the error about it describes its content.
     lines.clone().filter(|line| !is_blank(line)).nth(1)?;
     let begins = |line: &str| {
         let bare = line.trim_start_matches([' ', '\t', '-', '{', '"', '\'']);

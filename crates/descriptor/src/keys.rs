@@ -1,43 +1,43 @@
-//! The keys of the language, by section, with their forms and descriptions.
+//! The keys of the language for each section, with the forms and the descriptions of their values.
 //!
-//! The reader, the canonical form and the JSON Schemas use these tables, so a new key is added only here.
+//! Reading, the canonical form and the JSON Schemas use these tables. So a new key is added in one place.
 
 use windlass_source::section;
 
 /// A section of a descriptor.
 pub(crate) type Section = windlass_source::keys::Section<Form>;
 
-/// The form of a value, as far as a JSON Schema can describe it. The value of an optional key may also be
-/// null.
+/// The form of a value, as far as a JSON Schema can describe it. The value of a key that is not required may
+/// also be null.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// Any value.
     Anything,
     /// A mapping from names to any values.
     Named,
-    /// Text; a scalar keeps its spelling.
+    /// Text. Numbers and booleans are also accepted, and read as the text of their spelling.
     Text,
     /// `true`, `false`, `yes`, `no`, `on` or `off`.
     Flag,
-    /// A whole number from 0, or a reference to a property with such a number.
+    /// A whole number from 0, or `${property}` with a property that contains such a number.
     Count,
-    /// A list of maps, or a reference to a property with such a list.
+    /// A list of maps, or `${property}` with a property that contains such a list.
     Each,
-    /// The name of this assembly.
+    /// The name of the assembly descriptor itself.
     AssemblyName,
-    /// The name of this resource.
+    /// The name of the resource descriptor itself.
     ResourceName,
-    /// The name of a descriptor with its version, or a placeholder that the project file fills.
+    /// The name of a descriptor with its version, or a placeholder of the tool `lmctl`.
     DescriptorName,
-    /// The name of a descriptor with a range of versions, or a placeholder.
+    /// The name of a descriptor with a range of versions, or a placeholder of the tool `lmctl`.
     ReferenceType,
     /// A text of the form `component.operation`.
     PromotedOperation,
-    /// The endpoints of a relationship.
+    /// The ends of a relationship: a list, or one end.
     Endpoints,
-    /// A list of components, or a single component.
+    /// A list of names of components, or one name.
     Components,
-    /// A state that a relationship waits for.
+    /// The value of `source-state` or `target-state`: `Installed`, `Inactive` or `Active`.
     State,
     /// The word `pre` or `post`.
     Modifier,
@@ -52,17 +52,17 @@ pub(crate) enum Form {
     Pause,
     /// A list of operations.
     Operations,
-    /// A list of infrastructure types, or a single type.
+    /// A list of infrastructure types, or one type.
     Infrastructure,
-    /// A list of transitions, or transitions with their drivers.
+    /// A list of transitions, or a mapping from transitions to their drivers.
     Transitions(&'static Section),
-    /// Drivers by name, of which some have known properties.
+    /// A mapping from the names of drivers to the keys of this section.
     Drivers(&'static Section),
-    /// A mapping with the keys of a section.
+    /// A mapping with the keys of this section.
     One(&'static Section),
-    /// A mapping from names to mappings with the keys of a section.
+    /// A mapping from names to mappings with the keys of this section.
     ByName(&'static Section),
-    /// A mapping from names to mappings with the keys of a section, or to null.
+    /// A mapping from names to mappings with the keys of this section, or to null.
     ByNameOrNull(&'static Section),
 }
 

@@ -11,16 +11,18 @@
 //! | module | content |
 //! |---|---|
 //! | `read` | reading of a descriptor from its text: [`read()`], [`read_in`] |
-//! | [`document`] | descriptors as typed documents |
-//! | [`property`], [`property_types`] | property sections, and their types |
-//! | [`resource`], [`metric`] | resource descriptors; metrics and policies |
-//! | [`template`] | values with `${…}` in them |
-//! | [`catalog`] | the source of other descriptors |
-//! | [`check`](mod@check) | checks beyond reading |
-//! | [`compose`](mod@compose) | one flat, bound topology |
+//! | [`document`] | descriptors as Rust types |
+//! | [`property`], [`property_types`] | sections of properties; the types of properties |
+//! | [`resource`] | resource descriptors |
+//! | [`metric`] | metrics and policies, as a descriptor declares them |
+//! | [`template`] | values that may contain `${…}` |
+//! | [`catalog`] | the trait [`Catalog`], by which this crate finds other descriptors |
+//! | [`check`](mod@check) | checks of a descriptor that has been read |
+//! | [`compose`](mod@compose) | composition of an assembly and its components into one flat topology |
 //! | [`emit`](mod@emit) | descriptors as text in one canonical form |
-//! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
-//! | `schema` | JSON Schemas |
+//! | [`resolve`](mod@resolve) | a descriptor in which every known value replaces its `${…}` |
+//! | [`schema`] | JSON Schemas of descriptors |
+//! | [`parameter_schema`] | the JSON Schema of an assembly's parameters |
 //! | [`codes`] | the codes of all messages |
 
 mod assembly;

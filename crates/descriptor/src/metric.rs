@@ -1,4 +1,4 @@
-//! Declared metrics and policies, which have the same form in resources and assemblies.
+//! Metrics and policies as resource and assembly descriptors declare them.
 
 use indexmap::IndexMap;
 use windlass_model::name::{MetricName, PolicyName};
@@ -10,7 +10,7 @@ use crate::codes;
 use crate::reader::{Body, Reader, Spanned, dotted, get, section};
 use crate::template::Value;
 
-/// The policy settings of the language.
+/// The names of the settings that a policy of the language can have.
 pub(crate) const SETTINGS: [&str; 6] = [
     "scaleOut_threshold",
     "scaleIn_threshold",
@@ -20,10 +20,10 @@ pub(crate) const SETTINGS: [&str; 6] = [
     "threshold",
 ];
 
-/// Metrics, in the order of declaration.
+/// Metrics by name, in the order of declaration.
 pub type Metrics = IndexMap<MetricName, MetricDecl>;
 
-/// Policies, in the order of declaration.
+/// Policies by name, in the order of declaration.
 pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 
 /// A metric that a descriptor declares.
@@ -31,12 +31,12 @@ pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 pub struct MetricDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Kind: `metric::load` or `metric::integrity`. Without a kind, a promoted metric has the kind of its
-    /// source.
+    /// The key `type`: `metric::load` or `metric::integrity`. If an assembly promotes a metric without this
+    /// key, the metric has the kind of the promoted one.
     pub kind: Option<Spanned<MetricKind>>,
-    /// Component and metric that an assembly promotes; none in a resource.
+    /// The key `source-metric`: the component and the metric that an assembly promotes; none in a resource.
     pub source: Option<Spanned<(ComponentName, MetricName)>>,
-    /// Seconds between two messages.
+    /// The key `publication-period`: seconds between two publications of the metric.
     pub period: Option<Value>,
 }
 
@@ -45,14 +45,15 @@ pub struct MetricDecl {
 pub struct PolicyDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// `type`: `policy::scale` or `policy::heal`.
+    /// The key `type`: `policy::scale` or `policy::heal`.
     pub kind: Option<Spanned<PolicyKind>>,
-    /// `metric`: `component.metric` in an assembly, or the name of a metric that the descriptor itself
+    /// The key `metric`: `component.metric` in an assembly, or the name of a metric that the same descriptor
     /// declares.
     pub metric: Option<Spanned<String>>,
-    /// `target`: the component to scale.
+    /// The key `target`: the component that the policy scales.
     pub target: Option<Spanned<String>>,
-    /// Settings: bare values, or mappings with `value`.
+    /// Settings by name. A setting is written as a value (`smoothing: 4`), or as a mapping (`smoothing:
+    /// {value: 4}`).
     pub settings: IndexMap<PropertyName, Setting>,
 }
 
@@ -65,10 +66,10 @@ pub struct Setting {
     pub value: Value,
 }
 
-/// The kind of descriptor whose metrics are being read.
+/// The kind of the descriptor whose metrics are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// A resource, which has metrics of its own.
+    /// A resource, which measures its metrics itself.
     Resource,
     /// An assembly, which promotes the metrics of its components.
     Assembly,
@@ -157,7 +158,7 @@ fn policy(reader: &mut Reader<'_>, body: &Body<'_>) -> PolicyDecl {
     PolicyDecl { name_span: body.name_span, kind, metric, target, settings }
 }
 
-/// Reads a setting in either form: `smoothing: 4` or `smoothing: {value: 4}`.
+/// Reads a setting: a value (`smoothing: 4`), or a mapping (`smoothing: {value: 4}`).
 fn setting(
     reader: &mut Reader<'_>,
     entry: &windlass_source::Entry,

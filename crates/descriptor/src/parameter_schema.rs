@@ -1,7 +1,8 @@
-//! The JSON Schema of an assembly's parameters, made from the declared types.
+//! The JSON Schema of an assembly's parameters. It follows from the declared types.
 //!
-//! Types are advice, so a value that does not match the schema should cause a warning, not an error. A number
-//! or a collection may be given as text, as on a command line. A property without a `type` accepts any value.
+//! Types are advice. So a program should warn about a value that does not match the schema, and accept it. A
+//! number, a list or a map may also be given as text, as on a command line. A property without a `type`
+//! accepts any value.
 
 use std::collections::HashSet;
 
@@ -11,11 +12,11 @@ use crate::document::AssemblyDescriptor;
 use crate::property::{Properties, PropertyDecl};
 use crate::property_types::{DataTypes, Sort, sort};
 
-/// Returns the schema of the parameters that an assembly accepts: a mapping from names to values, in draft
-/// 2020-12.
+/// Returns the schema of the parameters that an assembly accepts, in draft 2020-12. A document that matches
+/// the schema is a mapping from names to values.
 ///
-/// The `title` of each part describes the expected value in a few words, such as `a whole number`. No
-/// property is required, because a parameter may be given in several ways.
+/// The `title` of each value describes the expected value in a few words, such as `a whole number`. No
+/// parameter is required, because a parameter may be given in several ways.
 pub fn parameters(assembly: &AssemblyDescriptor) -> Value {
     let types = &assembly.data_types;
     let settable = assembly.properties.iter().filter(|(_, decl)| !decl.decides_itself());
@@ -64,7 +65,7 @@ fn of_type(kind: &str, types: &DataTypes) -> Value {
         Sort::Float => (json!(["number", "string", "null"]), Some(FLOAT)),
         Sort::Boolean => (json!(["boolean", "string", "null"]), Some(BOOLEAN)),
         Sort::Map => (json!(["object", "string", "null"]), Some(r"^\s*(\{|$)")),
-        // The text may be the content of a file. A file with a list begins with an entry, a comment, or
+        // The text may be the content of a file with a list. Such a text begins with an entry, a comment, or
         // `---`.
         Sort::List => (json!(["array", "string", "null"]), Some(r"^\s*(\[|-\s|---|#|$)")),
     };
@@ -75,7 +76,8 @@ fn of_type(kind: &str, types: &DataTypes) -> Value {
     schema
 }
 
-/// Returns the schema of a declared type: a mapping of its own properties and the properties of its bases.
+/// Returns the schema of a data type that the descriptor declares: a mapping with the properties of the type
+/// and of its base types.
 fn data_type(types: &DataTypes, at: usize) -> Value {
     let mut properties = Map::new();
     let mut add = |declared: &Properties| {
@@ -100,16 +102,16 @@ fn data_type(types: &DataTypes, at: usize) -> Value {
         "pattern": r"^\s*(\{|$)",
         "properties": properties,
     });
-    // A base that is not declared here may have more properties.
+    // A base type that the descriptor does not declare may have more properties.
     if is_whole {
         schema["additionalProperties"] = false.into();
     }
     schema
 }
 
-/// The pattern of a number as text.
+/// The pattern of a text that is a number, or is blank.
 const FLOAT: &str = r"^\s*([-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?([Ii][Nn][Ff]([Ii][Nn][Ii][Tt][Yy])?|[Nn][Aa][Nn]))?\s*$";
 
-/// The pattern of a truth value as text.
+/// The pattern of a text that is a boolean, or is blank.
 const BOOLEAN: &str =
     "^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|[Yy][Ee][Ss]|[Nn][Oo]|[Oo][Nn]|[Oo][Ff][Ff])?\\s*$";

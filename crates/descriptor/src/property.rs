@@ -1,4 +1,4 @@
-//! Property sections, which have the same form in all places.
+//! Sections of properties. They have the same form in all places of a descriptor.
 
 use indexmap::IndexMap;
 use windlass_model::PropertyName;
@@ -8,66 +8,67 @@ use crate::reader::{Reader, Spanned, get};
 use crate::template::Value;
 use crate::{codes, keys};
 
-/// A property section, in the order of declaration.
+/// The properties of a section by name, in the order of declaration.
 pub type Properties = IndexMap<PropertyName, PropertyDecl>;
 
-/// Default type of a property.
+/// Type of a property without the key `type`.
 pub(crate) const STRING: &str = "string";
 
 const READ_ONLY: &str = "read-only";
 
-/// An entry of a property section.
+/// A property that a descriptor declares, or to which a descriptor gives a value.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
 pub struct PropertyDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Place of the body.
+    /// Place of the text after the name and the colon.
     pub span: Span,
-    /// `type`, if it is given; the default is `string`.
+    /// The key `type`, if it exists; the default type is `string`.
     pub kind: Option<Box<Spanned<String>>>,
-    /// Type of the entries of a `map` or `list`.
+    /// The key `entry-schema`: the type of the entries of a `map` or `list`.
     pub entry_schema: Option<Box<Spanned<String>>>,
     /// Description of the property.
     pub description: Option<Box<str>>,
-    /// Whether a value must be given if the property belongs to a top-level assembly.
+    /// Whether the property must have a value, if it belongs to the outermost assembly.
     pub required: bool,
-    /// Whether only the component itself sets the value.
+    /// Whether only the component's own descriptor or driver sets the value.
     pub read_only: bool,
     /// Whether the value may change while the component is Active.
     pub volatile: bool,
-    /// Whether the value is secret: `type: password`, or `sensitive: true`.
+    /// Whether the value is a secret: `type: password`, or `sensitive: true`.
     pub sensitive: bool,
-    /// Default value of the property.
+    /// The key `default`: the value that applies if no other value is given.
     pub default: Option<Box<Value>>,
-    /// Fixed value of the property.
+    /// The key `value`: the value that applies in all cases.
     pub value: Option<Value>,
 }
 
 impl PropertyDecl {
-    /// Returns the value that applies if no value is given from outside.
+    /// Returns the value that applies if nothing outside of the declaration gives another value: `value`, or
+    /// else `default`.
     pub fn effective(&self) -> Option<&Value> {
         self.value.as_ref().or(self.default.as_deref())
     }
 
-    /// Returns those of `value` and `default` that exist.
+    /// Returns `value` and `default`, as far as the declaration contains them.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.value.as_ref().into_iter().chain(self.default.as_deref())
     }
 
-    /// Tells whether a value given from outside is ignored: the property is read-only, or has a fixed
-    /// `value`.
+    /// Tells whether a value that is given from outside is ignored, because the property is read-only or has
+    /// a fixed `value`.
     pub(crate) fn decides_itself(&self) -> bool {
         self.read_only || self.value.is_some()
     }
 
-    /// Returns the type of the property.
+    /// Returns the name of the property's type.
     pub fn kind(&self) -> &str {
         self.kind.as_ref().map_or(STRING, |kind| &kind.value)
     }
 }
 
-/// Reads a property section.
+/// Reads a section of properties.
 pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots: Dots) -> Properties {
     let Some(mapping) = node.and_then(|node| reader.mapping(node, "`properties`")) else {
         return Properties::new();
@@ -84,7 +85,7 @@ pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots
     properties
 }
 
-/// The treatment of a dot in a property's name.
+/// The treatment of a dot in the name of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dots {
     /// The dot is an error, because `${a.b}` could also mean the property `b` of the component `a`.
@@ -173,7 +174,8 @@ fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     }
 }
 
-/// Reads `type`. Returns whether the type is `read_only`, as some real descriptors write instead of the flag.
+/// Reads the key `type`. Returns `true` if the type is the word `read_only`. Some published descriptors
+/// contain this word in place of the flag `read-only: true`.
 fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -> bool {
     let Some(entry) = body.entry("type") else { return false };
     let Some(kind) = reader.text(&entry.value, "`type`") else { return false };
@@ -193,7 +195,7 @@ fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -
     true
 }
 
-/// Reads `entry-schema`: a mapping with a `type`, or the type alone.
+/// Reads the key `entry-schema`: a mapping with a `type`, or the name of a type alone.
 fn entry_schema(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<String>> {
     let kind = match node.as_mapping() {
         Some(body) => {
@@ -205,7 +207,8 @@ fn entry_schema(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<String>>
     reader.text(kind, "`entry-schema`")
 }
 
-/// Warns of a volatile property whose value can't be changed from outside.
+/// Reports a volatile property that is read-only or has a fixed `value`, so that no value can be given from
+/// outside.
 fn volatile(reader: &mut Reader<'_>, body: &Mapping, decl: &PropertyDecl) {
     let Some(flag) = get(body, "volatile").filter(|_| decl.volatile) else { return };
     let (why, span) = match &decl.value {

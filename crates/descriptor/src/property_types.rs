@@ -1,8 +1,8 @@
-//! Types of properties, which are advisory: a value that doesn't match its type is a warning.
+//! Types of properties. They are advice: a value that does not match its type causes a warning.
 //!
-//! The language reads all values as text. It names a few types, but only later versions define them. So an
-//! unknown type is only a warning, and so is a value that doesn't look like its type. No value is converted.
-//! A descriptor can declare its own types in `data-types`.
+//! The language reads all values as text. It uses a few types, but only later versions of the language define
+//! them. So an unknown type also causes only a warning. No value is converted to its type. A descriptor may
+//! declare further types in `data-types`.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::property::{Dots, Properties, PropertyDecl, read_properties};
 use crate::reader::{Reader, Spanned, get};
 use crate::template::{Value, ValueKind};
 
-/// The types of the language, in their usual spelling. Case is ignored when a type is read.
+/// The types of the language, in their usual spelling. The letter case has no meaning.
 pub const TYPES: [&str; 10] =
     ["string", "integer", "float", "boolean", "uuid", "password", "key", "resourceKeyId", "map", "list"];
 
@@ -25,13 +25,13 @@ pub type DataTypes = IndexMap<String, DataType>;
 pub struct DataType {
     /// Place of the name.
     pub name_span: Span,
-    /// Base type, whose properties the type inherits.
+    /// The key `derived-from`: the base type, whose properties this type also has.
     pub derived_from: Option<Spanned<String>>,
     /// Properties of the type.
     pub properties: Properties,
 }
 
-/// The sort of value that a property's type requires.
+/// The sort of value that a type of properties requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sort {
     Text,
@@ -55,7 +55,7 @@ impl fmt::Display for Sort {
     }
 }
 
-/// Tells whether a type is defined by the language or the descriptor.
+/// Tells whether the language or the descriptor defines a type.
 pub(crate) fn is_known(kind: &str, data_types: &DataTypes) -> bool {
     data_types.contains_key(kind) || TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind))
 }
@@ -65,7 +65,7 @@ pub(crate) fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
         return Some(Sort::Map);
     }
     Some(match kind.to_ascii_lowercase().as_str() {
-        // The language's own examples have names in properties of type `uuid`.
+        // Examples of the language contain names as values of the type `uuid`.
         "string" | "password" | "key" | "resourcekeyid" | "uuid" => Sort::Text,
         "integer" => Sort::Integer,
         "float" => Sort::Float,
@@ -76,17 +76,18 @@ pub(crate) fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
     })
 }
 
-/// A value that doesn't match its type.
+/// A value that does not match the type of its property.
 pub(crate) struct Misfit<'v> {
-    /// The value, or the part of the value that doesn't match.
+    /// The value itself, or the entry of a list or map that does not match.
     pub(crate) value: &'v Value,
     /// Description of the expected value.
     pub(crate) expected: String,
 }
 
-/// Returns the parts of a value that don't match a property's type, as far as the text shows.
+/// Returns the parts of a value that do not match the type of a property. A text that contains a `${…}` is
+/// not checked.
 pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &DataTypes) -> Vec<Misfit<'v>> {
-    // Without a `type` the value is not checked.
+    // A property without a `type` accepts any value.
     let Some(sort) = decl.kind.as_ref().and_then(|kind| sort(&kind.value, data_types)) else {
         return Vec::new();
     };
@@ -106,7 +107,7 @@ pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &Da
     wrong.map(|value| Misfit { value, expected: format!("{entry}, as `entry-schema` says") }).collect()
 }
 
-/// Tells whether a value can be of a sort. A value that is not known yet can be of any sort.
+/// Tells whether a value may be of a sort. A text that contains a `${…}` may be of any sort.
 fn fits(sort: Sort, value: &Value) -> bool {
     match &value.kind {
         ValueKind::Null => true,
@@ -119,7 +120,7 @@ fn fits(sort: Sort, value: &Value) -> bool {
 fn text_fits(sort: Sort, text: &str) -> bool {
     match sort {
         Sort::Text => true,
-        // An empty text stands for no value.
+        // An empty text means that the property has no value.
         _ if text.is_empty() => true,
         Sort::Integer => {
             let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -129,7 +130,7 @@ fn text_fits(sort: Sort, text: &str) -> bool {
         Sort::Boolean => {
             ["true", "false", "yes", "no", "on", "off"].iter().any(|word| word.eq_ignore_ascii_case(text))
         }
-        // Collections are often given as JSON text.
+        // A list or map is often given as JSON text.
         Sort::Map => text.starts_with('{'),
         Sort::List => text.starts_with('['),
     }

@@ -1,8 +1,8 @@
-//! Detects typographic quotes around a value. Office programs and web pages substitute them for straight
-//! quotes.
+//! Detects typographic quotes around a value, such as `“80”`.
 //!
-//! YAML reads typographic quotes as part of the text, so `“80”` has four characters. This is hardly ever
-//! intended, and the resulting errors are misleading. So the quotes themselves are reported as the cause.
+//! Office programs and web pages often replace straight quotes by typographic ones. A YAML parser reads
+//! typographic quotes as part of the text, so `“80”` has four characters. An author hardly ever intends this,
+//! and the resulting errors do not show the cause. So this module reports the quotes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ const QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '�
 
 const HELP: &str = "typographic quotes are part of the text; write `\"`, or none";
 
-/// Maximum number of reported texts.
+/// Maximum number of texts that are reported.
 const MOST: usize = Diagnostics::MOST;
 
-/// Warns of every text between typographic quotes that has no YAML quotes. If an error was already reported
-/// at its place, the cause and the fix are added to this error. Descriptions are exempt.
+/// Warns of every text between typographic quotes that has no YAML quotes. If `diagnostics` already contains
+/// a message at exactly this text, that message gets the help and the fix, and no warning is added.
+/// Descriptions are not searched.
 pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) {
-    // Shortcut: nearly all descriptors have no such quotes.
+    // Nearly all descriptors contain no typographic quotes, so a fast test comes first.
     if source.text().is_ascii() || !source.text().contains(QUOTES) {
         return;
     }
@@ -64,8 +65,8 @@ pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnost
     *diagnostics = Diagnostics::from(said);
 }
 
-/// Returns the fix of a text between typographic quotes, with its offset. Returns `None` if the text differs
-/// from its spelling in the source.
+/// Returns the offset, the place and the fix of a text between typographic quotes. Returns `None` for any
+/// other text, and for a text that has YAML quotes or escapes.
 fn between(source: &Arc<Source>, span: Span, text: &str) -> Option<(u32, (Span, Fix))> {
     let inner = text.strip_prefix(QUOTES)?.strip_suffix(QUOTES)?;
     let written = source.slice(span) == text && !inner.contains(QUOTES);

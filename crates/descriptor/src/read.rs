@@ -1,4 +1,4 @@
-//! Reads a descriptor of either kind from its text.
+//! Reads the descriptor of an assembly or a resource from its text.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use crate::reader::{Reader, Spanned, get};
 use crate::surroundings::Surroundings;
 use crate::{assembly, codes, quotes, resource};
 
-/// The result of reading: the readable part of a descriptor, and all problems.
+/// The result of reading a text: the parts of the descriptor that can be read, and all problems.
 #[derive(Debug, Clone)]
 pub struct Read {
-    /// The descriptor; `None` if nothing of it can be read.
+    /// The descriptor; `None` if the text is no descriptor.
     pub descriptor: Option<Descriptor>,
-    /// Problems, in the order of their places.
+    /// Problems, in the order of their places in the text.
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a descriptor. An invalid document still yields its readable parts.
+/// Reads a descriptor. If the text has errors, the parts without errors are read.
 pub fn read(source: &Arc<Source>) -> Read {
     read_in(source, &Surroundings::default())
 }
 
-/// Reads a descriptor that belongs to a project.
+/// Reads a descriptor that belongs to a project. `around` contains the names that the project gives.
 pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
@@ -37,15 +37,16 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     if let Some(said) = no_descriptor(source, loaded.root.as_ref(), &diagnostics, &found) {
         return Read { descriptor: None, diagnostics: vec![said].into() };
     }
-    // Other errors at the place of a syntax error are its consequences.
+    // An error at the same place as a syntax error is a consequence of the syntax error.
     let broken: BTreeSet<u32> = diagnostics.iter().filter(|said| said.is_error()).filter_map(start).collect();
-    // An entry that seems empty may have content on a line with a syntax error.
+    // An entry looks empty if its content is on a line with a syntax error.
     let lines: BTreeSet<usize> = broken.iter().map(|at| source.position(*at).line).collect();
     let emptied = |said: &Diagnostic| {
         let line = said.place().map(|place| place.start().line);
         said.code == codes::EMPTY_ENTRY && line.is_some_and(|at| lines.range(at..=at + 1).next().is_some())
     };
-    // The name may be in the part that could not be read.
+    // If the name was not found, it may stand in a part that could not be read. All messages about the
+    // content of the descriptor are dropped then.
     let is_nameless =
         !broken.is_empty() && loaded.root.as_ref().is_none_or(|root| root.get("name").is_none());
     let follows = |said: &Diagnostic| {
@@ -59,7 +60,7 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     Read { descriptor, diagnostics }
 }
 
-/// Returns the error that replaces all other errors if a document is no descriptor.
+/// Returns the error that replaces all other errors, if the document is no descriptor.
 fn no_descriptor(
     source: &Arc<Source>,
     root: Option<&Node>,
@@ -107,7 +108,8 @@ fn read_root(reader: &mut Reader<'_>, root: &Node) -> Option<Descriptor> {
     })
 }
 
-/// Detects a descriptor kind of later versions of the language, with its place.
+/// Detects a kind of descriptor that windlass does not process, such as a template of assemblies. Returns its
+/// place and its name.
 fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     let name = root.get("name");
     let kind = name.and_then(Node::as_str).and_then(|name| name.split("::").next());
@@ -120,7 +122,7 @@ fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     name.is_none().then(|| (template.key.span(), other[0]))
 }
 
-/// Reads the name of the descriptor. A missing name is taken from the project.
+/// Reads the name of the descriptor. If the text has no name, the project gives it.
 fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spanned<DescriptorName>> {
     let given = reader.around.name.clone();
     let first = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());
@@ -157,7 +159,7 @@ fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spann
     Some(Spanned { value: name, span: text.span })
 }
 
-/// Guesses the kind of a descriptor without a valid name.
+/// Guesses the kind of a descriptor whose name is missing or invalid.
 fn looks_like(reader: &Reader<'_>, root: &Mapping) -> DescriptorKind {
     let name = root.get("name").and_then(Node::as_str).unwrap_or_default();
     let kinds = [DescriptorKind::Assembly, DescriptorKind::Resource];
@@ -170,7 +172,7 @@ fn looks_like(reader: &Reader<'_>, root: &Mapping) -> DescriptorKind {
     } else if has(&["lifecycle", "default-driver", "infrastructure", "queries"]) {
         DescriptorKind::Resource
     } else {
-        // The file name decides when the content doesn't.
+        // If the content does not show the kind, the name of the file decides.
         let file = reader.source.name().rsplit('/').next().unwrap_or_default();
         if file.starts_with("assembly.") { DescriptorKind::Assembly } else { DescriptorKind::Resource }
     }

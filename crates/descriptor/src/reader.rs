@@ -1,4 +1,5 @@
-//! Converts nodes to typed parts. Every problem is reported, and the readable parts are kept.
+//! Converts the nodes of a YAML document to the parts of a descriptor. Every problem is reported, and all
+//! parts without problems are kept.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -18,7 +19,7 @@ use crate::surroundings::Surroundings;
 
 pub use windlass_source::Spanned;
 
-/// Misspellings of keys in real descriptors, with the correct keys.
+/// Misspelt keys of published descriptors, each with the correct key.
 const KEY_SPELLINGS: &[(&str, &str)] = &[
     ("descripion", "description"),
     ("descriptiomn", "description"),
@@ -49,24 +50,24 @@ const KEY_SPELLINGS: &[(&str, &str)] = &[
     ("derived_from", "derived-from"),
 ];
 
-/// Maximum edit distance of a misspelling. A word with a greater distance is taken for a different word.
+/// Maximum number of letters in which a misspelt key differs from the correct key.
 pub(crate) const EDITS: usize = 2;
 
-/// Maximum number of unknown keys of a document that are compared with known keys. Further unknown keys are
-/// not taken for misspellings.
+/// Maximum number of unknown keys of one document that are compared with known keys. All further unknown keys
+/// are warnings.
 const COMPARED: usize = 50_000;
 
-/// Returns the key for a known misspelling, and other keys unchanged.
+/// Returns the correct key for a misspelt key of `KEY_SPELLINGS`. Returns any other key unchanged.
 pub(crate) fn canonical(key: &str) -> &str {
     KEY_SPELLINGS.iter().find(|(spelling, _)| *spelling == key).map_or(key, |(_, meant)| meant)
 }
 
-/// A reader for the nodes of one source.
+/// The state of the conversion of one document.
 pub(crate) struct Reader<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) around: &'a Surroundings,
     pub(crate) diagnostics: &'a mut Diagnostics,
-    /// Number of unknown keys that may still be compared.
+    /// Number of further unknown keys that may be compared with known keys.
     comparisons: usize,
 }
 
@@ -93,14 +94,16 @@ impl Reader<'_> {
         self.say(Severity::Warning, |source| Diagnostic::warning(code, message).at(source.place(span)));
     }
 
-    /// Reports a problem. The diagnostic is created only if the limit for its severity is not reached.
+    /// Adds a diagnostic. If the limit for its severity is reached, `make` is not called, and the diagnostic
+    /// is only counted.
     pub(crate) fn say(&mut self, severity: Severity, make: impl FnOnce(&Arc<Source>) -> Diagnostic) {
         if !self.diagnostics.leaves_out(severity) {
             self.diagnostics.push(make(self.source));
         }
     }
 
-    /// Reads a mapping. Returns `None` for null, and for other nodes, which are reported.
+    /// Returns a node as a mapping. For null, returns `None`. For a node of another sort, reports an error
+    /// and returns `None`.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         match node.as_mapping() {
             Some(mapping) => Some(mapping),
@@ -117,7 +120,8 @@ impl Reader<'_> {
         self.error(codes::WRONG_SORT, node.span(), message);
     }
 
-    /// Reads the text of a scalar.
+    /// Returns the text of a scalar. For null, returns `None`. For a list or map, reports an error and
+    /// returns `None`.
     pub(crate) fn text(&mut self, node: &Node, what: &str) -> Option<Spanned<String>> {
         match node.as_str() {
             Some(_) if node.is_null() => None,
@@ -129,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses text as a validated value.
+    /// Parses a text, for example as a name. If the text is invalid, reports the error of the parser.
     pub(crate) fn parse_text<T>(&mut self, text: &str, span: Span, code: Code) -> Option<Spanned<T>>
     where
         T: FromStr,
@@ -144,7 +148,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a word that is not in a closed set, and suggests the nearest word of the set.
+    /// Reports a word that is none of `words`, and suggests the nearest of them.
     pub(crate) fn bad_word(&mut self, code: Code, text: &Spanned<String>, message: &str, words: &[&str]) {
         self.say(Severity::Error, |source| {
             let diagnostic = Diagnostic::error(code, message).at(source.place(text.span));
@@ -160,7 +164,8 @@ impl Reader<'_> {
         self.parse_text(key.text(), key.span(), code)
     }
 
-    /// Reads a flag. The words of other YAML versions, such as `yes` and `no`, are accepted too.
+    /// Returns the value of a flag. The words of older YAML versions, such as `yes` and `no`, are also
+    /// accepted.
     pub(crate) fn flag(&mut self, node: &Node, what: &str) -> bool {
         match node.as_str().map(str::to_ascii_lowercase).as_deref() {
             Some("true" | "yes" | "on") => true,
@@ -173,8 +178,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports every key that is not in `known`. A misspelling of a known key is an error, and any other word
-    /// is a warning. Usual misspellings (`KEY_SPELLINGS`) count as the correct keys.
+    /// Reports every key that is not in `known`. A misspelling that is listed in `KEY_SPELLINGS` is a
+    /// warning, and counts as the correct key. Any other misspelling of a known key is an error. A key that
+    /// resembles no known key is a warning.
     pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let severity = self.severity(entry.key.text(), known);
@@ -189,8 +195,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports unknown keys of an entry that has a section `properties`. If a key looks like a property, the
-    /// help says that it belongs in this section.
+    /// Reports unknown keys of a mapping that has a section `properties`. If the value of an unknown key
+    /// looks like a property, the help tells to move the key into this section.
     pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let key = entry.key.text();
@@ -216,8 +222,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the severity of an unknown key. A misspelling of a known key is an error, and any other word
-    /// is a warning.
+    /// Returns the severity of an unknown key, by the rule of [`unknown_keys`](Self::unknown_keys).
     fn severity(&mut self, key: &str, known: &[&str]) -> Severity {
         if is_spelling(key, known) || self.comparisons == 0 {
             return Severity::Warning;
@@ -229,7 +234,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports an invalid name. The help contains the nearest valid form of the wrong part.
+    /// Reports an invalid name. If the kind or the version in the name is wrong, the help contains the
+    /// nearest valid one.
     pub(crate) fn bad_name(&mut self, code: Code, text: &Spanned<String>, error: &NameError) {
         if self.diagnostics.leaves_out(Severity::Error) {
             return;
@@ -288,19 +294,19 @@ impl Reader<'_> {
     }
 }
 
-/// Tells whether a key is a known misspelling of one of `known`.
+/// Tells whether `KEY_SPELLINGS` lists the key as a misspelling of a key in `known`.
 fn is_spelling(key: &str, known: &[&str]) -> bool {
     let meant = canonical(key);
     meant != key && known.contains(&meant)
 }
 
-/// Tells whether a value has the form of a property: a mapping with a key of properties, such as `value`.
+/// Tells whether a node has the form of a property: a mapping with a key such as `value` or `default`.
 fn property_like(node: &Node) -> bool {
     let is_of_property = |key: &str| matches!(canonical(key), "value" | "default" | "read-only" | "required");
     node.as_mapping().is_some_and(|body| body.keys().any(is_of_property))
 }
 
-/// Returns the place where a key of the language belongs.
+/// Returns a description of the place in which a key of the language belongs.
 fn home(key: &str) -> Option<&'static str> {
     Some(match canonical(key) {
         "initial-quantity" | "minimum-nodes" | "maximum-nodes" | "scaling-increment" => {
@@ -327,15 +333,17 @@ fn home(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the value of a key. The key may have a usual misspelling (`KEY_SPELLINGS`).
+/// Returns the value of a key. If the mapping lacks the key, the function also finds a misspelling that is
+/// listed in `KEY_SPELLINGS`.
 pub(crate) fn get<'n>(mapping: &'n Mapping, key: &str) -> Option<&'n Node> {
-    // All listed misspellings have the first letter of the correct key. So most keys are skipped fast.
+    // All listed misspellings begin with the first letter of the correct key. So a comparison of the first
+    // letter skips most keys.
     let near = |found: &str| found.as_bytes().first() == key.as_bytes().first();
     let misspelled = |entry: &&Entry| near(entry.key.text()) && canonical(entry.key.text()) == key;
     mapping.get(key).or_else(|| mapping.entries().iter().find(misspelled).map(|entry| &entry.value))
 }
 
-/// Converts the start of a span to the form that records use.
+/// Returns the file, line and column at which a span starts.
 pub(crate) fn origin(source: &Arc<Source>, span: Span) -> Origin {
     let position = source.position(span.start);
     Origin { file: source.shared_name(), line: number(position.line), column: number(position.column) }
@@ -345,14 +353,14 @@ fn number(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-/// An entry of a section: the place of its key, and its body.
+/// An entry of a section: its name, the place of the name, and its content.
 pub(crate) struct Body<'n> {
     pub(crate) name: String,
     pub(crate) name_span: Span,
     pub(crate) node: &'n Node,
 }
 
-/// Reads a section whose keys are names.
+/// Reads a section that is a mapping from names to bodies.
 pub(crate) fn section<K, V>(
     reader: &mut Reader<'_>,
     root: &Mapping,
@@ -379,7 +387,7 @@ where
     entries
 }
 
-/// Reads a text of the form `component.name`.
+/// Splits a text of the form `component.name`. If the text has another form, reports `rule` as the error.
 pub(crate) fn dotted<N: FromStr>(
     reader: &mut Reader<'_>,
     text: &Spanned<String>,
@@ -394,7 +402,7 @@ pub(crate) fn dotted<N: FromStr>(
     parsed.map(|value| Spanned { value, span: text.span })
 }
 
-/// Reads the names in a section, with their places. The bodies of the entries are ignored.
+/// Returns the keys of a section, with their places. The values of the keys are ignored.
 pub(crate) fn names(reader: &mut Reader<'_>, root: &Mapping, key: &str) -> IndexMap<String, Span> {
     let mapping = get(root, key).and_then(|node| reader.mapping(node, &format!("`{key}`")));
     let entries = mapping.map(Mapping::entries).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Resource descriptors: the actions and properties of a type of component, and the drivers that execute the
-//! actions.
+//! Resource descriptors. A resource descriptor declares the properties and the actions of a type of
+//! component, and the drivers that execute the actions.
 
 use std::hash::Hash;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ use crate::reader::{Reader, Spanned, get, names};
 
 const OPERATION: &str = "an operation";
 
-/// Transitions of older descriptors, which created the infrastructure in separate transitions.
+/// Names of transitions in older descriptors. They created and removed the infrastructure.
 const OLD_TRANSITIONS: [&str; 2] = ["CreateInfrastructure", "DeleteInfrastructure"];
 
 /// A resource descriptor.
@@ -28,35 +28,36 @@ const OLD_TRANSITIONS: [&str; 2] = ["CreateInfrastructure", "DeleteInfrastructur
 pub struct ResourceDescriptor {
     /// Text from which the descriptor was read.
     pub source: Arc<Source>,
-    /// Name, if it is valid.
+    /// Name of the descriptor; none if it is missing or invalid.
     pub name: Option<Spanned<DescriptorName>>,
     /// Description of the resource.
     pub description: Option<String>,
     /// Properties of the resource.
     pub properties: Properties,
-    /// Properties that are not visible from outside.
+    /// Properties that only the resource itself can read.
     pub private_properties: Properties,
     /// Transitions that the descriptor declares.
     pub transitions: IndexMap<Transition, ActionDecl>,
     /// Operations that relationships may call.
     pub operations: IndexMap<OperationName, ActionDecl>,
-    /// Commands that an operator may call; an extension of the language.
+    /// Commands that a user may call with `windlass call`; an extension of the language.
     pub commands: IndexMap<CommandName, ActionDecl>,
-    /// Effect of a package that changed while its version stayed the same; an extension of the language.
+    /// Effect on existing parts if the package changes and its version stays the same; an extension of the
+    /// language.
     pub on_package_change: Option<Spanned<OnPackageChange>>,
-    /// Default drivers of transitions, operations and commands.
+    /// Drivers of all transitions, operations and commands that declare no drivers themselves.
     pub default_drivers: Vec<DriverDecl>,
-    /// Drivers that find an existing instance, for references.
+    /// Drivers that search for existing instances to which references may resolve.
     pub queries: Vec<DriverDecl>,
     /// Infrastructure types that the resource supports.
     pub infrastructure: IndexMap<String, Span>,
-    /// Capabilities offered to others.
+    /// Connection points for relationships in which the resource is a source.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements on other resources.
+    /// Connection points for relationships in which the resource is a target.
     pub requirements: IndexMap<String, Span>,
     /// Metrics that the resource publishes.
     pub metrics: Metrics,
-    /// Policies about its metrics.
+    /// Policies that read the resource's metrics.
     pub policies: Policies,
     /// Data types that the descriptor declares.
     pub data_types: DataTypes,
@@ -67,7 +68,7 @@ pub struct ResourceDescriptor {
 pub struct ActionDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Drivers of the action. If the list is empty, the default drivers apply.
+    /// Drivers of the action. If the list is empty, the default drivers of the resource execute the action.
     pub drivers: Vec<DriverDecl>,
     /// Arguments of an operation or command.
     pub properties: Properties,
@@ -80,11 +81,11 @@ pub struct DriverDecl {
     pub name_span: Span,
     /// Kind of the driver.
     pub driver: DriverKind,
-    /// Infrastructure types that the driver supports. An empty list means all types.
+    /// Infrastructure types for which the driver is chosen. The entry `*` means all types.
     pub infrastructure: Vec<String>,
     /// Properties that configure the driver.
     pub properties: serde_json::Map<String, serde_json::Value>,
-    /// Places of the names of the driver properties.
+    /// Places of the names in `properties`.
     pub property_spans: IndexMap<String, Span>,
 }
 
@@ -144,7 +145,7 @@ fn on_package_change(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<OnP
     }
 }
 
-/// Reads `lifecycle`: a list of names, or a mapping of names to bodies.
+/// Reads the section `lifecycle`: a list of transitions, or a mapping from transitions to their bodies.
 fn transitions(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Transition, ActionDecl> {
     let Some(node) = node.filter(|node| !node.is_null()) else { return IndexMap::new() };
     let mut found = IndexMap::new();
@@ -173,7 +174,7 @@ fn add_transition(
     word: &str,
     decl: ActionDecl,
 ) {
-    // Later versions of the language have this transition, which windlass does not support.
+    // Later versions of the language have the transition Upgrade. windlass does not support it.
     if word == "Upgrade" {
         return;
     }
@@ -198,7 +199,7 @@ fn add_transition(
     });
 }
 
-/// Reads `operations` or `commands`: a mapping of names to bodies.
+/// Reads the section `operations` or `commands`: a mapping from names to bodies.
 fn operations<N>(reader: &mut Reader<'_>, node: Option<&Node>, section: &str) -> IndexMap<N, ActionDecl>
 where
     N: FromStr<Err = NameError> + Hash + Eq,
@@ -231,7 +232,8 @@ fn action(reader: &mut Reader<'_>, entry: &Entry, known: &[&str], what: &str) ->
     }
 }
 
-/// Reads `drivers:` or `default-driver:`: a mapping of driver types.
+/// Reads the key `drivers`, `default-driver` or `queries.drivers`: a mapping from the names of drivers to
+/// bodies.
 fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
     let mapping = reader.mapping(node, "`drivers`");
     let entries = mapping.map(Mapping::entries).unwrap_or_default();
@@ -266,7 +268,7 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
     found
 }
 
-/// Warns of `infrastructure-type` without an enclosing `selector`, the form of older descriptors.
+/// Warns of `infrastructure-type` without a `selector` around it, as older descriptors contain it.
 fn old_selector(reader: &mut Reader<'_>, body: &Mapping) {
     let Some(entry) = body.entry("infrastructure-type").filter(|_| body.get("selector").is_none()) else {
         return;

@@ -1,10 +1,11 @@
 //! JSON Schemas of assembly and resource descriptors, for editors and for other tools.
 //!
-//! A schema knows keys, sorts of values and the form of names. windlass refuses every document that a schema
-//! refuses, and more: only the check of a descriptor knows whether a `${…}` has a meaning, or whether a
-//! descriptor exists. The schema is as tolerant as the reader, which only warns of some unknown keys.
+//! A schema describes keys, the form of names, and the sorts of values: texts, lists or maps. windlass
+//! refuses every document that a schema refuses. windlass also refuses documents that a schema accepts, for
+//! example if a `${…}` has no meaning, or if the catalog lacks a descriptor. If `read` only warns of a
+//! document, the schema accepts it.
 //!
-//! The schemas are generated from the reader's own tables of keys.
+//! The schemas are generated from the tables of keys in `keys.rs`, which `read` also uses.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +14,17 @@ use windlass_source::keys::{Definitions, Forms, by_name, or_null, schema};
 
 use crate::keys::{self, Form, Section};
 
-/// Returns the schema of assembly descriptors, of the draft 2020-12.
+/// Returns the schema of assembly descriptors, in draft 2020-12.
 pub fn assembly() -> Value {
     schema(&Descriptors(&DriverProperties::new()), &keys::ASSEMBLY, "Assembly descriptor")
 }
 
-/// The schemas of driver properties, by driver. A descriptor can write a value `v` of a property also as
-/// `{value: v}` or `{default: v}`.
+/// The schemas of driver properties, by the name of the driver and then by the name of the property. A schema
+/// describes a value `v` of the property. A descriptor may also write `{value: v}` or `{default: v}`.
 pub type DriverProperties = BTreeMap<String, Map<String, Value>>;
 
-/// Returns the schema of resource descriptors, of the draft 2020-12. It describes the properties of the
-/// drivers in `drivers`, and permits all properties of other drivers.
+/// Returns the schema of resource descriptors, in draft 2020-12. The schema describes the properties of the
+/// drivers in `drivers`. It accepts any properties of other drivers.
 pub fn resource(drivers: &DriverProperties) -> Value {
     schema(&Descriptors(drivers), &keys::RESOURCE, "Resource descriptor")
 }
@@ -107,7 +108,7 @@ impl Forms for Descriptors<'_> {
 }
 
 impl Descriptors<'_> {
-    /// Returns the schema of a mapping of drivers.
+    /// Returns the schema of a mapping from the names of drivers to their bodies.
     fn drivers(&self, section: &'static Section, definitions: &mut Definitions) -> Value {
         let driver = definitions.part(self, section);
         let known = self.0.iter().map(|(name, properties)| {
@@ -121,13 +122,14 @@ impl Descriptors<'_> {
     }
 }
 
-/// Returns the schema of text. It also permits numbers and booleans, because descriptors read every scalar as
-/// the text of its spelling.
+/// Returns the schema of a text. The schema also accepts numbers and booleans, because a descriptor reads
+/// every scalar as the text of its spelling.
 fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
 }
 
-/// Returns the schema of a driver property: a value, or its declaration in the form of other properties.
+/// Returns the schema of a driver property: a value that matches `schema`, or a mapping with the key `value`
+/// or `default` and such a value.
 fn plain_or_declared(schema: &Value) -> Value {
     let mut value = schema.clone();
     let about = value.as_object_mut().and_then(|schema| schema.remove("description"));
@@ -165,12 +167,12 @@ fn own_name(kind: &str) -> Value {
     })
 }
 
-/// The form of one word of a name. It begins with a letter, ends with a letter or digit, and contains no
-/// `__`.
+/// The pattern of one word of a name. The word begins with a letter, ends with a letter or digit, and
+/// contains no `__`.
 const WORD: &str = r"(?!\w*__)[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// The form of the middle part of a descriptor's name.
+/// The pattern of the middle part of a descriptor's name.
 const MIDDLE: &str = r"(?![A-Za-z0-9_-]*__)(?![A-Za-z0-9_-]{51})[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// The form of a version.
+/// The pattern of a version.
 const VERSION: &str = r"[0-9]+(\.[0-9]+)*";

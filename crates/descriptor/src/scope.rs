@@ -1,4 +1,4 @@
-//! Determines the meaning of a `${…}`, which depends on its place in the descriptor.
+//! Determines the meaning of a `${…}`. The meaning depends on the place of the `${…}` in the descriptor.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -16,38 +16,38 @@ use crate::property::Properties;
 use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
-/// The first word of `${each.…}`.
+/// The word before the dot in `${each.…}`.
 pub(crate) const EACH: &str = "each";
 
-/// The meaning of a reference.
+/// The meaning of a `${…}`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning {
     /// A property of the descriptor itself.
     Own(PropertyName),
     /// A property of a component or reference.
     Part(ComponentName, PropertyName),
-    /// A field of the instance that the engine knows: name, id or index.
+    /// A field that each instance has: its name, its id or its index.
     Instance(InstanceField),
-    /// A property of an end of the relationship.
+    /// A property of the source or target of the relationship.
     End(End, PropertyName),
-    /// A field of the node's entry in the list of `each`.
+    /// A field of the node's entry in the list `each`.
     Each(String),
 }
 
-/// The names that a reference at some place of a descriptor may contain.
+/// The names that a `${…}` may contain at one place of a descriptor.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
-    /// Text that contains the reference.
+    /// Text of the descriptor that contains the `${…}`.
     pub(crate) source: &'a Arc<Source>,
     /// Properties of the descriptor itself.
     pub(crate) own: &'a Properties,
-    /// Properties that only a resource itself can read.
+    /// Private properties of the resource; `None` in an assembly descriptor.
     pub(crate) private: Option<&'a Properties>,
-    /// The assembly, whose components and references can be named; `None` in a resource descriptor.
+    /// The assembly whose components and references can be named; `None` in a resource descriptor.
     pub(crate) assembly: Option<&'a AssemblyDescriptor>,
-    /// Whether `source` and `target` are valid.
+    /// Whether `${source.…}` and `${target.…}` are valid.
     pub(crate) ends: bool,
-    /// Whether `each` is valid, because the reference is in a value of a component whose nodes have keys.
+    /// Whether `${each.…}` is valid, because it belongs to a component whose cluster has the key `each`.
     pub(crate) each: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Scope<'a> {
         Self { ends: true, ..Self::assembly(assembly) }
     }
 
-    /// Returns the scope of the values that an assembly gives to a component.
+    /// Returns the scope of the values that the assembly gives to a component.
     pub(crate) fn component(assembly: &'a AssemblyDescriptor, component: &Component) -> Self {
         Self { each: component.each().is_some(), ..Self::assembly(assembly) }
     }
@@ -83,7 +83,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the meaning of a reference, or an error with a suggestion.
+    /// Returns the meaning of a `${…}`, or an error that suggests a valid name.
     pub(crate) fn meaning(&self, reference: &Reference) -> Result<Meaning, Box<Diagnostic>> {
         self.look_up(reference).map_err(|wrong| match wrong {
             Wrong::Said(diagnostic) => diagnostic,
@@ -92,7 +92,8 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Returns the meaning of a reference, without the search for a suggestion.
+    /// Returns the meaning of a `${…}`. If it has no meaning, returns `None` and saves the time of the search
+    /// for a suggestion.
     pub(crate) fn find(&self, reference: &Reference) -> Option<Meaning> {
         self.look_up(reference).ok()
     }
@@ -114,7 +115,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the name of a component or reference, if it exists.
+    /// Returns the name of the component or reference, if it exists in the assembly.
     fn part(&self, name: &str) -> Option<&'a ComponentName> {
         let assembly = self.assembly?;
         let component = assembly.composition.get_key_value(name).map(|(name, _)| name);
@@ -130,7 +131,7 @@ impl<'a> Scope<'a> {
         Diagnostic::error(code, message).at(self.source.place(reference.span))
     }
 
-    /// Returns the error for an unknown property, component or reference.
+    /// Returns the error about an unknown property, component or reference.
     fn unknown(&self, reference: &Reference) -> Box<Diagnostic> {
         let text = &reference.text;
         if let ((component, Some(_)), Some(_)) = (reference.split(), self.assembly) {
@@ -199,13 +200,13 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The reason why a reference is invalid.
+/// The reason why a `${…}` is invalid.
 enum Wrong<'r> {
-    /// The reason is this error.
+    /// The error is known already.
     Said(Box<Diagnostic>),
-    /// The reference reads a field that no instance has.
+    /// The `${…}` reads a field that no instance has.
     Field(&'r str),
-    /// The name is unknown.
+    /// The `${…}` contains an unknown name.
     Name,
 }
 
@@ -215,15 +216,16 @@ impl From<Box<Diagnostic>> for Wrong<'_> {
     }
 }
 
-/// The fields of every instance.
+/// The names of the fields that each instance has, as a `${…}` contains them.
 const INSTANCE: [&str; 3] = ["instance.name", "instance.id", "instance.index"];
 
-/// Returns the names of all components and references.
+/// Returns the names of all components and references of an assembly.
 pub(crate) fn part_names(assembly: &AssemblyDescriptor) -> Vec<&str> {
     assembly.composition.keys().chain(assembly.references.keys()).map(ComponentName::as_str).collect()
 }
 
-/// Adds the existing components, and the nearest of `names`, to a diagnostic.
+/// Adds a help text to a diagnostic: the existing components and references, and the name in `names` that is
+/// nearest to `name`.
 pub(crate) fn unknown_component(
     diagnostic: Diagnostic,
     name: &str,
@@ -238,7 +240,7 @@ pub(crate) fn unknown_component(
     did_you_mean(diagnostic, name, names.iter().copied())
 }
 
-/// The result of looking up a property of a component or reference.
+/// The result of the search for a property of a component or reference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Has {
     /// The property is declared.
@@ -247,11 +249,11 @@ pub(crate) enum Has {
     No,
     /// The property is declared, but only the resource itself can read it.
     Private,
-    /// The descriptor is unavailable.
+    /// The descriptor is not in the catalog.
     CannotTell,
 }
 
-/// Tells whether a component has a property.
+/// Tells whether the assembly gives the property to a component, or the component's descriptor declares it.
 pub(crate) fn part_has(part: &Component, catalog: &dyn Catalog, property: &PropertyName) -> Has {
     if part.properties.contains_key(property) {
         return Has::Yes;

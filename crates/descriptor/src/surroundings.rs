@@ -1,18 +1,18 @@
-//! The information that a descriptor takes from its project.
+//! The names that a descriptor gets from its project.
 //!
-//! The tool `lmctl` builds packages from a project. It adds the name to a descriptor without a name. It also
-//! replaces a placeholder such as `$lmctl:/contains:/web:/descriptor_name` by the name of a contained
-//! package. The text of a descriptor doesn't contain these names, so a caller that knows the project provides
-//! them here.
+//! The tool `lmctl` builds packages from a project. If a descriptor has no name, `lmctl` adds a name. `lmctl`
+//! also replaces a placeholder such as `$lmctl:/contains:/web:/descriptor_name` by the name of a descriptor
+//! that the project contains. The text of the descriptor does not contain these names. A caller that knows
+//! the project passes them to [`read_in`](crate::read_in).
 
 use std::collections::BTreeMap;
 
 use windlass_model::DescriptorName;
 
-/// Prefix of a placeholder.
+/// The text with which each placeholder begins.
 pub(crate) const PLACEHOLDER: &str = "$lmctl:";
 
-/// The known names of a descriptor's project. The default contains no names.
+/// The names that a project gives to its descriptors. The default contains no names.
 ///
 /// ```
 /// use windlass_descriptor::{Surroundings, read_in};
@@ -31,12 +31,13 @@ pub(crate) const PLACEHOLDER: &str = "$lmctl:";
 pub struct Surroundings {
     /// The name that the project gives to the descriptor.
     pub name: Option<DescriptorName>,
-    /// Names of the contained projects, by the path to each: `contains:/web`, `contains:/web:/contains:/db`.
+    /// Names of the descriptors of the contained projects, by their paths. Examples of paths are
+    /// `contains:/web` and `contains:/web:/contains:/db`.
     pub contained: BTreeMap<String, DescriptorName>,
 }
 
 impl Surroundings {
-    /// Adds a contained project under its name, together with all projects in it.
+    /// Adds a contained project under the given name, with all projects that it contains itself.
     pub fn contain(&mut self, name: &str, project: &Self) {
         let way = format!("contains:/{name}");
         for (deeper, descriptor) in &project.contained {
@@ -47,7 +48,7 @@ impl Surroundings {
         }
     }
 
-    /// Returns the descriptor's name for which a placeholder stands.
+    /// Returns the name of the descriptor for which a placeholder stands.
     pub(crate) fn resolve(&self, placeholder: &str) -> Option<&DescriptorName> {
         let way = placeholder.strip_prefix(PLACEHOLDER)?.strip_prefix('/')?;
         if way == "descriptor_name" {
@@ -56,12 +57,12 @@ impl Surroundings {
         self.contained.get(way.strip_suffix(":/descriptor_name")?)
     }
 
-    /// Tells whether any placeholder can be resolved.
+    /// Tells whether the project contains other projects, so that a placeholder can stand for one of them.
     pub(crate) fn has_placeholders(&self) -> bool {
         !self.contained.is_empty()
     }
 
-    /// Returns the placeholders that can be resolved.
+    /// Returns the placeholders that stand for contained projects.
     pub(crate) fn placeholders(&self) -> Vec<String> {
         self.contained.keys().map(|way| format!("{PLACEHOLDER}/{way}:/descriptor_name")).collect()
     }

@@ -1,5 +1,4 @@
-//! Values of descriptors. Their text is split into literals and references (`${…}`), with the place of each
-//! reference.
+//! Values of descriptors. A text in a value is split into literals and `${…}`, with the place of each `${…}`.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use windlass_source::{Diagnostic, Diagnostics, Inside, Kind, Node, Source, Span}
 
 use crate::codes;
 
-/// A value of a descriptor, with the references in it.
+/// A value of a descriptor, in which each `${…}` is found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
     /// Place of the value.
@@ -22,34 +21,36 @@ pub struct Value {
 pub enum ValueKind {
     /// The null value.
     Null,
-    /// Text and references, concatenated. A scalar keeps its spelling.
+    /// A text: literals and `${…}`, one after the other. Numbers and booleans are read as the text of their
+    /// spelling.
     Text(Box<[Segment]>),
     /// A list of values.
     List(Vec<Value>),
-    /// A mapping, in the order of declaration.
+    /// A mapping, with its entries in the order of the text.
     Map(Vec<(String, Value)>),
 }
 
-/// A segment of a text.
+/// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Segment {
     /// A literal text.
     Literal(SmolStr),
-    /// A reference: `${…}`.
+    /// The text `${…}`, which reads another value.
     Reference(Reference),
 }
 
-/// A reference, as written.
+/// A `${…}` in a text. It reads another value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// Place of the reference `${…}`.
+    /// Place of the whole `${…}`, from `$` to `}`.
     pub span: Span,
     /// Text between the braces.
     pub text: SmolStr,
 }
 
 impl Reference {
-    /// Returns the part before the first dot, and the rest; no rest if there is no dot.
+    /// Returns the text before the first dot, and the text after it; `None` as the second text if there is no
+    /// dot.
     pub fn split(&self) -> (&str, Option<&str>) {
         match self.text.split_once('.') {
             Some((first, rest)) => (first, Some(rest)),
@@ -59,7 +60,7 @@ impl Reference {
 }
 
 impl Value {
-    /// Reads a value from a node, keeping the spelling of scalars.
+    /// Converts a YAML node to a value. Reports each `${…}` that is malformed.
     pub fn read(source: &Arc<Source>, node: &Node, diagnostics: &mut Diagnostics) -> Self {
         let kind = match node.kind() {
             _ if node.is_null() => ValueKind::Null,
@@ -79,7 +80,7 @@ impl Value {
         Self { span: node.span(), kind }
     }
 
-    /// Returns the text of the value; none if it contains a reference or is no text.
+    /// Returns the text of the value; none if the value contains a `${…}`, or is no text.
     pub fn literal(&self) -> Option<&str> {
         match &self.kind {
             ValueKind::Text(segments) => match &segments[..] {
@@ -91,14 +92,14 @@ impl Value {
         }
     }
 
-    /// Tells whether the value contains no reference, and so never changes.
+    /// Tells whether the value contains no `${…}`, so that it needs no evaluation.
     pub fn is_fixed(&self) -> bool {
         let mut fixed = true;
         self.for_each_reference(&mut |_| fixed = false);
         fixed
     }
 
-    /// Calls `visit` for every reference.
+    /// Calls `visit` for each `${…}` in the value.
     pub fn for_each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
         match &self.kind {
             ValueKind::Null => {}
@@ -118,15 +119,15 @@ impl Value {
 struct Cutter<'a> {
     source: &'a Arc<Source>,
     node: &'a Node,
-    /// The places inside the text. Created at the first reference and reused for later references, so that
-    /// the text is walked only once.
+    /// The places of the text's characters in the source. They are computed at the first `${…}`, and reused
+    /// for the next ones, so that the text is searched once.
     inside: Option<Inside>,
     diagnostics: &'a mut Diagnostics,
 }
 
 impl Cutter<'_> {
     fn cut(&mut self, text: &str) -> Box<[Segment]> {
-        // Most values are one literal or one reference.
+        // Most texts are one literal or one `${…}`.
         let mut segments = Vec::with_capacity(1);
         let mut done = 0;
         while let Some(start) = text[done..].find("${").map(|at| done + at) {

@@ -5,10 +5,10 @@ use crate::syntax::{Place, SyntaxError, embedded, parse};
 use crate::too_deep;
 use crate::value::{Node, Value};
 
-/// Returns the malformed expressions of a document, each with its path.
+/// Returns the path and the syntax error of each malformed expression of a document.
 ///
-/// A malformed expression is no error while a document is processed, since a stub may override it. It is an
-/// error if it remains in the result.
+/// An engine does not report a malformed expression at once, because a stub may override it. The engine
+/// reports the expression if it remains in the result.
 ///
 /// ```
 /// use windlass_source::Source;

@@ -1,4 +1,4 @@
-//! The codes of this crate: `WL0700` to `WL0749`.
+//! The codes of the messages of this crate: `WL0700` to `WL0749`.
 
 windlass_source::codes! {
     UNRESOLVED = "WL0700", "nodes without a value",

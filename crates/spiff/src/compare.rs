@@ -8,18 +8,20 @@ use crate::value::{Map, Node, Value};
 /// A place at which two documents differ.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// Node of the first document.
+    /// Node at this place in the first document; none if the document has no such node.
     pub a: Option<Node>,
-    /// Node of the second document.
+    /// Node at this place in the second document; none if the document has no such node.
     pub b: Option<Node>,
     /// Steps of the path: the key of a field, the `name` of a named list entry, or `[i]` for any other list
-    /// entry.
+    /// entry. If a job has another position in the list `jobs`, the last step is `index`, and the nodes are
+    /// the two positions.
     pub path: Vec<String>,
 }
 
 /// Returns the differences of two documents, in the order of the documents.
 ///
-/// List entries are matched by their field `name` if all entries have this field.
+/// Two lists are compared entry by entry. If all their entries have a field `name`, entries with the same
+/// name are compared. If not, entries at the same position are compared.
 ///
 /// ```
 /// use windlass_source::Source;
@@ -39,7 +41,7 @@ pub fn diff(a: &Node, b: &Node) -> Vec<Difference> {
 }
 
 fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &mut Vec<Difference>) {
-    // A list of named entries is compared like a map.
+    // A list whose entries have names is compared like a map, if the other document has a map at this place.
     let named = |node: Option<&Node>, other: Option<&Node>| {
         let list = node?.as_list()?;
         other?.as_map()?;
@@ -65,7 +67,9 @@ fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &m
     });
 }
 
-/// Compares the positions of an entry in two lists, since the order of jobs matters in deployment manifests.
+/// Compares the positions of one entry in two lists. The last step of `path` is the name of the entry. The
+/// function is called for lists with the key `jobs`, because the order of jobs has a meaning in manifests of
+/// BOSH.
 fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut Vec<Difference>) {
     let wanted = path.last().cloned();
     let position = |list: &[Node]| {
@@ -81,7 +85,8 @@ fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut 
     }
 }
 
-/// Returns a map from the name of each entry to its other fields; `None` if a name is missing or repeated.
+/// Returns a map from the name of each list entry to its other fields. Returns `None` if an entry has no
+/// name, or if two entries have the same name.
 fn by_name(list: &[Node]) -> Option<Node> {
     let entry = |node: &Node| {
         let mut map = node.as_map()?.clone();

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::report::{Reason, UnresolvedNode};
 
-/// Returns the cycles among waiting nodes, each from its first node in document order.
+/// Returns the cycles of nodes that wait for each other. A cycle is a list of paths. Its first path is
+/// repeated at its end.
 ///
-/// The message of a waiting node names the awaited node. As in references, the name is looked up from the
-/// waiting node outwards.
+/// The message of a waiting node contains the name of the awaited node. The name is searched like a
+/// reference: in the map that contains the waiting node, and then in the maps around it.
 pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     let waiting: BTreeMap<String, &UnresolvedNode> = nodes
         .iter()
@@ -41,7 +42,7 @@ pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     cycles
 }
 
-/// Returns the waiting node that a node waits for.
+/// Returns the path of the node for which `node` waits; `None` if that node does not wait itself.
 fn target<'n>(node: &UnresolvedNode, waiting: &'n BTreeMap<String, &UnresolvedNode>) -> Option<&'n str> {
     let name = node.issue.message.strip_prefix('\'')?.split('\'').next()?;
     let known = |path: String| waiting.get_key_value(&path).map(|(path, _)| path.as_str());

@@ -9,10 +9,10 @@ pub enum DefinitionError {
     /// The definition has no `=`.
     #[error("`{0}` is not NAME=VALUE")]
     NoValue(String),
-    /// A component of the name is empty.
+    /// A part of the name is empty, such as the part between the dots of `a..b`.
     #[error("empty path component in \"{0}\"")]
     EmptyStep(String),
-    /// A field on the path of the name is no map.
+    /// The name leads through a field whose value is no map.
     #[error("field \"{field}\" in {path} is no map")]
     NoMap {
         /// The field that is no map.
@@ -22,8 +22,10 @@ pub enum DefinitionError {
     },
 }
 
-/// Adds the value of a definition to a map. A dot in the name creates a nested map; `\.` is a literal dot. A
-/// decimal number becomes an integer, every other value text.
+/// Adds the value of a definition to a map.
+///
+/// A definition has the form `NAME=VALUE`. A dot in the name separates the keys of nested maps, and `\.` is a
+/// dot in a key. If the value is a decimal integer, it becomes an integer. Any other value becomes a text.
 ///
 /// ```
 /// use windlass_spiff::{define, value::{Map, Node}, yaml::to_yaml};
@@ -36,7 +38,8 @@ pub enum DefinitionError {
 /// ```
 ///
 /// # Errors
-/// When the definition isn't `NAME=VALUE`, or a field on the path has a value that is no map.
+/// When the definition isn't `NAME=VALUE`, a part of the name is empty, or the name leads through a field
+/// whose value is no map.
 pub fn define(map: &mut Map, definition: &str) -> Result<(), DefinitionError> {
     let (path, text) =
         definition.split_once('=').ok_or_else(|| DefinitionError::NoValue(definition.to_owned()))?;
@@ -47,7 +50,7 @@ pub fn define(map: &mut Map, definition: &str) -> Result<(), DefinitionError> {
     insert(map, &steps(path)?, path, Node::new(value).with_source("<values>"))
 }
 
-/// Splits a path at its dots; `\.` is a dot in a name.
+/// Splits a name at its dots. The text `\.` is a dot inside a part.
 fn steps(path: &str) -> Result<Vec<String>, DefinitionError> {
     let (mut steps, mut last) = (Vec::new(), String::new());
     let mut chars = path.chars().peekable();

@@ -24,7 +24,7 @@ use crate::{Features, Limits, Outside};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpiffError {
-    /// Nodes remained without a value.
+    /// Some nodes of a document have no value.
     #[error("{0}")]
     Unresolved(Unresolved),
     /// A text is not a valid document.
@@ -33,10 +33,10 @@ pub enum SpiffError {
     /// A text is not a valid expression.
     #[error("{0}")]
     Syntax(#[from] SyntaxError),
-    /// The result exceeds the output limit.
+    /// The result exceeds [`Limits::output`].
     #[error("limit of {limit} bytes of output exceeded")]
     Output {
-        /// The output limit in bytes.
+        /// The limit in bytes.
         limit: usize,
     },
 }
@@ -59,18 +59,20 @@ impl From<Unresolved> for SpiffError {
     }
 }
 
-/// The elements of a result that are kept instead of removed.
+/// Parts of a result that the engine keeps on request. By default, the engine removes them, or reports them
+/// as an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preserve {
-    /// Whether expressions that can't be evaluated stay unchanged instead of causing an error.
+    /// Whether expressions without a value stay in the result. By default, they are an error.
     pub partial: bool,
-    /// Whether `((! a ))` stays escaped.
+    /// Whether an escaped expression such as `((! a ))` stays as it is. By default, it becomes the text `(( a
+    /// ))`.
     pub escapes: bool,
-    /// Whether nodes marked `&temporary` or `&local` stay.
+    /// Whether nodes with the marker `&temporary` or `&local` stay in the result.
     pub temporary: bool,
 }
 
-/// A template engine: settings that apply to many documents.
+/// A template engine. Its settings apply to all documents that it processes.
 ///
 /// ```
 /// use windlass_spiff::{Engine, Features, yaml};
@@ -117,12 +119,13 @@ impl Processed {
         &self.node
     }
 
-    /// Returns the nodes marked `&state`, as input for the next run.
+    /// Returns a document with the nodes that have the marker `&state`. Pass the document as a stub to the
+    /// next run.
     pub fn state(&self) -> &Node {
         &self.state
     }
 
-    /// Returns the steps by which the node of [`Engine::with_trace`] got its value.
+    /// Returns the recorded steps of the node that [`Engine::with_trace`] names; empty if no node is named.
     pub fn trace(&self) -> &[TraceStep] {
         &self.trace
     }
@@ -134,8 +137,8 @@ impl Processed {
 }
 
 impl Engine {
-    /// Creates an engine without optional features, with the default limits and without access to the
-    /// outside.
+    /// Creates an engine with the default limits. It has no optional features, and no access to the outside
+    /// world.
     pub fn new() -> Self {
         Self {
             features: Features::NONE,
@@ -162,13 +165,13 @@ impl Engine {
         self
     }
 
-    /// Grants access to the outside world.
+    /// Sets the access of templates to files, commands, addresses and variables.
     pub fn with_outside(mut self, outside: Outside) -> Self {
         self.outside = outside;
         self
     }
 
-    /// Adds a function, or replaces the function of that name.
+    /// Adds a function. If a function with the same name exists, the new function replaces it.
     pub fn with_function(
         mut self,
         name: impl Into<Cow<'static, str>>,
@@ -178,38 +181,41 @@ impl Engine {
         self
     }
 
-    /// Binds a value to a name, which is visible where the documents have no field of that name.
+    /// Binds a value to a name, to which expressions can refer. A field of a document with the same name
+    /// takes precedence.
     pub fn with_binding(mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Self {
         self.bindings.insert(Arc::from(name.as_ref()), Node::new(value).with_source("<binding>"));
         self
     }
 
-    /// Adds a tag for a node.
+    /// Adds a tag: a name by which all documents can refer to `node`.
     pub fn with_tag(mut self, name: impl Into<String>, node: Node) -> Self {
         self.tags.push((name.into(), node));
         self
     }
 
-    /// Sets the elements of a result that are kept instead of removed.
+    /// Sets the parts of a result that the engine keeps on request.
     pub fn with_preserved(mut self, preserve: Preserve) -> Self {
         self.preserve = preserve;
         self
     }
 
-    /// Traces how the node at a path (`a.b.[0]`, or `a.name:x` for entries with a key) gets its value.
+    /// Records how the node at `path` gets its value; see [`Processed::trace`]. Examples of paths are
+    /// `a.b.[0]`, and `a.name:x` for the list entry whose field `name` is `x`.
     pub fn with_trace(mut self, path: impl Into<String>) -> Self {
         self.trace = Some(path.into());
         self
     }
 
-    /// Refuses non-ASCII characters in expressions, which reproduces an error of the original.
+    /// Makes each expression with a non-ASCII character a syntax error. This reproduces a mistake of the
+    /// original.
     pub fn with_ascii_only(mut self) -> Self {
         self.mistakes.ascii_only = true;
         self
     }
 
-    /// Reproduces an error of the original: beside `- <<: (( merge ))`, list entries without a unique key are
-    /// not evaluated, so their expressions stay text.
+    /// Reproduces a mistake of the original. If a list contains `- <<: (( merge ))`, its entries without a
+    /// unique key are not evaluated. Expressions in these entries stay text.
     pub fn with_raw_entries(mut self) -> Self {
         self.mistakes.raw_entries = true;
         self
@@ -226,7 +232,7 @@ impl Engine {
     /// Parses a template and stubs, and processes them as [`process`](Self::process) does.
     ///
     /// # Errors
-    /// As [`process`](Self::process), and when a text is not a valid document.
+    /// Those of [`process`](Self::process), or that of a text which is no valid document.
     pub fn process_texts(
         &self,
         template: &Arc<Source>,
@@ -237,7 +243,7 @@ impl Engine {
         self.process(&template, &stubs)
     }
 
-    /// Evaluates an expression in the scope of a document's fields.
+    /// Processes a document, and evaluates an expression that can refer to the fields of the result by name.
     ///
     /// # Errors
     /// When the expression is malformed, or has no value.
@@ -255,15 +261,16 @@ impl Engine {
         if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
     }
 
-    /// Creates a session for a document and its stubs. If the engine has no bindings, tags or features, the
-    /// documents of the session share nothing, as in the original's command. Global tags are then not visible
-    /// in the next document, and `___` refers to the document itself.
+    /// Creates a session for a document and its stubs. If the engine has neither bindings nor tags nor
+    /// optional features, the documents of the session share nothing, as in the original's command. A global
+    /// tag of one document is then not visible in the next document, and `___` refers to the document itself.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })
     }
 
-    /// Creates a session for a stream of documents, each of which can refer to earlier ones (`doc.1::a`).
+    /// Creates a session for several documents, which are processed one after the other. An expression can
+    /// refer to the result of an earlier document, for example by `doc.1::a`.
     pub fn stream(&self) -> Session {
         self.open(LevelKind::Bindings)
     }
@@ -279,7 +286,8 @@ impl Engine {
             trace,
         ));
         for (name, node) in &self.tags {
-            // Tagging can't fail here: all these tags have the same path, so the last of equal names wins.
+            // The call can't fail, because all tags of the engine have the same path. Of several tags with
+            // the same name, the last one counts.
             let _ = state.tag(&format!("*{}", name.trim_start_matches('*')), node, &Steps::default());
         }
         state.next_document();
@@ -290,7 +298,7 @@ impl Engine {
     }
 }
 
-/// A sequence of documents that are processed one after the other.
+/// A session: documents that are processed one after the other, with common tags and bindings.
 #[derive(Debug)]
 pub struct Session {
     env: Env,
@@ -306,7 +314,7 @@ impl Session {
         }
     }
 
-    /// Processes only the stubs, each with the stubs after it as its own stubs.
+    /// Processes stubs without a template. For each stub, the stubs after it in the list serve as its stubs.
     ///
     /// # Errors
     /// When a stub has nodes without a value, or a limit is exceeded.
@@ -314,7 +322,7 @@ impl Session {
         Ok(flow::prepare(stubs, &self.env, self.keep())?)
     }
 
-    /// Processes a template with [prepared](Self::prepare) stubs.
+    /// Processes a template with stubs that [`prepare`](Self::prepare) has processed.
     ///
     /// # Errors
     /// When the template has nodes without a value, or a limit is exceeded.
@@ -323,7 +331,8 @@ impl Session {
         self.env.state().host.clean();
         let (whole, complete) = whole?;
         let state = flow::state_only(&whole);
-        // As in the original, an incomplete result keeps all its nodes.
+        // As in the original, a result in which some nodes have no value keeps all its nodes, for example
+        // temporary ones.
         let node = if complete { flow::tidied(&whole, &self.env, self.keep()) } else { whole };
         let processed = Processed { node, state, trace: self.steps() };
         self.check_size(&processed.node)?;
@@ -343,8 +352,8 @@ impl Session {
         self.apply(template, &prepared)
     }
 
-    /// Processes a document with stubs that are used as they are, without processing them first. The result
-    /// keeps temporary nodes and escapes.
+    /// Processes a document with stubs. The stubs themselves are not processed first. The result keeps
+    /// temporary nodes and escapes.
     ///
     /// # Errors
     /// When the document has nodes without a value, or a limit is exceeded.
@@ -352,12 +361,12 @@ impl Session {
         Ok(flow::single(document, stubs, &self.env)?)
     }
 
-    /// Tells whether a result is discarded as a whole, because its root is marked `&temporary`.
+    /// Tells whether nothing of a result is printed, because its root has the marker `&temporary`.
     pub fn discards(&self, result: &Node) -> bool {
         !self.preserve.temporary && result.annotations().flags.has(Flags::TEMPORARY)
     }
 
-    /// Evaluates an expression in the scope of a processed document's fields.
+    /// Evaluates an expression that can refer to the fields of a processed document by name.
     ///
     /// # Errors
     /// When the expression is malformed, or has no value.
@@ -369,7 +378,7 @@ impl Session {
         Ok(flow::apply(&node, &[], &scope, Keep::NOTHING)?)
     }
 
-    /// Returns the steps by which the node of [`Engine::with_trace`] got its value.
+    /// Returns the recorded steps of the node that [`Engine::with_trace`] names; empty if no node is named.
     pub fn steps(&self) -> Vec<TraceStep> {
         self.env.state().trace.as_ref().map(Trace::steps).unwrap_or_default()
     }
@@ -380,7 +389,8 @@ impl Session {
     }
 }
 
-/// Returns the approximate size of a document in bytes; counting stops beyond the limit.
+/// Returns the approximate size of a document in bytes. If the size exceeds `limit`, the function stops
+/// counting, and returns a number above `limit`.
 fn size(node: &Node, limit: usize) -> usize {
     crate::too_deep::with_stack(|| {
         let mut total = 0;

@@ -1,9 +1,10 @@
 //! The spiff++ ("dynaml") template language: YAML documents whose values are expressions.
 //!
-//! A template and stubs are processed into one document. An expression between `((` and `))` refers to other
-//! nodes, calls functions, or merges values from the stubs. Templates have no access outside of the documents
-//! unless an [`Outside`] grants it, and no template exceeds its [`Limits`]. In this crate, *the original* is
-//! the implementation of spiff++ in Go, version v1.7.0-beta-8.
+//! The crate processes a *template* (a document with expressions) and *stubs* (documents that supply or
+//! override values) into one document. An expression between `((` and `))` refers to other nodes, calls
+//! functions, or merges values from the stubs. A template has access to files, commands, addresses and
+//! variables only if an [`Outside`] grants it. If a template exceeds one of its [`Limits`], the processing
+//! ends. In this crate, *the original* is the implementation of spiff++ in Go, version v1.7.0-beta-8.
 //!
 //! ```
 //! use windlass_source::Source;
@@ -21,7 +22,7 @@
 //! | task | items |
 //! |---|---|
 //! | process documents | [`Engine`], [`Session`], [`Processed`] |
-//! | limit and grant | [`Limits`], [`Outside`], [`Features`] |
+//! | limit the cost, grant access, enable optional parts of the language | [`Limits`], [`Outside`], [`Features`] |
 //! | find out why a node has no value | [`Unresolved`], [`TraceStep`] |
 //! | the data model of expressions | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
 //! | expressions as text and as trees | [`syntax`] |

@@ -2,31 +2,34 @@
 
 use std::time::Duration;
 
-/// Limits on the cost of a template. Exceeding one ends the processing with an error.
+/// Limits on the cost of a template. If a template exceeds one of them, the processing ends with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Number of steps. An evaluated expression and a byte of created text each count as one step. According
-    /// to its memory use, a list entry counts as 64 and a map as 200. About ten million steps take a second.
+    /// Maximum number of steps. The evaluation of an expression is one step. A new value costs steps in
+    /// proportion to its memory: a byte of text 1 step, an entry of a list or map 64 steps, and a map 200
+    /// more. Ten million steps take about a second.
     pub steps: u64,
-    /// Nesting depth of calls of lambdas and templates.
+    /// Maximum number of calls of lambdas and templates inside each other.
     pub depth: u32,
-    /// Number of passes over a document.
+    /// Maximum number of passes over a document.
     pub passes: u32,
-    /// Wall-clock time, including `sync`.
+    /// Maximum time of the processing, including the time in which `sync` waits.
     pub time: Duration,
-    /// Bytes of the result as YAML. References to larger values are also refused, because repeated references
-    /// to one value could otherwise grow exponentially.
+    /// Maximum size of the result as YAML, in bytes. The processing also ends if an expression refers to a
+    /// larger value. Without this rule, values that contain another value several times could grow
+    /// exponentially.
     pub output: usize,
 }
 
-/// Maximum nesting depth of lists and maps in a value. Functions that recurse over values rely on it.
+/// Maximum number of levels of lists and maps in a value. Functions that recurse over values rely on this
+/// limit.
 pub(crate) const LEVELS: u32 = 2_000;
 /// The cost of a list entry in steps.
 pub(crate) const ENTRY: u64 = 64;
 /// The cost of a map in steps.
 pub(crate) const MAP: u64 = 200;
 
-/// Returns the cost of a new value in steps: the cost of its list, map or text.
+/// Returns the cost of a new value in steps, without the cost of the values inside it.
 pub(crate) fn cost(value: &crate::value::Value) -> u64 {
     use crate::value::Value;
     match value {
@@ -59,13 +62,13 @@ pub struct Features {
 }
 
 impl Features {
-    /// The features without any optional part.
+    /// No optional part of the language.
     pub const NONE: Self = Self { interpolation: false, control: false };
-    /// The features with all optional parts.
+    /// All optional parts of the language.
     pub const ALL: Self = Self { interpolation: true, control: true };
 
-    /// Enables the features of a comma-separated list. The prefix `no` disables a feature, and `all` stands
-    /// for all features.
+    /// Enables the features in a list of names, which commas separate. A name with the prefix `no` disables
+    /// its feature. The name `all` stands for all features.
     ///
     /// ```
     /// use windlass_spiff::Features;
@@ -75,7 +78,7 @@ impl Features {
     /// ```
     ///
     /// # Errors
-    /// The name that is no feature.
+    /// The first name that is no feature.
     pub fn with_names(mut self, names: &str) -> Result<Self, String> {
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let (base, on) = match name.strip_prefix("no") {

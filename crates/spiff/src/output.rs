@@ -1,4 +1,4 @@
-//! Selects the printed part of a result, and its format.
+//! The part of a result that is printed, and its format.
 
 use std::sync::Arc;
 
@@ -10,20 +10,21 @@ use crate::value::{Map, Node, Value};
 use crate::yaml::{NotJson, to_json, to_yaml};
 use crate::{Session, SpiffError};
 
-/// The printed part of each result, and its format.
+/// The part of a result that is printed, and its format.
 ///
-/// The selections are applied in this order: path, expression, fields, entries.
+/// The fields are applied in this order: `path`, `evaluate`, `select`, `split`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Path of the node that becomes the result.
+    /// Path of a node. The node replaces the result.
     pub path: Option<String>,
-    /// Expression whose value becomes the result; it can refer to the fields of the result.
+    /// Expression whose value replaces the result. The expression can refer to the fields of the result.
     pub evaluate: Option<String>,
-    /// Paths of nodes. The result becomes a map of these nodes, with the last step of each path as the key.
+    /// Paths of nodes. If the list is not empty, a map of these nodes replaces the result. The key of a node
+    /// in the map is the last step of its path.
     pub select: Vec<String>,
-    /// Whether each entry of a list becomes a document.
+    /// Whether a result that is a list is printed as several documents, one for each entry.
     pub split: bool,
-    /// Whether documents are printed as JSON, one on each line, instead of YAML.
+    /// Whether documents are printed as JSON, one on each line. By default, documents are printed as YAML.
     pub json: bool,
 }
 
@@ -31,10 +32,10 @@ pub struct Output {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The path does not exist in the result.
+    /// The result has no node at this path.
     #[error("path \"{0}\" not found")]
     NotFound(String),
-    /// The result is no map, so the expression has no fields to refer to.
+    /// The result is no map, so it has no fields to which the expression could refer.
     #[error("no map document")]
     NoMap,
     /// The expression is malformed, or has no value.
@@ -63,10 +64,12 @@ impl OutputError {
 }
 
 impl Output {
-    /// Returns the documents that are printed for a result; none if the whole result is marked `&temporary`.
+    /// Returns the documents that are printed for a result. If the root of the result has the marker
+    /// `&temporary`, the list is empty.
     ///
     /// # Errors
-    /// When the result has no such path or field, or the expression has no value.
+    /// When the result has no node at a path, the expression is set and the result is no map, or the
+    /// expression has no value.
     pub fn choose(&self, session: &Session, result: &Node) -> Result<Vec<Node>, OutputError> {
         if session.discards(result) {
             return Ok(Vec::new());
@@ -95,7 +98,8 @@ impl Output {
         }
     }
 
-    /// Formats documents. In YAML, a missing document is printed as the line `---`; in JSON, it is omitted.
+    /// Returns the text of documents. In YAML, a missing document (`None`) is the line `---`. In JSON, a
+    /// missing document is left out.
     ///
     /// # Errors
     /// When a value has no JSON form.

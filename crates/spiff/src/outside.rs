@@ -1,4 +1,4 @@
-//! The access of templates to the outside world.
+//! The access of templates to the outside world: files, commands, addresses and environment variables.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -17,10 +17,10 @@ pub type Now = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// A source of randomness that fills a buffer.
 pub type Random = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
-/// Maximum bytes that are read from a file, an HTTP response or the output of a command.
+/// Maximum number of bytes that are read from a file.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// A kind of access that a caller may grant to templates. Nothing is granted by default.
+/// A kind of access that a caller can grant to templates. By default, nothing is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Capability {
@@ -28,11 +28,11 @@ pub enum Capability {
     Read,
     /// Writing files below granted folders.
     Write,
-    /// The capability to run commands.
+    /// Running commands.
     Exec,
     /// Fetching `http:` and `https:` URLs.
     Http,
-    /// The capability to read environment variables.
+    /// Reading environment variables.
     Env,
 }
 
@@ -52,15 +52,15 @@ impl fmt::Display for Capability {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Denied {
-    /// The capability is not granted.
+    /// The caller has granted no access of this kind.
     #[error("no OS operations supported in this execution environment")]
     NotGranted(Capability),
-    /// The capability is granted, but not for this object.
+    /// The caller has granted this kind of access, but not for this file or folder.
     #[error("`{path}` is outside of the folders granted for {capability}")]
     Outside {
-        /// The capability that was granted.
+        /// The kind of access: reading or writing.
         capability: Capability,
-        /// File, command, URL or variable.
+        /// The file or folder.
         path: String,
     },
     /// The operating system reported an error.
@@ -68,7 +68,8 @@ pub enum Denied {
     Io(#[from] io::Error),
 }
 
-/// The access of templates to the outside world. Nothing is granted by default.
+/// The access of templates to the outside world: files, commands, addresses and environment variables. By
+/// default, nothing is granted.
 ///
 /// ```
 /// use windlass_spiff::Outside;
@@ -107,8 +108,9 @@ impl Default for Outside {
 }
 
 impl Outside {
-    /// Creates the access that grants nothing. The clock returns 1970 and there is no randomness, until
-    /// [`with_clock`](Self::with_clock) and [`with_random`](Self::with_random) supply them.
+    /// Creates an `Outside` that grants no access. Its clock always returns the start of 1970, and all its
+    /// random bytes are zeros. [`with_clock`](Self::with_clock) and [`with_random`](Self::with_random)
+    /// replace them.
     pub fn none() -> Self {
         Self {
             read: Vec::new(),
@@ -154,7 +156,7 @@ impl Outside {
         self
     }
 
-    /// Sets the default key of `encrypt` and `decrypt`.
+    /// Sets the key that `encrypt` and `decrypt` use if a call contains no key.
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
@@ -172,19 +174,20 @@ impl Outside {
         self
     }
 
-    /// Tells whether templates have no access to files, commands and URLs. The input of such templates never
-    /// changes.
+    /// Tells whether templates can neither read files nor run commands nor fetch URLs. The input of such a
+    /// template never changes.
     pub fn is_closed(&self) -> bool {
         self.read.is_empty() && !self.exec && self.fetch.is_none()
     }
 
-    /// Returns the canonical path of a file, if reading it is allowed.
+    /// Returns the absolute path of a file without symbolic links, if templates may read the file.
     pub(crate) fn resolve(&self, path: &str) -> Option<String> {
         let granted = self.granted(Capability::Read, path).ok()?;
         Some(granted.canonicalize().ok()?.to_string_lossy().into_owned())
     }
 
-    /// Returns the canonical path if it is below a granted folder.
+    /// Returns `path` if it is below a folder that is granted for `capability`. Symbolic links are resolved
+    /// before the comparison.
     fn granted(&self, capability: Capability, path: &str) -> Result<PathBuf, Denied> {
         let folders = if capability == Capability::Write { &self.write } else { &self.read };
         if folders.is_empty() {
@@ -247,10 +250,10 @@ impl Outside {
         Ok(file.to_string_lossy().into_owned())
     }
 
-    /// Removes the temporary files.
+    /// Removes the files that templates have created by `tempfile`.
     pub(crate) fn clean(&self) {
         for file in self.temporary.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // A file that is already removed is no error.
+            // If a file is already removed, that is no error.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -313,7 +316,7 @@ impl Outside {
     }
 }
 
-/// Returns the canonical path; its last components need not exist.
+/// Returns the absolute path without symbolic links. The last parts of the path need not exist.
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut missing = Vec::new();
     let mut here = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_path_buf() };
@@ -356,7 +359,7 @@ fn run(command: &[String], input: Option<&[u8]>) -> io::Result<Vec<u8>> {
         .spawn()?;
     let output = std::thread::scope(|scope| {
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-            // A command that doesn't read its input is no error.
+            // If the command does not read its input, that is no error.
             scope.spawn(move || stdin.write_all(input).ok());
         }
         child.wait_with_output()

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-/// The steps of a path: `a.[0].b` has the steps `a`, `[0]`, `b`. A leading empty step means "from the root".
+/// The steps of a path. For example, `a.[0].b` has the steps `a`, `[0]` and `b`. An empty first step means
+/// that the path begins at the root of the document.
 pub type Path = Arc<[Arc<str>]>;
 
-/// Splits the text of a reference at its dots and before its brackets. With `leading`, a leading dot yields
-/// an empty step.
+/// Splits the text of a reference at its dots and before its brackets. If `leading` is true, a dot at the
+/// start of the text becomes an empty step.
 pub(crate) fn steps(text: &str, leading: bool) -> Vec<Arc<str>> {
     let mut path: Vec<Arc<str>> = Vec::new();
     let mut start = 0;
@@ -33,7 +34,7 @@ pub(crate) fn steps(text: &str, leading: bool) -> Vec<Arc<str>> {
     path
 }
 
-/// A path that shares its first steps with other paths.
+/// A path. Paths with the same first steps can share these steps in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steps(Option<Arc<Step>>);
 
@@ -68,12 +69,12 @@ impl Steps {
         path
     }
 
-    /// Formats the path: `a.b`.
+    /// Returns the path as text, such as `a.b`.
     pub(crate) fn text(&self) -> String {
         self.to_vec().join(".")
     }
 
-    /// Tells whether two paths share all their steps in memory.
+    /// Tells whether two paths are the same object in memory.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,

@@ -1,4 +1,4 @@
-//! The report of unresolved nodes and their reasons.
+//! The report of the nodes without a value, with the reasons.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -8,28 +8,29 @@ use crate::value::{Issue, Node};
 /// A node without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedNode {
-    /// Text of the expression, or the kind of a node that is no expression.
+    /// Text of the expression. For a node that is no expression, a description such as `<map>`.
     pub text: String,
     /// Whether the node is an expression.
     pub is_expression: bool,
-    /// Name of the document.
+    /// Name of the document that contains the node.
     pub source: String,
-    /// Path: keys, and `[i]` for list entries.
+    /// Path of the node: keys, and `[i]` for list entries.
     pub path: Vec<Arc<str>>,
-    /// Path of the problem's origin, if it is another node.
+    /// Path at which the problem occurred, as the report shows it; empty if that is the path of the node. For
+    /// a `merge`, it is the path in the stubs.
     pub origin: Vec<Arc<str>>,
-    /// The reason why the node has no value.
+    /// The kind of reason why the node has no value.
     pub reason: Reason,
-    /// Problem with its causes; empty if unknown.
+    /// The problem and its causes. If the problem is not known, its message is empty.
     pub issue: Issue,
 }
 
-/// The reason why a node has no value.
+/// The kind of reason why a node has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// The node has a problem of its own.
     Error,
-    /// The node is part of a cycle of nodes that wait for each other.
+    /// The node waits for nodes that wait for each other. The node may belong to their cycle itself.
     Pending,
     /// The node depends on a node that failed.
     Depends,
@@ -45,13 +46,14 @@ impl Reason {
     }
 }
 
-/// All nodes of a document without a value. Nodes with problems of their own are first, then cycles, then
-/// nodes that depend on failed nodes. Each group is in document order.
+/// All nodes without a value in one document, in three groups: nodes with a problem of their own, nodes that
+/// wait for each other, and nodes that depend on failed nodes. Each group is in document order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unresolved {
     /// Nodes without a value.
     pub nodes: Vec<UnresolvedNode>,
-    /// Cycles of nodes that wait for each other, as paths.
+    /// Cycles of nodes that wait for each other. A cycle is a list of paths, whose first path is repeated at
+    /// the end.
     pub cycles: Vec<Vec<String>>,
 }
 
@@ -61,23 +63,25 @@ impl Unresolved {
         self.nodes.is_empty()
     }
 
-    /// Tells whether any node has a known problem.
+    /// Tells whether at least one node has a known problem.
     pub(crate) fn has_issue(&self) -> bool {
         self.nodes.iter().any(|node| !node.issue.message.is_empty())
     }
 
-    /// Tells whether any node has a problem of its own, and whether any depends on a failed node.
+    /// Returns two flags: whether at least one node has a problem of its own, and whether at least one
+    /// depends on a failed node.
     pub(crate) fn state(&self) -> (bool, bool) {
         let any = |reason| self.nodes.iter().any(|node| node.reason == reason);
         (any(Reason::Error), any(Reason::Depends))
     }
 
-    /// Returns the nodes as problems, for the node whose value required the document.
+    /// Returns a problem for each node. These problems are the causes of the problem of the expression that
+    /// processes this document.
     pub(crate) fn issues(&self) -> Vec<Issue> {
         self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
     }
 
-    /// Creates the report of a document whose processing a limit has ended.
+    /// Creates the report of a document whose processing has ended because a limit was exceeded.
     pub(crate) fn exhausted(root: &Node, limit: &str) -> Self {
         let node = UnresolvedNode {
             text: "<document>".into(),
@@ -93,7 +97,7 @@ impl Unresolved {
 }
 
 impl UnresolvedNode {
-    /// Formats the node in one line; `gap` precedes the reason.
+    /// Returns the node as one line of the report. `gap` stands before the sign of the reason.
     fn line(&self, gap: &str) -> String {
         let text = self.text.replace('\n', "\n\t");
         let text = if self.is_expression { format!("(( {text} ))") } else { text };
@@ -121,7 +125,7 @@ impl Display for Unresolved {
 
 impl std::error::Error for Unresolved {}
 
-/// Formats the causes of a problem, as lines below it.
+/// Returns the causes of a problem as the lines below its message.
 fn nested(issue: &Issue) -> String {
     let (prefix, gap) = if issue.chain { ("\n\t\t... ", "") } else { ("\n", "\t\t\t") };
     let mut text = String::new();

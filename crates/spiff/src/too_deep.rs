@@ -2,23 +2,24 @@
 
 use std::cell::Cell;
 
-/// The bytes of stack that a step and its own calls need.
+/// Bytes of stack that one step of a recursion needs, with the functions that it calls.
 const STEP: usize = 128 * 1024;
 
-/// The bytes of a stack that grows.
+/// Bytes of the new stack that is allocated when the current stack is nearly full.
 const GROWN: usize = 2 * 1024 * 1024;
 
-/// The bytes below a thread's first step in which the end of its stack isn't near. The end of the main
-/// thread's stack is in /proc/self/maps, and reading it takes longer than a small template.
+/// Distance in bytes from the first step of a thread within which the stack can't be nearly full. Within this
+/// distance, the end of the stack need not be known. For the main thread, the end is in /proc/self/maps, and
+/// reading it takes longer than processing a small template.
 const NEAR: usize = 64 * 1024;
 
 thread_local! {
-    /// The address of the stack in the first step of this thread.
+    /// Address on the stack at the first step of this thread.
     static FIRST: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Runs a step of a recursion with enough stack for the step and its own calls. In the first step of a
-/// thread, at least `STEP` and `NEAR` bytes of the stack must be free.
+/// Runs a step of a recursion, and makes sure that enough stack is free for it. In the first step of a
+/// thread, at least `STEP + NEAR` bytes of the stack must be free.
 pub(crate) fn with_stack<T>(step: impl FnOnce() -> T) -> T {
     if is_near_first() { step() } else { stacker::maybe_grow(STEP, GROWN, step) }
 }
@@ -49,7 +50,7 @@ mod tests {
         })
     }
 
-    /// Makes the first step of a thread below `levels` frames of 16 KiB.
+    /// Makes the first step of a thread after `levels` stack frames of 16 KiB each.
     fn begin_below(levels: usize) -> usize {
         let frame = black_box([1_u8; 16 * 1024]);
         if levels == 0 { descend(usize::from(frame[0])) } else { begin_below(levels - 1) }

@@ -5,17 +5,17 @@ use std::sync::{Mutex, PoisonError};
 /// One step in the evaluation of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
-    /// Document of the node: a stub or the template.
+    /// Name of the document that contains the node: a stub or the template.
     pub document: String,
     /// The number of the pass, from 1.
     pub pass: u32,
     /// A description of what happened in the step.
     pub event: String,
-    /// Shortened value after the step.
+    /// Value of the node after the step, in a short form.
     pub value: String,
 }
 
-/// Records the evaluation steps of one template node.
+/// Records the steps in the evaluation of one node.
 #[derive(Debug)]
 pub(crate) struct Trace {
     path: String,

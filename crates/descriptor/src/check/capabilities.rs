@@ -1,5 +1,7 @@
-//! Checks the names of capabilities and requirements. The names have no fixed meaning, so they are only
-//! compared with the names that the component's descriptor declares.
+//! Checks the names of capabilities and requirements at the ends of relationships.
+//!
+//! The names have no meaning for windlass. So a check only compares a name with the names that the descriptor
+//! of the component declares.
 
 use windlass_model::template::End;
 use windlass_source::{Severity, did_you_mean, listed};
@@ -9,8 +11,9 @@ use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
 
-/// Reports each end with a capability or requirement that its descriptor doesn't declare. A descriptor that
-/// declares no names at all permits every name.
+/// Reports each end of a relationship whose capability or requirement is not declared by the descriptor of
+/// the component. If a descriptor declares no capability at all, each name of a capability is valid for it.
+/// The same holds for requirements.
 pub(super) fn capabilities(check: &mut Check<'_, '_>, relationship: &RelationshipDecl) {
     for endpoint in &relationship.sources {
         declared(check, endpoint, End::Source);

@@ -1,4 +1,4 @@
-//! The state of a check: the assembly, the available descriptors, and the diagnostics so far.
+//! The state of a check: the assembly, the available descriptors, and the diagnostics found so far.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::property::Properties;
 use crate::scope::{Has, has, part_has, part_names, unknown_component};
 use crate::template::Reference;
 
-/// The severity of a component's missing descriptor.
+/// The treatment of a component whose descriptor is not in the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Checks that need the descriptor are skipped.
+    /// The missing descriptor is a warning. The checks that need the descriptor are skipped.
     Tolerated,
-    /// The missing descriptor is an error, because the assembly can't be deployed without it.
+    /// The missing descriptor is an error, because windlass can't create the component without it.
     Refused,
 }
 
-/// Maximum number of a component's properties that are compared with an unknown name.
+/// Maximum number of properties of one component that are compared with a wrong name.
 const NAMED: usize = 10_000;
 
-/// The diagnostics of a text.
+/// The diagnostics about one text.
 pub(super) struct Said<'a> {
     pub(super) source: &'a Arc<Source>,
     pub(super) diagnostics: Diagnostics,
@@ -36,8 +36,9 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    /// Tells whether the limit for problems of this severity is reached. In that case, counts one more
-    /// problem without a message. Callers ask before they create a costly message.
+    /// Tells whether the limit for diagnostics of this severity is reached. If the limit is reached, the
+    /// method counts one more diagnostic, and the caller must not create it. Callers ask before they create a
+    /// message that takes much time.
     pub(super) fn leaves_out(&mut self, severity: Severity) -> bool {
         self.diagnostics.leaves_out(severity)
     }
@@ -46,7 +47,7 @@ impl<'a> Said<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Creates a diagnostic at a place of the text, without adding it.
+    /// Creates a diagnostic at a place of the text, and does not add it to the list.
     pub(super) fn at(
         &self,
         severity: Severity,
@@ -67,22 +68,26 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The properties of an assembly that read a component, directly or through other properties. Each has the
-/// reference by which it reads.
+/// The properties of an assembly that read a component, directly or through other properties. The value of an
+/// entry is the `${…}` that reads the component.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
-/// A check of an assembly.
+/// A running check of an assembly.
 pub(super) struct Check<'a, 's> {
     pub(super) assembly: &'a Arc<AssemblyDescriptor>,
     pub(super) catalog: &'a dyn Catalog,
     pub(super) missing: Missing,
-    /// The descriptors of the references, as far as they are available.
+    /// The descriptor of the type of each entry of `references`. Entries whose descriptor is not in the
+    /// catalog are missing.
     pub(super) referenced: HashMap<&'a ComponentName, Descriptor>,
-    /// Names of all descriptors, loaded on first use.
+    /// The names of all descriptors of the catalog. The list is loaded on first use.
     pub(super) names: Option<Vec<DescriptorName>>,
-    /// Properties that read a component, computed on first use.
+    /// The properties of the assembly that read a component, directly or through other properties. The map is
+    /// computed on first use.
     pub(super) late: Option<Late<'a>>,
-    /// Number of searches so far for suggestions about added properties, whose names may also be correct.
+    /// Number of added properties so far: properties that the assembly gives to a component, and that the
+    /// component's descriptor does not declare. The number limits the searches for declared properties with
+    /// similar names.
     pub(super) searches: usize,
     pub(super) said: &'s mut Said<'a>,
 }
@@ -92,7 +97,8 @@ impl<'a> Check<'a, '_> {
         &self.assembly.source
     }
 
-    /// Returns the descriptor of a component or reference, if it is available.
+    /// Returns the descriptor of a component, or of the type of a reference; none if the catalog has no such
+    /// descriptor.
     pub(super) fn descriptor_of(&self, name: &ComponentName) -> Option<Descriptor> {
         match self.assembly.composition.get(name) {
             Some(part) => part.kind.as_ref().and_then(|kind| self.catalog.find(&kind.value)),
@@ -106,7 +112,8 @@ impl<'a> Check<'a, '_> {
             return part_has(part, self.catalog, property);
         }
         match self.referenced.get(name) {
-            // Every existing instance has these properties, even if its descriptor does not declare them.
+            // Every existing instance has a name, an id and an index, even if its descriptor does not declare
+            // these properties.
             Some(_) if matches!(property.as_str(), "name" | "id" | "index") => Has::Yes,
             Some(descriptor) => {
                 let decl = self.assembly.references.get(name);
@@ -119,7 +126,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the property names of a component or reference, for suggestions: at most [`NAMED`] of them.
+    /// Returns at most [`NAMED`] names of properties of a component or reference, for suggestions.
     pub(super) fn declared_of(&self, name: &ComponentName) -> Vec<String> {
         let part = self.assembly.composition.get(name).map(|part| &part.properties);
         let beside = part.or(self.assembly.references.get(name).map(|decl| &decl.properties));
@@ -129,7 +136,8 @@ impl<'a> Check<'a, '_> {
         own.chain(beside).take(NAMED).collect()
     }
 
-    /// Checks that a component's descriptor, if it is available, declares an operation.
+    /// Reports an operation that the descriptor of a component does not declare. A missing descriptor is not
+    /// reported here.
     pub(super) fn operation(&mut self, component: &ComponentName, operation: &OperationName, span: Span) {
         let Some(part) = self.assembly.composition.get(component) else { return };
         let Some(descriptor) = self.descriptor_of(component) else { return };
@@ -150,7 +158,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(did_you_mean(diagnostic, operation.as_str(), names));
     }
 
-    /// Reports a name that is no component of the composition.
+    /// Reports `name`, which is no component of the assembly.
     pub(super) fn no_component(&mut self, name: &str, span: Span, message: String) {
         if self.said.leaves_out(Severity::Error) {
             return;
@@ -160,7 +168,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(unknown_component(diagnostic, name, &parts, &parts));
     }
 
-    /// Reports a name that is neither a component nor a reference.
+    /// Reports `name`, which is neither a component nor a reference of the assembly.
     pub(super) fn no_part(&mut self, name: &str, span: Span, message: String) {
         if self.said.leaves_out(Severity::Error) {
             return;

@@ -1,6 +1,8 @@
-//! Checks the lists of nodes that a descriptor itself contains: literal lists, and values of its properties.
+//! Checks lists of `each` whose entries stand in the descriptor: in `each` itself, or in the property that
+//! `each` names.
 //!
-//! Composition makes the same checks for the lists that it evaluates, for example lists from parameters.
+//! The composition of an assembly makes the same checks for every list, for example for a list from a
+//! parameter.
 
 use std::collections::HashMap;
 
@@ -13,7 +15,8 @@ use crate::document::{AssemblyDescriptor, EachDecl};
 use crate::scope::{Meaning, Scope};
 use crate::template::{Value, ValueKind};
 
-/// Checks the keys in the lists of `each`, as far as they are literal.
+/// Reports each entry of a list of `each` that is no map, has no key, or has a bad or repeated key. An entry
+/// or key that contains a `${…}` is not checked.
 pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     let mut said = Said::new(&assembly.source);
     for each in assembly.composition.values().filter_map(|component| component.each()) {
@@ -28,7 +31,7 @@ pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     said.finish()
 }
 
-/// Returns the descriptor's own value of the property that `value` refers to.
+/// Returns the value that the descriptor itself gives to the property to which `value` refers.
 fn own_value<'a>(assembly: &'a AssemblyDescriptor, value: &Value) -> Option<&'a Value> {
     let mut found = None;
     value.for_each_reference(&mut |reference| found = Some(reference));
@@ -41,7 +44,7 @@ fn entries(said: &mut Said<'_>, each: &EachDecl, items: &[Value]) {
     let mut first: HashMap<&str, Span> = HashMap::new();
     for item in items {
         let ValueKind::Map(fields) = &item.kind else {
-            // Only fixed items are checked: a reference may have a map as its value.
+            // An item that contains a `${…}` is not reported, because the value of the `${…}` may be a map.
             if item.is_fixed() {
                 said.error(codes::BAD_EACH, item.span, "an entry of `each` is a map, with its key");
             }

@@ -1,8 +1,8 @@
-//! Checks of a descriptor that compare several of its parts, or use other descriptors.
+//! Checks that compare several parts of a descriptor, or compare a descriptor with other descriptors.
 //!
-//! A check visits each part of the descriptor once, in the order of the text. Checks that need a missing
-//! descriptor are skipped. Problems beyond the display limit are counted without a message, because the
-//! search for suggestions takes the most time.
+//! A comparison with a missing descriptor is skipped. After a hundred errors, further errors are only
+//! counted, and have no messages. The same limit holds for warnings and notes together. The limit saves time,
+//! because the search for a suggestion in a message takes the most time.
 
 mod capabilities;
 mod context;
@@ -29,7 +29,8 @@ pub(crate) use nodes::Bounds;
 pub(crate) use policies::Thresholds;
 pub(crate) use values::many_nodes;
 
-/// Checks a descriptor that was read without errors, for problems that reading alone can't detect.
+/// Returns the problems in a descriptor, apart from those that [`read`](crate::read()) reports, sorted by
+/// their places in the text.
 pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -> Diagnostics {
     let mut said = Said::new(descriptor.source());
     match descriptor {
@@ -47,8 +48,9 @@ pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -
     said.finish()
 }
 
-/// Returns the descriptor that was probably meant: the most similar name, and among equals the most similar
-/// kind and version.
+/// Returns the name of the descriptor that the author probably means by `wanted`, a name that the catalog
+/// lacks. The function prefers the most similar middle part of the name. Among equal middle parts, it prefers
+/// the same kind, then the same version, then the newest version.
 fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&'n DescriptorName> {
     let same = names.iter().any(|name| name.name == wanted.name);
     let near = if same {
@@ -143,8 +145,8 @@ impl<'a> Check<'a, '_> {
         values::types(&reference.properties, &self.assembly.data_types, self.said);
     }
 
-    /// Reports an unresolved placeholder. A build by `lmctl` may replace it, but the assembly can't be
-    /// deployed before.
+    /// Reports a placeholder that the project does not resolve. If missing descriptors are tolerated, the
+    /// report is a warning, because a build by the tool `lmctl` may still replace the placeholder.
     fn placeholder(&mut self, placeholder: Option<&Spanned<String>>) {
         let Some(placeholder) = placeholder else { return };
         let severity = match self.missing {
@@ -158,7 +160,8 @@ impl<'a> Check<'a, '_> {
         self.said.push(diagnostic.help(help));
     }
 
-    /// Adds a note if a reference to a resource lacks its resource manager or its location.
+    /// Reports a note if a reference to a resource lacks the property `deploymentLocation` or
+    /// `resourceManager`.
     fn placement(&mut self, name: &ComponentName, reference: &ReferenceDecl) {
         const PLACE: [&str; 2] = ["deploymentLocation", "resourceManager"];
         let Some(kind) = reference.kind.as_ref().filter(|kind| !kind.value.is_assembly()) else { return };

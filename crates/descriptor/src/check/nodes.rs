@@ -1,4 +1,4 @@
-//! Checks the number of nodes of a component: quantities and cluster bounds.
+//! Checks the numbers of nodes of components: `quantity`, and the keys of `cluster`.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
 /// Returns the properties of an assembly that read a component, directly or through other properties. The
-/// time is linear in the number of references.
+/// time is linear in the number of `${…}`.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
     let scope = Scope::assembly(assembly);
     let mut late = Late::new();
@@ -50,7 +50,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks a number that must be known before anything starts.
+    /// Checks a number of nodes, or the text `${property}` of `each`. Its value must be known before windlass
+    /// creates anything, so the value must not depend on a component.
     fn number(&mut self, value: &'a Value, what: &str) {
         if let Some(text) = value.literal() {
             if text.trim().parse::<u32>().is_err() {
@@ -89,7 +90,8 @@ impl<'a> Check<'a, '_> {
         });
     }
 
-    /// Checks the list of a component's nodes, whose values must be known before anything starts.
+    /// Checks the key `each` of a cluster: a literal list, or one `${property}` that does not depend on a
+    /// component.
     pub(super) fn each(&mut self, component: &'a Component) {
         let Some(each) = component.each() else { return };
         if let Some(other) = self.assembly.composition.get_key_value(EACH).map(|(_, other)| other) {
@@ -110,8 +112,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the reference by which a property of the assembly reads a component, directly or through other
-    /// properties.
+    /// Returns the `${…}` by which `property` reads a component, directly or through other properties.
+    /// Returns `None` if `property` reads no component.
     fn late(&mut self, property: &PropertyName) -> Option<&'a Reference> {
         let assembly = self.assembly;
         self.late.get_or_insert_with(|| late(assembly)).get(property).copied()
@@ -134,7 +136,8 @@ impl<'a> Check<'a, '_> {
             let message = "scaling-increment is 0, and must be at least 1";
             self.said.error(codes::BAD_BOUNDS, increment.span, message);
         }
-        // An invalid increment must not hide a problem of the other bounds.
+        // `problem` returns one problem only. The increment is left out here, because a bad increment was
+        // reported above.
         if let Some(problem) = (Bounds { increment: None, ..bounds }).problem() {
             self.said.error(codes::BAD_BOUNDS, cluster.span, problem);
         } else if let Some(rest) = bounds.rest() {
@@ -146,7 +149,7 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// The bounds of a cluster, as far as they are known.
+/// The values of the keys of `cluster`. A value that is not known yet is `None`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bounds {
     pub(crate) initial: Option<u32>,
@@ -167,7 +170,8 @@ impl Bounds {
         }
     }
 
-    /// Returns the problem of the known bounds; none if they fit together.
+    /// Returns one problem of the known values, such as a minimum above the maximum; none if there is no
+    /// problem.
     pub(crate) fn problem(self) -> Option<String> {
         let above = |low: Option<u32>, high: Option<u32>| Some((low?, high?)).filter(|(l, h)| l > h);
         if let Some((minimum, maximum)) = above(self.minimum, self.maximum) {
@@ -182,7 +186,8 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns the number of nodes by which whole scaling steps miss the maximum; none if they reach it.
+    /// Returns the number of nodes that remain between the last whole scaling step and the maximum; none if
+    /// scaling from the initial number reaches the maximum exactly.
     fn rest(self) -> Option<u32> {
         let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)

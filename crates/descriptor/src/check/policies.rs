@@ -1,4 +1,5 @@
-//! Checks metrics and policies: the sources of metrics, the metrics and targets of policies, and their settings.
+//! Checks metrics and policies: the component and metric behind a promoted metric, and the metric, the target
+//! and the settings of a policy.
 
 use std::str::FromStr;
 
@@ -41,7 +42,8 @@ pub(super) fn metrics(check: &mut Check<'_, '_>) {
     }
 }
 
-/// Returns a metric of a component. Reports an unknown name if the descriptor is available.
+/// Returns the declaration of a component's metric. If the descriptor of the component is available and
+/// declares no such metric, the function reports an error.
 fn metric_of(
     check: &mut Check<'_, '_>,
     component: &ComponentName,
@@ -102,7 +104,7 @@ fn policy_metric(check: &mut Check<'_, '_>, name: &str, policy: &PolicyDecl) {
     measures(policy, found.as_ref(), metric.span, check.said);
 }
 
-/// Checks a metric name without a component: the assembly must promote a metric of this name.
+/// Checks the metric of a policy that names no component: the assembly must declare a metric of this name.
 fn own_metric(check: &mut Check<'_, '_>, policy: &PolicyDecl, metric: &Spanned<String>) {
     if let Some(own) = check.assembly.metrics.get(metric.value.as_str()) {
         return measures(policy, Some(own), metric.span, check.said);
@@ -208,7 +210,8 @@ fn is(policy: &PolicyDecl, kind: &PolicyKind) -> bool {
     policy.kind.as_ref().is_some_and(|found| found.value == *kind)
 }
 
-/// Warns of a policy whose kind does not exist, or is not allowed in this kind of descriptor.
+/// Warns of a policy whose `type` does not exist, or belongs to the other kind of descriptor. `here` is the
+/// type that is valid in this kind of descriptor.
 fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Said<'_>) {
     let Some(kind) = policy.kind.as_ref().filter(|kind| kind.value != *here) else { return };
     match &kind.value {
@@ -243,7 +246,7 @@ fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: 
     }
 }
 
-/// Checks the names of a policy's settings, and the values that are known.
+/// Checks the names of a policy's settings, and the values that contain no `${…}`.
 fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     for (name, setting) in &policy.settings {
         if SETTINGS.contains(&name.as_str()) {
@@ -272,7 +275,7 @@ fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     }
 }
 
-/// The known settings of a policy, as text.
+/// Those settings of a policy that have known values, as text.
 pub(crate) struct Thresholds {
     settings: Vec<(&'static str, String)>,
 }
@@ -284,13 +287,13 @@ pub(crate) struct Problem {
 }
 
 impl Thresholds {
-    /// Collects the known settings.
+    /// Collects the settings for which `known` returns a value.
     pub(crate) fn of<T>(known: &dyn Fn(&str) -> Option<(String, T)>) -> Self {
         let settings = SETTINGS.into_iter().filter_map(|name| Some((name, known(name)?.0)));
         Self { settings: settings.collect() }
     }
 
-    /// Returns the problems of the known settings.
+    /// Returns the problems of the collected settings.
     pub(crate) fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (name, text) in &self.settings {

@@ -1,4 +1,4 @@
-//! Checks relationships: their ends, the values for their operations, and the operations.
+//! Checks relationships: their ends, their properties, and the operations that they call.
 
 use indexmap::IndexMap;
 use windlass_model::assembly::OperationCall;
@@ -63,8 +63,8 @@ fn endpoint(check: &mut Check<'_, '_>, endpoint: &Spanned<EndpointDecl>, end: En
     }
 }
 
-/// Checks that the properties that `${source.…}` and `${target.…}` read are declared by the components at the
-/// end.
+/// Reports each `${source.…}` and `${target.…}` that reads a property which a component at this end does not
+/// have.
 fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a PropertyDecl) {
     let scope = Scope::relationship(check.assembly);
     let Some(value) = decl.effective() else { return };
@@ -74,14 +74,14 @@ fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a 
             return;
         }
         for group in ends.of(end) {
-            // All components of the group have the same descriptor, and so the same properties. One is
-            // checked.
+            // The components of a group have the same descriptor. So if the descriptor declares the property,
+            // all of them have it.
             let Some(first) = group.first() else { continue };
             let declares = |found: Descriptor| found.properties().contains_key(&property);
             if check.descriptor_of(first).is_none_or(declares) {
                 continue;
             }
-            // Beyond the display limit, only one problem is counted for the group.
+            // If the limit for errors is reached, the problem is counted once for the whole group.
             let is_full = check.said.diagnostics.is_full(Severity::Error);
             for component in group.iter().take(if is_full { 1 } else { group.len() }) {
                 check.property_of_part(reference, component, &property);
@@ -91,17 +91,18 @@ fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a 
 }
 
 fn operation_call(check: &mut Check<'_, '_>, ends: &Ends<'_>, call: &Spanned<OperationCall>) {
-    // Components of one descriptor declare the same operations, so one of each group is checked.
+    // Components with the same descriptor declare the same operations. So one component of each group is
+    // checked.
     for component in ends.of(call.value.end).iter().filter_map(|group| group.first()) {
-        // The operations of a reference are known only when it is resolved.
+        // The operations of a reference are known only after the reference resolves to an instance.
         if !check.assembly.references.contains_key(*component) {
             check.operation(component, &call.value.operation, call.span);
         }
     }
 }
 
-/// The components at the ends of a relationship, grouped by descriptor. The groups save time: an end may have
-/// thousands of components, and each operation and property is checked for them.
+/// The components and references at the ends of a relationship, grouped by their descriptors. The groups save
+/// time, because an end may list thousands of components.
 struct Ends<'a> {
     sources: Vec<Vec<&'a ComponentName>>,
     targets: Vec<Vec<&'a ComponentName>>,
@@ -113,8 +114,8 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Groups the components that are created from one descriptor. Components with an unavailable descriptor
-/// can't be checked.
+/// Groups the components and references at one end by their descriptors. A component whose descriptor is not
+/// in the catalog can't be checked, and is left out.
 fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<Vec<&'a ComponentName>> {
     let mut groups: IndexMap<(bool, DescriptorName), Vec<&ComponentName>> = IndexMap::new();
     for endpoint in ends {

@@ -1,4 +1,4 @@
-//! Checks of resource descriptors, which need no other descriptors.
+//! Checks of a resource descriptor. They need no other descriptor.
 
 use std::sync::Arc;
 

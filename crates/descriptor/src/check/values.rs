@@ -1,4 +1,4 @@
-//! Checks values: the meaning of their references, and their types.
+//! Checks values: the meaning of each `${…}`, and whether the values match the types of their properties.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,8 @@ use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::scope::{Has, Meaning, Scope};
 use crate::template::{Reference, Value};
 
-/// Maximum number of added properties whose names are compared with the names of declared properties.
+/// Maximum number of added properties in a descriptor whose names are compared with the names of declared
+/// properties.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {
@@ -50,8 +51,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns if a single value is read from a component that is declared with several nodes. If the number of
-    /// nodes is not known yet, composition gives this warning later.
+    /// Warns if a `${…}` reads one value from a component that is declared with several nodes. If the number
+    /// of nodes is not a literal, the composition gives the warning.
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };
@@ -60,8 +61,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Tells whether a reference means a declared property, as nearly all references do. This is a shortcut
-    /// before [`Scope::meaning`], which handles all cases.
+    /// Tells whether a `${…}` means a property of this descriptor, or a property that a component has. This
+    /// is so for nearly every `${…}`. The method is a fast test before [`Scope::meaning`], which handles all
+    /// cases.
     fn is_found(&self, reference: &Reference, scope: Scope<'_>) -> bool {
         let (part, property) = reference.split();
         let Some(property) = property else { return scope.own.contains_key(part) };
@@ -74,7 +76,8 @@ impl<'a> Check<'a, '_> {
             || descriptor().is_some_and(|found| found.properties().contains_key(property))
     }
 
-    /// Checks that a component or reference has the property that is read from it.
+    /// Reports an error or warning if the component or reference `component` does not have the property that
+    /// `reference`, a `${…}`, reads from it.
     pub(super) fn property_of_part(
         &mut self,
         reference: &Reference,
@@ -82,11 +85,12 @@ impl<'a> Check<'a, '_> {
         property: &PropertyName,
     ) {
         let part = self.assembly.composition.get(component);
-        // An existing instance may have more properties than its descriptor declares.
+        // A missing property of a reference is a warning, because an existing instance may have more
+        // properties than its descriptor declares.
         let severity = if part.is_some() { Severity::Error } else { Severity::Warning };
         match self.has(component, property) {
             Has::Yes | Has::CannotTell => return,
-            // The engine knows these properties of every instance.
+            // The engine knows the name, the id and the index of every instance.
             Has::No if InstanceField::from_word(property.as_str()).is_some() => return,
             Has::Private => {
                 let message = format!("`{property}` is private to `{component}`");
@@ -113,7 +117,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(did_you_mean(diagnostic, property.as_str(), names));
     }
 
-    /// Adds the place where a component or reference is declared to a diagnostic.
+    /// Adds to a diagnostic the place that declares the component or reference.
     fn with_part(&self, diagnostic: Diagnostic, component: &ComponentName) -> Diagnostic {
         let part = self.assembly.composition.get(component).map(|part| part.name_span);
         let reference = self.assembly.references.get(component).map(|reference| reference.name_span);
@@ -123,7 +127,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks the values given to a component against the declarations of its descriptor.
+    /// Checks the values that the assembly gives to a component against the component's descriptor.
     pub(super) fn given_values(&mut self, component: &'a Component, descriptor: &Descriptor) {
         for (name, given) in &component.properties {
             let Some(declared) = descriptor.properties().get(name) else {
@@ -147,7 +151,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns of an added property whose name is similar to a declared property that has no value.
+    /// Warns of an added property whose name is similar to the name of a declared property that the assembly
+    /// does not set. An added property is one that the assembly gives to the component, and that the
+    /// component's descriptor does not declare.
     fn added(
         &mut self,
         name: &PropertyName,
@@ -157,8 +163,8 @@ impl<'a> Check<'a, '_> {
     ) {
         let is_private = descriptor.private_properties().is_some_and(|private| private.contains_key(name));
         self.searches += 1;
-        // A property with other keys than `value` is a declaration on purpose. So are thousands of
-        // properties.
+        // The author probably added the property on purpose if it has a `type` or a `description`, or if
+        // there are thousands of added properties.
         if self.searches > SEARCHES {
             return;
         }
@@ -186,8 +192,8 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// Returns the warning for a single value that is read from a group. The value comes from the node with the
-/// lowest number or key.
+/// Returns the warning for a `${…}` that reads one value from a component with several nodes. The value comes
+/// from the node with the lowest number or key, `lowest`.
 pub(crate) fn many_nodes(name: &str, lowest: &str) -> Diagnostic {
     let message =
         format!("`{name}` has several nodes; the value of the lowest one, `{name}__{lowest}`, is taken");
@@ -205,7 +211,7 @@ fn misfit_of(
         .help("the value is taken as it stands; types are advice")
 }
 
-/// Checks the types in a property section, and the values that are declared with them.
+/// Checks a section of properties: the names of their types, and whether their values match the types.
 pub(super) fn types(properties: &Properties, data_types: &DataTypes, said: &mut Said<'_>) {
     for (name, decl) in properties {
         type_of(decl, data_types, said);
@@ -269,7 +275,7 @@ pub(super) fn data_types(data_types: &DataTypes, said: &mut Said<'_>) {
 }
 
 /// Returns the types that are derived from themselves, directly or through other types. A type has at most
-/// one base, so each type is visited once.
+/// one base, so the search follows one path from each type, and visits each type once.
 fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
     let base = |name: &str| {
         let base = &data_types.get(name)?.derived_from.as_ref()?.value;
@@ -282,7 +288,7 @@ fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
             seen.insert(name, way);
             next = base(name);
         }
-        // The walk has returned to a type that it visited itself, so it has found a cycle.
+        // If the path ends at a type that it visited itself, the types from there on form a cycle.
         let round = next.filter(|name| seen[name] == way);
         let circle = std::iter::successors(round, |name| base(name).filter(|name| Some(*name) != round));
         found.extend(circle);

@@ -1,5 +1,7 @@
-//! Converts values to templates: binds every `${…}` to its element, and turns sensitive literals into
-//! secrets.
+//! Converts the values of descriptors to the templates of a topology.
+//!
+//! Each `${…}` gets the full name of the element whose property it reads. Each literal of a sensitive
+//! property becomes a reference to a secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,15 +20,15 @@ use crate::reader::origin;
 use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
 
-/// The results of the binding of values, beside the templates: secrets, reads of groups, and problems.
+/// The results of the conversion besides the templates: secrets, reads of whole groups, and problems.
 pub(super) struct Values<'a> {
-    /// Name of the assembly instance. The ids of secrets contain it.
+    /// Name of the assembly that is composed. The ids of secrets contain it.
     name: &'a AssemblyName,
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Groups that are read as a single value, which is that of the lowest node, with the places of the
-    /// references.
+    /// Groups from which a `${…}` reads one value, each with the place of the `${…}`. The value is that of
+    /// the node with the lowest number or key.
     pub(super) lowest: BTreeSet<(ElementName, Place)>,
-    /// Problems with fields of list entries (`${each.…}`).
+    /// Problems of `${each.…}`, which reads a field of a list entry.
     pub(super) diagnostics: Diagnostics,
 }
 
@@ -35,7 +37,7 @@ impl<'a> Values<'a> {
         Self { name, secrets: BTreeMap::new(), lowest: BTreeSet::new(), diagnostics: Diagnostics::new() }
     }
 
-    /// Binds a property section.
+    /// Converts the values of a section of properties.
     pub(super) fn properties(
         &mut self,
         declared: &Properties,
@@ -55,7 +57,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Binds the references in a value.
+    /// Converts a value to a template.
     pub(super) fn bind(&mut self, value: &Value, binder: Binder<'_>, sensitive: bool) -> Template {
         match &value.kind {
             ValueKind::Null => Template::Null,
@@ -97,7 +99,7 @@ impl<'a> Values<'a> {
         self.text(parts, sensitive)
     }
 
-    /// Returns a field of an entry. Reports a missing field.
+    /// Returns a field of a list entry. Reports an error if the field is missing.
     fn field(&mut self, entry: &Entry, field: &str, binder: Binder<'_>, span: Span) -> Template {
         entry.field(field, binder, span).unwrap_or_else(|problem| {
             self.diagnostics.push(*problem);
@@ -118,13 +120,14 @@ impl<'a> Values<'a> {
             }
             Some(Meaning::Instance(field)) => Part::Instance { element: binder.instance.clone(), field },
             Some(Meaning::End(end, property)) => Part::End { end, property },
-            // The check has already reported a reference without a meaning. References to fields of an entry
-            // are bound above.
+            // A `${…}` without a meaning stays as text, because the check has already reported it. The caller
+            // handles `${each.…}` before it calls this method.
             Some(Meaning::Each(_)) | None => Part::Literal(format!("${{{}}}", reference.text)),
         }
     }
 
-    /// Returns the element whose property is read. For a component with several nodes, it is the lowest node.
+    /// Returns the element from which a `${…}` reads a property of `component`. For a component with several
+    /// nodes, the method records the group and returns the node with number 1.
     fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
         let element = binder.owner.child(component);
         let Some(part) = binder.scope.assembly.and_then(|a| a.composition.get(component)) else {
@@ -137,7 +140,8 @@ impl<'a> Values<'a> {
         element.node(1)
     }
 
-    /// Converts a given value to a template. Text is literal, even if it contains `${…}`.
+    /// Converts the value of a parameter or of an existing instance to a template. Its text is literal, even
+    /// if it contains `${…}`.
     pub(super) fn given(&mut self, value: &Json, sensitive: bool) -> Template {
         match value {
             Json::Null => Template::Null,
@@ -152,13 +156,14 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Creates a text template; the literals of a sensitive text become secrets.
+    /// Creates a template from the parts of a text. If the text is sensitive, each literal becomes a
+    /// reference to a secret.
     fn text(&mut self, parts: Vec<Part>, sensitive: bool) -> Template {
         let text = Template::Text(parts);
         if sensitive { self.sealed(text) } else { text }
     }
 
-    /// Turns all literals of a template into secrets.
+    /// Replaces each literal of a template by a reference to a secret.
     pub(super) fn sealed(&mut self, template: Template) -> Template {
         match template {
             Template::Null => Template::Null,

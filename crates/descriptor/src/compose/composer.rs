@@ -1,4 +1,4 @@
-//! The state of a composition: its parts, and the problems so far.
+//! The state of a running composition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::parameters::Parameters;
 use super::request::{GivenPlaces, ReferenceRequest, Request};
 use super::room::Room;
 
-/// A composition, with its elements and problems so far.
+/// A running composition, with the elements that it has created and the problems that it has found.
 pub(super) struct Composer<'a> {
     pub(super) request: Request<'a>,
     pub(super) parameters: Parameters<'a>,
@@ -27,13 +27,13 @@ pub(super) struct Composer<'a> {
     pub(super) policies: Vec<Policy>,
     pub(super) references: Vec<ReferenceRequest>,
     pub(super) resources: BTreeSet<DescriptorName>,
-    /// Sources of all examined descriptors, by name.
+    /// Texts of all descriptors that have been checked, by the names of their files.
     pub(super) sources: BTreeMap<String, Arc<Source>>,
     pub(super) examined: BTreeSet<DescriptorName>,
-    /// Assemblies that are being composed, outermost first.
+    /// Names of the assemblies whose composition has begun and not ended, the outermost first.
     pub(super) inside: Vec<DescriptorName>,
     pub(super) room: Room,
-    /// Index of the instances that references may resolve to.
+    /// Index of the existing instances. It is built on first use.
     pub(super) index: Option<Index<'a>>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Reports an error, unless an error was already reported at an overlapping place.
+    /// Reports an error. If an earlier error has a place that overlaps with `span`, the new error is dropped.
     pub(super) fn error(&mut self, source: &Arc<Source>, code: Code, span: Span, message: impl Into<String>) {
         let follows =
             self.diagnostics.iter().filter(|said| said.is_error()).filter_map(Diagnostic::place).any(
@@ -71,7 +71,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Evaluates a text from the values of the elements created so far.
+    /// Evaluates a text with the values of the elements that exist so far.
     pub(super) fn known(&self, template: &Template) -> Result<Known, Unknown> {
         known(template, &self.elements, &self.values.secrets)
     }

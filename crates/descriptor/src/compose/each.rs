@@ -1,4 +1,4 @@
-//! Evaluates the list of a cluster whose nodes have keys: its entries, their keys and their fields.
+//! Evaluates the list `each` of a cluster: its entries, and the keys and fields of the entries.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
@@ -20,27 +20,30 @@ use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
 
-/// The field of an inventory's host that contains its name up to the first dot.
+/// The field of a host of an Ansible inventory that contains the host's name up to the first dot.
 const SHORT_NAME: &str = "inventory_hostname_short";
 
-/// An evaluated list, with the places of its entries.
+/// A list of `each` after its evaluation, with the places of its entries.
 struct List {
     entries: Vec<Template>,
-    /// Place of the list.
+    /// Place of the value that contains the list.
     place: Place,
-    /// Places of the entries, if they are known.
+    /// Places of the entries. The list of places is empty if they are not known.
     places: Vec<Place>,
-    /// Places of the entries that were found by a search in the text. The text is searched only when a place
-    /// is needed that `places` does not contain.
+    /// Places of the entries, found by a search in the text at `place`. The search happens only if a message
+    /// needs a place that `places` does not contain.
     found: OnceCell<Vec<Place>>,
-    /// Name of the property that contains the list; `each` if the list is literal.
+    /// Name of the property that contains the list. If the descriptor writes the list into `each` itself, the
+    /// name is `each`.
     name: String,
-    /// Names of the inventory's fields that the entries do not contain; see
+    /// Names of variables of an Ansible inventory that the entries lack; see
     /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out).
     left_out: Arc<BTreeSet<String>>,
 }
 
-/// A problem of an entry: the rest of a sentence about the entry, and perhaps a help text.
+/// A problem of an entry.
+///
+/// The message is the second half of a sentence whose first half names the entry.
 struct EntryProblem {
     message: String,
     help: Option<String>,
@@ -53,20 +56,21 @@ impl From<String> for EntryProblem {
 }
 
 impl List {
-    /// Returns the place of an entry for a message. If it is unknown, returns the place of the list.
+    /// Returns the place of the entry with this index. If the place is not known, returns the place of the
+    /// list.
     fn place(&self, at: usize) -> Place {
         self.known_place(at).unwrap_or_else(|| self.place.clone())
     }
 
-    /// Returns the place of an entry; none if it is unknown. If another assembly contains the list, the place
-    /// is found in the text of that assembly.
+    /// Returns the place of the entry with this index; none if the place can't be found. If `places` lacks
+    /// it, the text that contains the list is searched.
     fn known_place(&self, at: usize) -> Option<Place> {
         self.places.get(at).or_else(|| self.found.get_or_init(|| places_in(&self.place)).get(at)).cloned()
     }
 }
 
 impl Composer<'_> {
-    /// Returns the entries of a list; `None` when an error was reported.
+    /// Returns the entries of the list `each`. If the method reports an error, it returns `None`.
     pub(super) fn entries(&mut self, frame: Frame<'_>, each: &EachDecl) -> Option<Vec<Entry>> {
         let list = self.list(frame, each)?;
         let mut found = Vec::with_capacity(list.entries.len());
@@ -110,7 +114,7 @@ impl Composer<'_> {
         is_good.then_some(found)
     }
 
-    /// Reads an entry, or returns its problem.
+    /// Converts a map of the list to an entry, or returns the problem of the map.
     fn entry(&self, entry: &Template, key: &str, list: &List, at: usize) -> Result<Entry, EntryProblem> {
         let Template::Map(fields) = entry else { return Err("is not a map".to_owned().into()) };
         let Some(value) = fields.get(key) else {
@@ -156,7 +160,7 @@ impl Composer<'_> {
         })
     }
 
-    /// Evaluates a list; returns `None` when an error was reported.
+    /// Evaluates the list `each`. If the method reports an error, it returns `None`.
     fn list(&mut self, frame: Frame<'_>, each: &EachDecl) -> Option<List> {
         let source = &frame.assembly.source;
         let place = source.place(each.list.span);
@@ -190,7 +194,7 @@ impl Composer<'_> {
         let is_given = self.is_given(&element, &property);
         let place = self.place_of_value(&element, &property).unwrap_or(place);
         if self.is_secret(&element, &property) {
-            // Keys become names of elements, which are not masked. So a secret list is refused.
+            // The keys become parts of element names, which messages show. So a secret list is refused.
             let message = format!("`{property}` is a secret, so its entries can't be nodes");
             let help = "declare it without `sensitive`, and give each secret as a property of its own";
             self.diagnostics.push(Diagnostic::error(codes::BAD_EACH, message).at(place).help(help));
@@ -218,7 +222,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Tells whether a property is a parameter with a value.
+    /// Tells whether the property is a property of the outermost assembly, and the user gives it a value.
     fn is_given(&self, element: &ElementName, property: &PropertyName) -> bool {
         *element == ElementName::from(self.request.name)
             && self.request.parameters.contains_key(property.as_str())
@@ -229,8 +233,8 @@ impl Composer<'_> {
         found.is_some_and(|property| property.sensitive)
     }
 
-    /// Returns the place of a property's value: its place in a file of parameters, or the place of its
-    /// declaration.
+    /// Returns the place of a property's value. A parameter from a file has the place of its name in the
+    /// file. A parameter from the command line has no place. Each other value has its place in a descriptor.
     pub(super) fn place_of_value(&self, element: &ElementName, property: &PropertyName) -> Option<Place> {
         if self.is_given(element, property) {
             return self.parameters.places.names.get(property.as_str()).cloned();
@@ -239,8 +243,9 @@ impl Composer<'_> {
         whole::place(&self.sources, found.origin.as_ref()?)
     }
 
-    /// Follows references as long as a value consists of a single reference. Returns the final value and the
-    /// property that contains it, or else the property that has no value.
+    /// Follows `${…}`: as long as a value consists of a single `${…}` that reads a property, the value of
+    /// that property replaces it. Returns the final value, and the property that contains it. If a property
+    /// without a value is reached, returns that property as the error.
     #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
     pub(super) fn followed(
         &self,
@@ -259,7 +264,8 @@ impl Composer<'_> {
         Err(last.expect("an assembly has a root, so a property was read"))
     }
 
-    /// Reads a list from text: the content of a file, or an argument.
+    /// Reads a list of `each` from the text of a parameter: the content of a file, or an argument of the
+    /// command line.
     fn written(&mut self, value: &Template, is_given: bool, name: String, place: Place) -> Option<List> {
         let known = match as_given(value).map_or_else(|| self.known(value), Ok) {
             Ok(known) if !known.sensitive => known,
@@ -298,7 +304,7 @@ impl Composer<'_> {
 }
 
 impl Entry {
-    /// Returns a field of the entry, or the error if the field is missing.
+    /// Returns a field of the entry. If the field is missing, returns the error to report.
     pub(super) fn field(
         &self,
         field: &str,
@@ -324,8 +330,8 @@ impl Entry {
 }
 
 impl Whole<'_> {
-    /// Replaces references to the first node of a group whose nodes have keys by references to the node with
-    /// the lowest key.
+    /// Replaces each read of the node with number 1 of a cluster with `each`, because such a node does not
+    /// exist. The new read names the node with the lowest key.
     pub(super) fn read_lowest_keys(&mut self) {
         let named = self.elements.lowest_keys();
         if named.is_empty() {
@@ -342,8 +348,8 @@ impl Whole<'_> {
     }
 }
 
-/// Returns a text that contains no references; none for other values. The limit for evaluated texts does not
-/// apply.
+/// Returns the text of a template that consists of one literal; none for all other templates. The limit on
+/// the length of evaluated texts does not apply to it.
 fn as_given(value: &Template) -> Option<Known> {
     match value {
         Template::Text(parts) => match &parts[..] {
@@ -354,7 +360,8 @@ fn as_given(value: &Template) -> Option<Known> {
     }
 }
 
-/// Returns the places of the items of the list at `place`. The document at this place is read again.
+/// Returns the places of the items of the list at `place`. The function reads the text of the document again.
+/// If there is no list at `place`, the result is empty.
 fn places_in(place: &Place) -> Vec<Place> {
     let source = place.source();
     let mut open: Vec<Node> = load_one(source, &LoadOptions::default()).root.into_iter().collect();
@@ -374,7 +381,7 @@ fn places_in(place: &Place) -> Vec<Place> {
     Vec::new()
 }
 
-/// Returns the places of the items of a list.
+/// Returns the places of the items of a literal list. For other values, the result is empty.
 fn items(list: &Value, source: &Arc<Source>) -> Vec<Place> {
     match &list.kind {
         ValueKind::List(items) => items.iter().map(|item| source.place(item.span)).collect(),
@@ -382,7 +389,8 @@ fn items(list: &Value, source: &Arc<Source>) -> Vec<Place> {
     }
 }
 
-/// Replaces the names of elements whose properties a value reads.
+/// Replaces the names of the elements whose properties a template reads. Each key of `named` is an old name,
+/// and its value the new name.
 fn rename(value: &mut Template, named: &HashMap<ElementName, ElementName>) {
     match value {
         Template::Null => {}

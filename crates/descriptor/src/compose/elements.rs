@@ -1,22 +1,22 @@
-//! The elements of a composition so far, found by name.
+//! The elements that a composition has created so far, found by name.
 
 use std::collections::HashMap;
 
 use windlass_model::ElementName;
 use windlass_model::assembly::Element;
 
-/// The elements so far, in the order of their creation.
+/// The elements that exist so far, in the order of their creation.
 #[derive(Default)]
 pub(super) struct Elements {
     all: Vec<Element>,
     positions: HashMap<ElementName, usize>,
-    /// Groups whose nodes have keys, each with the node that has the lowest key; none for a group without
-    /// nodes.
+    /// Groups whose nodes have keys in place of numbers. The value is the node with the lowest key; none if
+    /// the group has no nodes.
     keyed: HashMap<ElementName, Option<ElementName>>,
 }
 
 impl Elements {
-    /// Makes room for more elements.
+    /// Allocates memory for `more` further elements.
     pub(super) fn reserve(&mut self, more: usize) {
         self.all.reserve(more);
         self.positions.reserve(more);
@@ -27,18 +27,20 @@ impl Elements {
         self.all.push(element);
     }
 
-    /// Records that the nodes of a group have keys.
+    /// Records a group whose nodes have keys, and its node with the lowest key.
     pub(super) fn push_keys(&mut self, group: ElementName, lowest: Option<ElementName>) {
         self.keyed.insert(group, lowest);
     }
 
-    /// Returns the node of a group from which a single value is read.
+    /// Returns the node from which a `${…}` that names a group reads its value: the node with the lowest
+    /// number or key.
     pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }
 
-    /// Returns a name and its replacement for each group whose nodes have keys. The name is that of a first
-    /// numbered node, which does not exist. The replacement is the node with the lowest key.
+    /// Returns the replacements for the first nodes of groups whose nodes have keys. The old name of an entry
+    /// is that of the node with number 1, which does not exist. The new name is that of the node with the
+    /// lowest key. Groups without nodes are left out.
     pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
         self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
     }
@@ -75,7 +77,7 @@ impl Elements {
         &self.all
     }
 
-    /// Returns the elements, and their positions by name.
+    /// Returns the elements, and the index of each element by its name.
     pub(super) fn all_mut(&mut self) -> (&mut [Element], &HashMap<ElementName, usize>) {
         (&mut self.all, &self.positions)
     }

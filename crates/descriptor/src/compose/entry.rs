@@ -1,4 +1,4 @@
-//! The nodes of a group: numbered ones, or one for each entry of a list.
+//! The nodes of a group: numbered nodes, or one node for each entry of a list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use windlass_model::Template;
 use windlass_model::name::NodeKey;
 use windlass_source::Place;
 
-/// An entry of a list, which declares a node.
+/// An entry of the list `each`. It declares one node.
 pub(super) struct Entry {
     pub(super) key: NodeKey,
     pub(super) fields: BTreeMap<String, Template>,
-    /// The place of the entry, or of its list if the entry's place is unknown.
+    /// The place of the entry; if that is not known, the place of the whole list.
     pub(super) place: Place,
-    /// Names of the inventory's fields that the entry does not contain; see
+    /// Names of variables of an Ansible inventory that the entry lacks; see
     /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out).
     pub(super) left_out: Arc<BTreeSet<String>>,
 }
 
 /// The nodes of a group.
 pub(super) enum Nodes {
-    /// The nodes from 1 to this number.
+    /// Nodes with the numbers from 1 to this number.
     Numbered(u32),
-    /// One node for each entry.
+    /// One node for each entry, named by the key of the entry.
     Keyed(Vec<Entry>),
 }
 
@@ -34,7 +34,7 @@ impl Nodes {
         }
     }
 
-    /// Returns the entry of the node with this number, counted from 1; `None` if the nodes have no keys.
+    /// Returns the entry of the node at this position, counted from 1; `None` if the nodes are numbered.
     pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
         match self {
             Self::Numbered(_) => None,
@@ -43,7 +43,7 @@ impl Nodes {
     }
 }
 
-/// Returns the lowest key, which does not depend on the order of the list.
+/// Returns the first key in alphabetical order. It does not depend on the order of the list.
 pub(super) fn lowest(entries: &[Entry]) -> Option<&NodeKey> {
     entries.iter().map(|entry| &entry.key).min()
 }

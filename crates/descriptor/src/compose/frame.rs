@@ -1,4 +1,4 @@
-//! Positions in the tree of elements, and the scopes in which values are bound at these positions.
+//! Positions in the tree of elements, and the meaning of `${…}` at these positions.
 
 use std::sync::Arc;
 
@@ -13,44 +13,45 @@ use crate::document::AssemblyDescriptor;
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 
-/// The scope in which a value is bound.
+/// The context that gives a meaning to each `${…}` in a value.
 #[derive(Clone, Copy)]
 pub(super) struct Binder<'s> {
     pub(super) scope: Scope<'s>,
     pub(super) source: &'s Arc<Source>,
-    /// Element to which names belong: its properties for `${x}`, and its components for `${c.x}`.
+    /// Element of the descriptor that contains the value. `${x}` reads its property `x`, and `${c.x}` reads
+    /// the property `x` of its component `c`.
     pub(super) owner: &'s ElementName,
-    /// Element that `${instance.…}` means.
+    /// Element that `${instance.…}` reads.
     pub(super) instance: &'s ElementName,
-    /// Entry that `${each.…}` means.
+    /// List entry that `${each.…}` reads.
     pub(super) each: Option<&'s Entry>,
 }
 
-/// An assembly with its element.
+/// An assembly descriptor, with the element that is created from it.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'f> {
     pub(super) assembly: &'f Arc<AssemblyDescriptor>,
     pub(super) owner: &'f ElementName,
-    /// Entry of the node whose values are bound, if it has a key.
+    /// List entry of the node whose values are converted; none if the node has no key.
     pub(super) each: Option<&'f Entry>,
 }
 
 impl<'f> Frame<'f> {
-    /// Returns the binder for values that the assembly declares for `instance`.
+    /// Returns the context of the values that this assembly gives to the element `instance`.
     pub(super) fn binder(self, instance: &'f ElementName) -> Binder<'f> {
         let scope = Scope { each: self.each.is_some(), ..Scope::assembly(self.assembly) };
         Binder { scope, source: &self.assembly.source, owner: self.owner, instance, each: self.each }
     }
 }
 
-/// The position of an element in the tree.
+/// The data that a new element gets from its position in the tree of elements.
 pub(super) struct Seat {
     pub(super) name: ElementName,
     pub(super) parent: Option<ElementName>,
     pub(super) component: Option<ComponentName>,
     pub(super) index: Option<u32>,
     pub(super) key: Option<NodeKey>,
-    /// Whether the component is protected.
+    /// Whether the descriptor protects the component, by `protect: true`.
     pub(super) protect: bool,
 }
 
@@ -78,7 +79,8 @@ impl Seat {
     }
 }
 
-/// Returns the operations of a resource, which run on the resource itself.
+/// Returns the operations that a resource declares. Each operation runs on the element `seat`, which is
+/// created from the resource.
 pub(super) fn own_operations(
     resource: &ResourceDescriptor,
     seat: &ElementName,

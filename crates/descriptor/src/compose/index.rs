@@ -1,4 +1,4 @@
-//! An index of the instances that references may resolve to.
+//! An index of the existing instances to which references may resolve.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,8 @@ use windlass_model::name::DescriptorKind;
 
 use super::request::Existing;
 
-/// An index of the instances by the search criteria of references.
+/// The existing instances by the kind and the middle part of their descriptor's name, and also by their own
+/// name.
 #[derive(Default)]
 pub(super) struct Index<'r> {
     pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,

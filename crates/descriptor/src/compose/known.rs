@@ -1,5 +1,5 @@
-//! Evaluates text that must be known before anything is created: numbers of nodes, and the properties of
-//! references.
+//! Evaluates texts that must be known before anything is created: numbers of nodes, and the required
+//! properties of references.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -11,11 +11,11 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::elements::Elements;
 
-/// Maximum bytes of a text that must be known early. The limit is small, because the text is evaluated again
-/// for each value that reads it.
+/// Maximum length in bytes of a text that must be known before anything is created. The limit is small,
+/// because the text is evaluated again for each value that reads it.
 const LONGEST: usize = 64 << 10;
 
-/// A text, and whether it is secret or contains a secret.
+/// A text, and whether it contains a secret.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) text: String,
@@ -23,18 +23,19 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Returns the text for messages, masked if it is sensitive.
+    /// Returns the text for a message; `***` if the text is secret.
     pub(super) fn shown(&self) -> &str {
         if self.sensitive { windlass_secret::MASK } else { &self.text }
     }
 }
 
-/// The reason why a text is unknown.
+/// The reason why the value of a text is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Unknown {
-    /// The text reads this property, which has no value, or no value yet.
+    /// The text reads this property, which has no value or will get its value later.
     Property(ElementName, PropertyName),
-    /// The value is no text, is too long, or depends on a property that only a running instance has.
+    /// The value is no text, is too long, or reads itself. Or it reads something that only a running instance
+    /// has.
     Other,
 }
 
@@ -44,7 +45,7 @@ impl From<ResolveError> for Unknown {
     }
 }
 
-/// Evaluates text from the elements created so far.
+/// Evaluates a text with the values of the elements that exist so far.
 pub(super) fn known(
     template: &Template,
     elements: &Elements,
@@ -61,19 +62,20 @@ pub(super) fn known(
     texts.join(parts)
 }
 
-/// A property of an element, by their positions.
+/// A property: the index of its element, and its index in the element.
 type Key = (usize, usize);
 
-/// The texts of properties of the elements created so far.
+/// The evaluation of a text, with the properties that it reads.
 struct Texts<'c> {
     elements: &'c Elements,
     secrets: &'c BTreeMap<SecretRef, Sensitive<String>>,
-    /// The results by property; `None` while the property is being evaluated.
+    /// The results by property. The result is `None` while the property is being evaluated.
     found: HashMap<Key, Option<Result<Known, Unknown>>>,
 }
 
 impl Texts<'_> {
-    /// Returns the property that a part reads, if it exists.
+    /// Returns the property that a part of a text reads; none if the part is no `${…}`, or if the property
+    /// does not exist.
     fn read(&self, part: &Part) -> Option<Key> {
         let Part::Property { element, property } = part else { return None };
         let at = self.elements.position(element)?;
@@ -95,7 +97,8 @@ impl Texts<'_> {
                 Part::Property { element, property } => {
                     let unknown = || Unknown::Property(element.clone(), property.clone());
                     let found = self.found.get(&self.read(part).ok_or_else(unknown)?);
-                    // A property that is read but has no answer yet reads itself in a cycle.
+                    // A property that is read here has been evaluated before. If it has no result, it reads
+                    // itself in a cycle.
                     let known = found.and_then(Option::as_ref).ok_or(Unknown::Other)?;
                     let known = known.as_ref().map_err(Clone::clone)?;
                     joined.push(&known.text, known.sensitive)?;
@@ -107,7 +110,7 @@ impl Texts<'_> {
         Ok(Known { text: joined.into_text(), sensitive })
     }
 
-    /// Returns the parts of a property's text.
+    /// Returns the parts of the text that is a property's value.
     fn parts(&self, (element, property): Key) -> Result<&[Part], Unknown> {
         let element = &self.elements.all()[element];
         let (name, property) = element.properties.get_index(property).expect("a key is of a property");
@@ -142,8 +145,8 @@ impl ValueGraph for Texts<'_> {
         self.found.insert(*key, Some(text));
     }
 
-    /// Ignores the cycle. `join` finds no answer for the property that is read again, so the values that read
-    /// it are unknown.
+    /// Does nothing, because `join` handles the cycle. The property that closes the cycle has no result yet,
+    /// so each value that reads it is unknown.
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
     }

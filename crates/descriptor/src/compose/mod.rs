@@ -1,9 +1,13 @@
-//! Composes a checked descriptor, its parameters and the catalog into one flat topology.
+//! Composes an assembly descriptor, its parameters and the descriptors of its components into one flat
+//! topology.
 //!
-//! Composition gives every element its full name, and multiplies clusters and quantities into nodes. The
-//! values that an assembly gives override those that its components declare. References are resolved to
-//! existing instances, and every `${…}` is bound to its element. Sensitive literals are moved out of the
-//! topology: they become secrets.
+//! - Each element gets its full name. A component with `cluster` or `quantity` becomes a group with its
+//!   nodes.
+//! - A value that an assembly gives to a component replaces the value that the component's descriptor
+//!   declares.
+//! - References resolve to existing instances. Each `${…}` gets the full name of the element whose property
+//!   it reads.
+//! - Literals of sensitive properties are moved out of the topology: they become secrets.
 
 mod bind;
 mod composer;
@@ -49,26 +53,26 @@ pub use request::{
 use room::Excess;
 use whole::Whole;
 
-/// Bytes that are counted for each property in addition to its text.
+/// Bytes that are counted for each property, in addition to the length of its value in the descriptor.
 const PROPERTY_WEIGHT: usize = 256;
 
-/// Maximum nesting depth of assemblies.
+/// Maximum number of assemblies that are nested in each other.
 pub const MAX_NESTING: usize = 64;
 
 /// The result of a composition.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Composed {
-    /// The topology; `None` when there are errors.
+    /// The topology; `None` if `diagnostics` contains an error.
     pub topology: Option<Topology>,
-    /// Sensitive literals to which the topology refers.
+    /// The secrets whose references the topology contains.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Descriptors of the resources in the topology.
+    /// Names of the descriptors of all resources in the topology.
     pub resources: BTreeSet<DescriptorName>,
-    /// Search criteria of the assembly's references, in the order of declaration. References without a match
-    /// are included.
+    /// The references of the assembly and of its nested assemblies, in the order of declaration, with their
+    /// results. References without a fitting instance are included.
     pub references: Vec<ReferenceRequest>,
-    /// All problems of reading, checking and composing.
+    /// All problems that the check of the descriptors and the composition have found.
     pub diagnostics: Diagnostics,
 }
 
@@ -77,7 +81,7 @@ pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Comp
     compose_given(assembly, request, &GivenPlaces::default())
 }
 
-/// Composes an assembly with parameters from files, whose places are known.
+/// Composes an assembly. `places` contains the places of parameters that come from files, for messages.
 pub fn compose_given(
     assembly: &Arc<AssemblyDescriptor>,
     request: Request<'_>,
@@ -94,7 +98,8 @@ pub fn compose_given(
     composer.finish()
 }
 
-/// Returns the approximate size of the properties of an element with this descriptor, in bytes.
+/// Returns the approximate size in bytes of the properties of one element that is created from `decl` and
+/// `descriptor`.
 fn weight_of(descriptor: &Descriptor, decl: &Component) -> usize {
     let private = descriptor.private_properties().into_iter().flat_map(IndexMap::values);
     let all = descriptor.properties().values().chain(private).chain(decl.properties.values());
@@ -105,7 +110,8 @@ impl Composer<'_> {
     fn finish(mut self) -> Composed {
         self.warn_of_many_nodes();
         self.diagnostics.sort();
-        // The same problem of a component is found for each of its nodes, so duplicates are removed.
+        // The composition finds a problem of a component once for each of its nodes. So duplicates are
+        // removed.
         let mut said = self.diagnostics.into_vec();
         said.dedup();
         let diagnostics = Diagnostics::from(said);
@@ -117,7 +123,7 @@ impl Composer<'_> {
         Composed { topology, secrets, resources, references, diagnostics }
     }
 
-    /// Warns of single values that are read from a group with several nodes.
+    /// Warns of each `${…}` that reads one value from a group with several nodes.
     fn warn_of_many_nodes(&mut self) {
         for (group, place) in std::mem::take(&mut self.values.lowest) {
             let lowest = self.elements.lowest_node(&group);
@@ -129,7 +135,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks a descriptor at its first use.
+    /// Checks a descriptor when the composition uses it for the first time.
     fn examine(&mut self, descriptor: &Descriptor) {
         let new = descriptor.name().is_none_or(|name| self.examined.insert(name.clone()));
         if new {
@@ -137,7 +143,8 @@ impl Composer<'_> {
             self.sources.insert(source.name().to_owned(), source.clone());
             let mut found = check(descriptor, self.request.catalog, Missing::Refused).into_vec();
             if !self.inside.is_empty() {
-                // Only the outermost assembly can have required parameters.
+                // In a nested assembly, a required property may lack a value. So this error counts for the
+                // outermost assembly only.
                 found.retain(|said| said.code != codes::NEVER_SATISFIED);
             }
             self.diagnostics.extend(found);
@@ -204,7 +211,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Binds each promoted operation to the resource on which it is called.
+    /// Sets each operation that an assembly promotes to the operation of the resource that it finally calls.
     fn promote(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, promotion) in &assembly.operations {
             let Some(source) = &promotion.source else { continue };
@@ -238,7 +245,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Creates the nodes of a component, and their group.
+    /// Creates the group of a component, and then the nodes of the group.
     fn group(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
         let nodes = match decl.each() {
             Some(each) => self.entries(frame, each).map(|entries| (Nodes::Keyed(entries), None)),
@@ -276,8 +283,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Tells whether an assembly may be nested here. Reports an assembly that contains itself or is nested
-    /// too deeply.
+    /// Tells whether the component may be created here. Reports an assembly that contains itself, or too many
+    /// assemblies that are nested in each other.
     fn may_nest(&mut self, frame: Frame<'_>, kind: &Spanned<DescriptorName>) -> bool {
         let source = &frame.assembly.source;
         if self.inside.contains(&kind.value) {
@@ -295,7 +302,7 @@ impl Composer<'_> {
         true
     }
 
-    /// Tells whether `count` more elements fit into the limits. Reports the first excess.
+    /// Tells whether `count` more elements stay within the limits. Reports the first limit that is exceeded.
     fn has_room(&mut self, frame: Frame<'_>, decl: &Component, count: u32) -> bool {
         if let Some(excess) = self.room.fits(self.elements.len(), count) {
             self.refuse(frame, decl, excess);
@@ -309,7 +316,7 @@ impl Composer<'_> {
         self.diagnostics.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
     }
 
-    /// Creates one node of a component.
+    /// Creates the element of one node, or of a component without a group, with all elements inside it.
     fn part(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
         let weight = weight_of(descriptor, decl);
         if let Some(excess) = self.room.copy(self.elements.len(), descriptor.name(), weight) {
@@ -350,7 +357,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Overrides a component's declared value by the value that the assembly gives.
+    /// Replaces the value that a component's descriptor declares by the value that the assembly gives.
     fn overlay(
         &mut self,
         properties: &mut IndexMap<PropertyName, Property>,
@@ -358,7 +365,8 @@ impl Composer<'_> {
         (name, given): (&PropertyName, &PropertyDecl),
         binder: Binder<'_>,
     ) {
-        // Values that the component does not accept from outside are ignored. The check has warned of them.
+        // A private property, a read-only property and a property with a fixed `value` accept no value from
+        // the assembly. The check has already warned of the value.
         if descriptor.private_properties().is_some_and(|private| private.contains_key(name)) {
             return;
         }

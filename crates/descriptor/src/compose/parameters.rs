@@ -1,4 +1,5 @@
-//! Checks the user's parameters: all are declared by the assembly, and no required one is missing.
+//! Checks the parameters from the user: the assembly declares each of them, and no required parameter is
+//! missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +15,11 @@ use crate::property::PropertyDecl;
 /// The parameters that the user has given.
 pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, Value>,
-    /// Element of the assembly that has the parameters.
+    /// Element of the outermost assembly, whose properties the parameters set.
     owner: ElementName,
-    /// Places of the parameters' names and entries, if the parameters come from files.
+    /// Places of the parameters that come from files.
     pub(super) places: &'a GivenPlaces,
-    /// Required parameters without a value.
+    /// Parameters without a usable value. An error about each of them was already reported.
     missing: BTreeSet<PropertyName>,
 }
 
@@ -28,12 +29,14 @@ impl<'a> Parameters<'a> {
         Self { given: request.parameters, owner, places, missing: BTreeSet::new() }
     }
 
-    /// Tells whether a property is a parameter that was reported as missing.
+    /// Tells whether a property is a parameter without a usable value, about which an error was already
+    /// reported.
     pub(super) fn is_missing(&self, element: &ElementName, property: &PropertyName) -> bool {
         *element == self.owner && self.missing.contains(property)
     }
 
-    /// Checks the given parameters, and that no required parameter is missing.
+    /// Reports parameters that the assembly does not accept, required parameters that are missing, required
+    /// secrets that are empty, and passwords that are a list or a map.
     pub(super) fn check(&mut self, assembly: &AssemblyDescriptor, diagnostics: &mut Diagnostics) {
         for name in self.given.keys() {
             let is_right = assembly.properties.get(name.as_str()).is_some_and(|decl| !decl.decides_itself());
@@ -81,7 +84,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Returns a description of a value that is a list or a map; none for a scalar.
+/// Returns a description of a list or map for a message; none for a scalar.
 fn collection(value: &Value) -> Option<&'static str> {
     match value {
         Value::Array(_) => Some("a list"),
@@ -90,8 +93,8 @@ fn collection(value: &Value) -> Option<&'static str> {
     }
 }
 
-/// Returns a text that explains how a value can be given. A secret must not be given on the command line,
-/// because other users of the machine can read it there.
+/// Returns the help text that tells how to give a parameter. For a secret, the text names no option that puts
+/// the secret into the command line, because other users of the machine can read command lines.
 fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
     if decl.sensitive {
         format!("give it with `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`")
@@ -100,8 +103,8 @@ fn how_to_give(name: &PropertyName, decl: &PropertyDecl) -> String {
     }
 }
 
-/// Returns the error if a user can't give a value to a property. `place` is the place of the property's name
-/// in a file of parameters, if the value comes from such a file.
+/// Returns the error about a parameter that the user must not set; none if the user may set it. `place` is
+/// the place of the parameter's name in a file, if the parameter comes from a file.
 pub(crate) fn refused(
     assembly: &AssemblyDescriptor,
     name: &str,
@@ -138,7 +141,8 @@ fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> 
     did_you_mean(diagnostic, name, names)
 }
 
-/// Tells whether a text contains only letters, `_` and `-`, as most names do, unlike most secrets.
+/// Tells whether a text contains only letters, `_` and `-`, and at most 30 characters. Most names of
+/// properties do; most secrets don't.
 fn is_word(text: &str) -> bool {
     text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte))
 }

@@ -1,4 +1,4 @@
-//! Binds metrics and policies to their elements.
+//! Finds the elements that measure a metric, and the elements that a policy reads and changes.
 
 use indexmap::IndexMap;
 use windlass_model::ElementName;
@@ -16,7 +16,7 @@ use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 
 impl Composer<'_> {
-    /// Binds the metrics that a resource publishes.
+    /// Returns the metrics that the element of a resource publishes.
     pub(super) fn metrics(
         &mut self,
         resource: &ResourceDescriptor,
@@ -41,7 +41,8 @@ impl Composer<'_> {
         metrics.collect()
     }
 
-    /// Binds each promoted metric to the resource, or the group of resources, that publishes it.
+    /// Adds the metrics that an assembly promotes to its element. Each names the resource that publishes it,
+    /// or a group whose nodes publish it.
     pub(super) fn promote_metrics(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, decl) in &assembly.metrics {
             let Some(source) = &decl.source else { continue };
@@ -59,8 +60,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Follows a metric to its publisher, and returns the metric's kind. The nodes of a group have the same
-    /// metrics.
+    /// Returns the type of a metric, and the element and metric that publish it. If an assembly promotes the
+    /// metric, these are the ones behind the promotion.
     fn publisher(&self, metric: MetricSource) -> (Option<MetricKind>, MetricSource) {
         let Some(element) = self.elements.find(&metric.element) else {
             return (None, metric);
@@ -73,12 +74,13 @@ impl Composer<'_> {
         };
         let found = node.and_then(|node| node.metrics.get(&metric.metric));
         let kind = found.map(|found| found.kind.clone());
-        // A metric that each node of a group promotes is read from all nodes.
+        // If the element is a group, the group itself stays the publisher. Then the metric is read from all
+        // its nodes.
         let source = found.filter(|_| !is_group).map(|found| found.source.clone());
         (kind, source.unwrap_or(metric))
     }
 
-    /// Binds the policies of an assembly.
+    /// Creates the policies that an assembly declares.
     pub(super) fn assembly_policies(&mut self, frame: Frame<'_>) {
         let Frame { assembly, owner, .. } = frame;
         for (name, decl) in &assembly.policies {
@@ -111,8 +113,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks the settings whose values are known now. The check of the descriptor could not check settings
-    /// whose values are references.
+    /// Checks the settings that contain `${…}` and whose values are known now. The check of the descriptor
+    /// could not evaluate them.
     fn thresholds(&mut self, frame: Frame<'_>, decl: &PolicyDecl, kind: &PolicyKind) {
         if *kind != PolicyKind::Scale {
             return;
@@ -139,7 +141,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Binds the policies of a resource, for one of its nodes.
+    /// Creates the policies that a resource declares, for one element of the resource.
     pub(super) fn resource_policies(&mut self, resource: &ResourceDescriptor, binder: Binder<'_>) {
         for (name, decl) in &resource.policies {
             let kind = decl.kind.as_ref().map(|kind| kind.value.clone());

@@ -1,4 +1,4 @@
-//! Resolves each reference to an existing instance: exactly one must match.
+//! Resolves each reference of an assembly to exactly one existing instance.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use crate::codes;
 use crate::document::{Descriptor, ReferenceDecl, ReferenceType, RelationshipDecl};
 use crate::reader::origin;
 
-/// The required properties of an instance.
+/// The properties that a reference requires of an instance, with their values.
 type Wanted = BTreeMap<PropertyName, Known>;
 
 impl<'r> Composer<'r> {
     pub(super) fn reference(&mut self, frame: Frame<'_>, name: &ComponentName, decl: &ReferenceDecl) {
-        // The composition has already failed, and the maximum number of errors is reported.
+        // The composition has already failed, and no further error would be reported.
         if self.diagnostics.is_full(Severity::Error) {
             return;
         }
@@ -77,7 +77,7 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Returns the search results for one reference.
+    /// Returns the instances that drivers have found for one reference.
     fn found_for(&self, element: &ElementName) -> &'r [Existing] {
         match self.request.search {
             Search::Done(found) => match found.get(element) {
@@ -88,7 +88,7 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Returns all instances of a type, of any version.
+    /// Returns all known instances of a reference's type, in any version.
     fn candidates(&mut self, element: &ElementName, kind: &ReferenceType) -> Vec<&'r Existing> {
         let listed = self.index().of_kind.get(&(kind.kind, &kind.name)).cloned().unwrap_or_default();
         let found = self.found_for(element).iter();
@@ -97,14 +97,14 @@ impl<'r> Composer<'r> {
         listed.into_iter().chain(of_kind).collect()
     }
 
-    /// Returns the index of instances, built on first use.
+    /// Returns the index of the existing instances. It is built on first use.
     fn index(&mut self) -> &Index<'r> {
         let existing = self.request.existing;
         self.index.get_or_insert_with(|| Index::new(existing))
     }
 
-    /// Returns the matching instances. If the earlier result still matches, returns only this instance.
-    /// Otherwise, returns all matches of the newest matching version.
+    /// Returns the instances that fit a reference. If one of them is the earlier target of the reference,
+    /// returns this instance alone. If not, returns the fitting instances of the newest version among them.
     fn fitting(&mut self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<&'r Existing> {
         let index = self.index();
         let listed = match wanted.get("name") {
@@ -123,7 +123,8 @@ impl<'r> Composer<'r> {
         fitting
     }
 
-    /// Evaluates the required properties. If a value is unknown, reports the property and returns `None`.
+    /// Evaluates the properties that a reference requires. If a value is not known, reports the property and
+    /// returns `None`.
     fn wanted(&mut self, frame: Frame<'_>, decl: &ReferenceDecl) -> Option<Wanted> {
         let mut wanted = Some(Wanted::new());
         for (name, property) in &decl.properties {
@@ -174,8 +175,9 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations of an instance, each with the element on which the operation finally runs. If
-    /// this is the reference itself, the assembly needs the package of the instance.
+    /// Returns the operations that relationships may call on an instance, each with the element that finally
+    /// executes the operation. If the reference itself executes them, the assembly also uses the instance's
+    /// resource and its package.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),
@@ -190,7 +192,8 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Refuses operations that the resolved instance doesn't have.
+    /// Reports each operation that a relationship calls on a reference, and that the instance of the
+    /// reference does not have.
     pub(super) fn operations_of_references(&mut self, frame: Frame<'_>, decl: &RelationshipDecl) {
         for call in decl.create.iter().chain(&decl.cease).filter(|call| call.value.end == End::Source) {
             for endpoint in &decl.sources {
@@ -222,8 +225,8 @@ impl<'r> Composer<'r> {
     }
 }
 
-/// Tells whether an instance matches the criteria. Unlike [`unfit`], it creates no texts, because it is
-/// called for every pair of instance and reference.
+/// Tells whether an instance fits a reference. Unlike [`unfit`], the function creates no texts, because it
+/// runs for each pair of a reference and an instance.
 fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
     let is = |name: &PropertyName, wanted: &str| match name.as_str() {
         "name" => thing.name == wanted,
@@ -240,8 +243,8 @@ fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
         && wanted.iter().all(|(name, wanted)| is(name, &wanted.text))
 }
 
-/// Returns the reasons why an instance does not match; empty if it matches. A required property that the
-/// instance does not have counts as a match.
+/// Returns the reasons why an instance does not fit a reference; empty if it fits. A required property that
+/// the instance lacks is no such reason.
 fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
     let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
     if !kind.versions.contains(&thing.descriptor.version) {
@@ -264,12 +267,13 @@ fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String>
     why
 }
 
-/// A reference without a match.
+/// A reference that no instance fits.
 struct Nothing<'n> {
     name: &'n ComponentName,
     kind: &'n ReferenceType,
     wanted: &'n Wanted,
-    /// Resource whose drivers have searched for instances, with the reason if the search failed.
+    /// The resource whose drivers have searched for instances; none if there was no search. If the search
+    /// failed, the second field is the reason.
     searched: Option<(DescriptorName, Option<String>)>,
 }
 
@@ -309,10 +313,10 @@ impl Nothing<'_> {
     }
 }
 
-/// Maximum number of candidates that are listed before the rest is counted.
+/// Maximum number of instances that a message lists. The message then states how many more there are.
 const NAMED: usize = 8;
 
-/// Lists the candidates that don't match, each with its reasons.
+/// Lists instances that do not fit a reference, each with the reasons.
 fn described_candidates(candidates: &[&Existing], kind: &ReferenceType, wanted: &Wanted) -> String {
     let one = |thing: &&Existing| {
         let unfit = unfit(thing, kind, wanted).join(", ");
@@ -333,7 +337,8 @@ fn several(name: &ComponentName, wanted: &Wanted, fitting: &[&Existing]) -> Diag
     Diagnostic::error(codes::MANY_INSTANCES, message).help("give more of its properties, until one is left")
 }
 
-/// Returns the name of an instance, with the id from its driver if the id differs from the name.
+/// Returns the name of an instance. If a driver found the instance, and its id differs from its name, the id
+/// follows.
 fn of_whom(thing: &Existing) -> String {
     match &thing.referent {
         Referent::Found(id) if *id != thing.name => format!("{} ({id})", thing.name),
@@ -341,7 +346,7 @@ fn of_whom(thing: &Existing) -> String {
     }
 }
 
-/// Describes the search criteria.
+/// Describes the properties that a reference requires, for a message.
 fn described(wanted: &Wanted) -> String {
     let looked: Vec<String> =
         wanted.iter().map(|(name, known)| format!("{name} `{}`", known.shown())).collect();

@@ -1,4 +1,4 @@
-//! The input of a composition, and the references that it resolves.
+//! The input of a composition, and its results for references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,31 +15,32 @@ use crate::document::ReferenceType;
 /// Maximum number of elements of an assembly.
 pub const MAX_ELEMENTS: usize = 200_000;
 
-/// Default maximum number of elements that result from `quantity`, `cluster` and repeatedly nested
-/// assemblies. Without this limit, a file of three lines could create any number of elements.
+/// Default maximum number of copied elements: nodes of a group after the first node, and parts of an assembly
+/// that is nested again. Without this limit, a file of three lines could create any number of elements.
 pub const MAX_NODES: usize = 10_000;
 
-/// An existing instance that references may resolve to.
+/// An existing instance to which references may resolve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Existing {
-    /// Descriptor of the instance.
+    /// Name of the descriptor from which the instance was created.
     pub descriptor: DescriptorName,
     /// Name of the instance.
     pub name: String,
     /// Properties of the instance.
     pub properties: BTreeMap<String, Json>,
-    /// Names of the properties that are secret.
+    /// Names of the properties whose values are secrets.
     pub sensitive: BTreeSet<String>,
-    /// Identity that is recorded in a reference to the instance.
+    /// Identity of the instance, which the topology stores for a reference to it.
     pub referent: Referent,
     /// Operations that relationships may call on the instance.
     pub operations: Offered,
-    /// Reason why no reference may resolve to it, as a sentence fragment: `it is going down`.
+    /// Reason why no reference may resolve to the instance; none if references may. It is a part of a
+    /// sentence, such as `it is going down`.
     pub unfit: Option<String>,
 }
 
 impl Existing {
-    /// Creates an instance that a project lists.
+    /// Creates an instance from an entry of `existing:` in `windlass.yaml`.
     pub fn listed(descriptor: DescriptorName, name: String, properties: BTreeMap<String, Json>) -> Self {
         let referent = Referent::Listed(name.clone());
         Self {
@@ -57,72 +58,73 @@ impl Existing {
 /// The operations that relationships may call on an existing instance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Offered {
-    /// The instance offers no operations.
+    /// The instance has no operations.
     Nothing,
-    /// The operations that another assembly promotes, each with the resource on which it is called.
+    /// The instance is an assembly of the store, which promotes these operations. Each names the resource
+    /// that executes it.
     Promoted(IndexMap<OperationName, Operation>),
-    /// The operations that the instance's descriptor in the catalog declares. Its package runs on the
-    /// instance itself.
+    /// The instance has the operations that its descriptor in the catalog declares. The scripts of that
+    /// descriptor's package execute them on the instance itself.
     OfDescriptor,
 }
 
-/// The places of parameters that come from files, for messages.
+/// The places of parameters that come from files. Messages show these places.
 #[derive(Debug, Clone, Default)]
 pub struct GivenPlaces {
-    /// Places of the names.
+    /// Places of the names of parameters, by name.
     pub names: BTreeMap<String, Place>,
-    /// Places of the entries of lists.
+    /// Places of the entries of lists, by the name of the parameter that contains the list.
     pub entries: BTreeMap<String, Vec<Place>>,
-    /// Names of fields that the entries of an inventory do not contain, because their values can't be used:
-    /// for example Jinja expressions.
+    /// Variables of an Ansible inventory that windlass leaves out, for example because their values are Jinja
+    /// expressions. They are listed by the name of the parameter that gets the hosts.
     pub left_out: BTreeMap<String, BTreeSet<String>>,
-    /// Names of the files whose whole texts are values.
+    /// Files whose whole text is the value of a parameter, by the name of the parameter.
     pub files: BTreeMap<String, String>,
 }
 
-/// The search criteria of a reference.
+/// A reference that the composition has evaluated, and its result.
 #[derive(Debug, Clone)]
 pub struct ReferenceRequest {
-    /// Element of the reference.
+    /// Full name of the element that stands for the reference in the topology.
     pub element: ElementName,
-    /// Type, with the accepted versions.
+    /// Type of the reference, with the versions that it accepts.
     pub kind: ReferenceType,
-    /// Required properties of the instance, such as `name` and the location.
+    /// Properties that the reference requires of an instance, such as `name` and the location.
     pub properties: BTreeMap<PropertyName, Sensitive<String>>,
-    /// The newest accepted resource of the catalog that declares `queries`. Its drivers can search for the
-    /// instance.
+    /// Name of the resource descriptor whose drivers can search for the instance: the newest descriptor of
+    /// the catalog that the reference accepts. None if it declares no `queries`.
     pub queries: Option<DescriptorName>,
-    /// The matching instance, if there is exactly one.
+    /// The instance to which the reference resolves. None if no instance fits, or if several fit.
     pub found: Option<Existing>,
-    /// Whether no instance matches yet and a [search](Search::Later) follows.
+    /// Whether the reference waits for a [search](Search::Later), because no instance fits it yet.
     pub pending: bool,
-    /// Place of the type.
+    /// Place of the key `type` of the reference.
     pub place: Place,
 }
 
 /// The input of a composition.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// Name of the assembly instance.
+    /// Name of the assembly that is composed.
     pub name: &'a AssemblyName,
-    /// Values of the assembly's properties. Text is literal: a `${…}` in it has no meaning.
+    /// Parameters: values for properties of the assembly. A `${…}` in such a value is plain text.
     pub parameters: &'a BTreeMap<String, Json>,
-    /// Source of the descriptors of components.
+    /// Catalog with the descriptors of components and references.
     pub catalog: &'a dyn Catalog,
-    /// Instances that references may resolve to.
+    /// Existing instances to which references may resolve.
     pub existing: &'a [Existing],
-    /// Earlier results of references. As long as an earlier result matches, it is kept, even if other
-    /// instances match too.
+    /// The instance to which each reference resolved in an earlier composition. As long as this instance
+    /// fits, the reference keeps it, even if other instances also fit.
     pub bound: &'a BTreeMap<ElementName, Referent>,
-    /// State of the search for references with `queries`.
+    /// State of the search by drivers for the instances of references.
     pub search: Search<'a>,
-    /// Maximum number of elements that result from `quantity`, `cluster` and nested assemblies. [`MAX_NODES`]
-    /// unless a project sets it; [`MAX_ELEMENTS`] is the upper limit.
+    /// Maximum number of copied elements; see [`MAX_NODES`], which is the default. An assembly never has more
+    /// than [`MAX_ELEMENTS`] elements.
     pub nodes: usize,
 }
 
 impl<'a> Request<'a> {
-    /// Creates a request for a new assembly without parameters and without a search.
+    /// Creates a request for a new assembly, without existing instances and without a search by drivers.
     pub fn new(
         name: &'a AssemblyName,
         parameters: &'a BTreeMap<String, Json>,
@@ -133,27 +135,28 @@ impl<'a> Request<'a> {
         Self { name, parameters, catalog, existing, bound: &NOTHING, search, nodes: MAX_NODES }
     }
 
-    /// Sets the instances that references may resolve to.
+    /// Sets the existing instances to which references may resolve.
     #[must_use]
     pub fn existing(self, existing: &'a [Existing]) -> Self {
         Self { existing, ..self }
     }
 
-    /// Sets the maximum number of elements that result from `quantity`, `cluster` and nested assemblies.
+    /// Sets the maximum number of copied elements; see [`MAX_NODES`].
     #[must_use]
     pub fn nodes(self, nodes: usize) -> Self {
         Self { nodes, ..self }
     }
 }
 
-/// The search by drivers for references that no known instance matches.
+/// The state of the search by drivers for references that no known instance fits.
 #[derive(Debug, Clone, Copy)]
 pub enum Search<'a> {
-    /// There is no search, and a reference without a match is an error.
+    /// No driver searches. A reference that no instance fits is an error.
     Never,
-    /// A search follows. Until then, a reference without a match is [pending](ReferenceRequest::pending).
+    /// Drivers will search after this composition. A reference that no instance fits is
+    /// [pending](ReferenceRequest::pending), if drivers can search for it.
     Later,
-    /// The search is complete. For each reference, the value contains the results, or the reason why the
-    /// search failed.
+    /// Drivers have searched. The map contains the instances that they found for each reference, or the
+    /// reason why the search failed.
     Done(&'a BTreeMap<ElementName, Result<Vec<Existing>, String>>),
 }

@@ -1,4 +1,7 @@
-//! The limits of a composition. Without them, a file of a few lines could create any number of elements.
+//! The limits on the size of a composition.
+//!
+//! Without these limits, a file of a few lines could create any number of elements. A *copied element* is a
+//! node of a group after the first node, or a part of an assembly that is nested again.
 
 use std::collections::HashSet;
 
@@ -6,10 +9,11 @@ use windlass_model::DescriptorName;
 
 use super::request::MAX_ELEMENTS;
 
-/// Maximum bytes of copied properties, to which [`COPIED_EACH`] is added for each multiplied element.
+/// Maximum total size in bytes of the properties of copied elements. [`COPIED_EACH`] is added for each
+/// element of the assembly.
 const COPIED: usize = 64 << 20;
 
-/// Additional bytes of copied properties for each multiplied element.
+/// Additional bytes for each element of the assembly.
 const COPIED_EACH: usize = 4096;
 
 /// The error for an exceeded limit.
@@ -18,22 +22,21 @@ pub(super) struct Excess {
     pub(super) help: String,
 }
 
-/// The elements and copies that were counted against the limits.
+/// The sizes that are counted against the limits.
 pub(super) struct Room {
-    /// Maximum number of multiplied elements.
+    /// Maximum number of copied elements.
     nodes: usize,
     /// Whether a limit is exceeded.
     full: bool,
-    /// Number of elements without a declaration of their own: nodes after the first, and the content of an
-    /// assembly that is nested again.
+    /// Number of copied elements so far.
     multiplied: usize,
-    /// Bytes of properties that were copied, because their descriptor was used before.
+    /// Total size in bytes of the properties of elements whose descriptor was used before.
     copied: usize,
-    /// Descriptors that were used.
+    /// Names of the descriptors from which elements were created.
     used: HashSet<DescriptorName>,
-    /// Assemblies that were nested.
+    /// Names of the descriptors from which nested assemblies were created.
     nested: HashSet<DescriptorName>,
-    /// Number of enclosing nodes and nested assemblies that are repetitions.
+    /// Number of copies (nodes and nested assemblies) whose composition has begun and not ended.
     repeated: usize,
 }
 
@@ -54,13 +57,14 @@ impl Room {
         self.full
     }
 
-    /// Enters a node of a group. All nodes except the first are repetitions. Returns the argument of `leave`.
+    /// Begins a node of a group, with its number from 1. All nodes after the first one are copies. The caller
+    /// passes the result to [`leave`](Self::leave).
     pub(super) fn enter_node(&mut self, index: u32) -> usize {
         self.enter(index > 1)
     }
 
-    /// Enters a nested assembly. All assemblies of a descriptor except the first are repetitions. Returns the
-    /// argument of `leave`.
+    /// Begins a nested assembly. All assemblies after the first one with the same descriptor are copies. The
+    /// caller passes the result to [`leave`](Self::leave).
     pub(super) fn enter_assembly(&mut self, descriptor: &DescriptorName) -> usize {
         let again = !self.nested.insert(descriptor.clone());
         self.enter(again)
@@ -75,8 +79,8 @@ impl Room {
         self.repeated -= entered;
     }
 
-    /// Checks that `count` more elements are allowed in addition to the existing `elements`. Returns the
-    /// first limit that is exceeded.
+    /// Returns the limit that `count` more elements would exceed, if the assembly has `elements` elements
+    /// now. Returns `None` after the first exceeded limit, so that one error is reported.
     pub(super) fn fits(&mut self, elements: usize, count: u32) -> Option<Excess> {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
         let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };
@@ -96,8 +100,9 @@ impl Room {
         self.exceeded(excess)
     }
 
-    /// Counts the use of a descriptor with properties of `weight` bytes. From the second use on, the
-    /// properties are copies. Returns the first limit that is exceeded.
+    /// Counts a new element with properties of `weight` bytes. If its descriptor was used before, the
+    /// properties count as copied. Returns the limit that the copied properties exceed; like
+    /// [`fits`](Self::fits), at most one limit in all.
     pub(super) fn copy(
         &mut self,
         elements: usize,

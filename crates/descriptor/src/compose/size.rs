@@ -1,4 +1,4 @@
-//! Computes the number of nodes of a component.
+//! Computes the number of nodes of a component from `quantity` or `cluster`.
 
 use windlass_model::Template;
 use windlass_model::assembly::Cluster;
@@ -12,10 +12,11 @@ use crate::codes;
 use crate::document::{ClusterDecl, Component};
 use crate::template::Value;
 
-/// The error for a number that is invalid or unknown. A diagnostic was already reported.
+/// A number is invalid or unknown, and an error about it was already reported.
 struct Reported;
 
-/// Returns the number of nodes, and the bounds of a cluster; `None` when an error was reported.
+/// Returns the number of nodes of a component, and the bounds of its cluster. If the function reports an
+/// error, it returns `None`.
 pub(super) fn size(
     composer: &mut Composer<'_>,
     frame: Frame<'_>,
@@ -42,7 +43,8 @@ pub(super) fn size(
 }
 
 fn bounds(composer: &mut Composer<'_>, frame: Frame<'_>, cluster: &ClusterDecl) -> Result<Bounds, Reported> {
-    // All four numbers are evaluated before any error is returned, so that all errors are reported at once.
+    // All four numbers are evaluated before the first `?`, so that errors of several numbers are reported
+    // together.
     let minimum = number(composer, frame, cluster.minimum.as_ref());
     let maximum = number(composer, frame, cluster.maximum.as_ref());
     let initial = number(composer, frame, cluster.initial.as_ref());
@@ -50,7 +52,7 @@ fn bounds(composer: &mut Composer<'_>, frame: Frame<'_>, cluster: &ClusterDecl) 
     Ok(Bounds { minimum: minimum?.or(Some(1)), maximum: maximum?, initial: initial?, increment: increment? })
 }
 
-/// Evaluates a number that must be known now; none if no number is given.
+/// Evaluates a number of nodes; none if the descriptor does not contain the key.
 fn number(
     composer: &mut Composer<'_>,
     frame: Frame<'_>,
@@ -83,7 +85,8 @@ fn number(
     Err(Reported)
 }
 
-/// Returns the error of a number whose value is a list, a mapping or nothing, at the place of that value.
+/// Returns the error about a number whose value is null, a list or a map. The error is placed at the property
+/// that contains this value.
 fn collection(composer: &Composer<'_>, template: &Template) -> Option<Diagnostic> {
     let (value, read) = composer.followed(template.clone()).ok()?;
     let sort = match value {

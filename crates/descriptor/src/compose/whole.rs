@@ -1,7 +1,7 @@
-//! Checks that need the whole composition.
+//! Checks of a composed assembly that need all its elements.
 //!
-//! They find cycles through the descriptors of components, and values that are too long. They also find
-//! properties that a resolved reference lacks, and reads of nodes that don't exist.
+//! The checks find cycles of properties of several descriptors, and values that are too long. They also find
+//! reads of properties that the instance of a reference lacks, and reads of nodes that do not exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,37 +17,38 @@ use super::elements::Elements;
 use crate::codes;
 use crate::cycle::{self, Graph};
 
-/// Maximum total bytes of the texts that replace references, in all values together.
+/// Maximum total length in bytes of the texts that replace `${…}`, in all values together.
 const MAX_VALUES: u64 = 64 << 20;
 
-/// The values that are too long.
+/// The result of the search for values that are too long.
 enum TooLong {
     /// The value of the property with this number is too long.
     Value(usize),
-    /// The values are too long together.
+    /// The texts that replace `${…}` are too long in all values together.
     All,
 }
 
-/// A composed assembly in which no error was found so far.
+/// A composed assembly in which the composition has found no error.
 pub(super) struct Whole<'c> {
     pub(super) elements: &'c mut Elements,
     pub(super) relationships: &'c mut [Relationship],
     pub(super) policies: &'c mut [Policy],
     pub(super) values: &'c Values<'c>,
-    /// Sources of the descriptors, by name.
+    /// Texts of the descriptors, by the names of their files.
     pub(super) sources: &'c BTreeMap<String, Arc<Source>>,
     pub(super) diagnostics: &'c mut Diagnostics,
 }
 
-/// Returns the place of an origin.
+/// Returns the place in a text at which a declaration stands.
 pub(super) fn place(sources: &BTreeMap<String, Arc<Source>>, origin: &Origin) -> Option<Place> {
     Some(place_at(sources.get(&*origin.file)?, origin))
 }
 
 impl Whole<'_> {
-    /// Checks the composed assembly as a whole.
+    /// Runs all checks of this module.
     pub(super) fn check(&mut self) {
-        // Only a group can lack nodes, and only a reference can lack properties.
+        // A value can read a missing node only if a `${…}` names a group. A value can read a missing property
+        // only if the assembly has references.
         if !self.values.lowest.is_empty() {
             self.read_lowest_keys();
             self.empty_absent_nodes();
@@ -97,8 +98,8 @@ impl Whole<'_> {
         });
     }
 
-    /// Returns the length of a template part that reads no property of the topology. A value that only a
-    /// driver knows counts as empty.
+    /// Returns the length in bytes of a template part that reads no property of the topology. A value that
+    /// only a driver knows counts as empty.
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
             Part::Literal(text) => text.len(),
@@ -109,12 +110,13 @@ impl Whole<'_> {
         u64::try_from(length).unwrap_or(u64::MAX)
     }
 
-    /// Returns the place of an origin.
+    /// Returns the place in a text at which a declaration stands.
     fn place(&self, origin: &Origin) -> Option<Place> {
         place(self.sources, origin)
     }
 
-    /// Removes references to nodes of an empty group, because such references have no value.
+    /// Removes each `${…}` that reads a node of a group without nodes, and warns of it. Such a `${…}` has no
+    /// value.
     fn empty_absent_nodes(&mut self) {
         let (elements, places) = self.elements.all_mut();
         let is_absent =
@@ -142,7 +144,8 @@ impl Whole<'_> {
         }
     }
 
-    /// Reports values that read a property that a resolved reference doesn't have.
+    /// Reports each value that reads a property of a reference, if the instance of the reference does not
+    /// have this property.
     fn properties_of_references(&mut self) {
         let elements = self.elements.all().iter().flat_map(|element| element.properties.values());
         let relationships =
@@ -173,7 +176,8 @@ impl Whole<'_> {
         lacks.then_some(element)
     }
 
-    /// Builds the read graph of all values, with the length of each value's own text.
+    /// Builds the graph of properties that read other properties, and the length of the literal text of each
+    /// value.
     fn flow(&self) -> Flow {
         let first = self.elements.all().iter().scan(0, |next, element| {
             let first = *next;
@@ -211,26 +215,25 @@ impl Whole<'_> {
     }
 }
 
-/// The read graph of all properties, which are numbered without gaps, with the length of each value's own
-/// text.
+/// The graph of properties that read other properties. All properties of all elements are numbered from 0.
 struct Flow {
     graph: Graph<()>,
     own: Vec<u64>,
-    /// Number of each element's first property.
+    /// For each element, the number of its first property.
     first: Vec<usize>,
 }
 
 impl Flow {
-    /// Returns the position of a numbered property: the index of its element, and its index in the element.
+    /// Returns the index of the element of a property, and the property's index in the element.
     fn property(&self, number: usize) -> (usize, usize) {
         let element = self.first.partition_point(|first| *first <= number) - 1;
         (element, number - self.first[element])
     }
 
-    /// Returns a property whose value is too long after all references are replaced, or tells that all values
-    /// together are too long. The graph must have no cycles.
+    /// Returns a property whose value is too long after texts replace all its `${…}`, or tells that all
+    /// values together are too long. The graph must have no cycles.
     fn too_long(&self) -> Option<TooLong> {
-        // Marks a length that is not computed yet. No real length reaches this number.
+        // Marks a length that is not computed yet. No computed length is as high.
         const NOT_YET: u64 = u64::MAX;
         let mut lengths = vec![NOT_YET; self.own.len()];
         let mut open = Vec::new();
@@ -263,8 +266,8 @@ impl Flow {
     }
 }
 
-/// Removes parts of a template. A text without remaining parts becomes null. Stores one of the removed parts
-/// in `absent`.
+/// Removes the parts of a template for which `is_absent` is true. A text without remaining parts becomes
+/// null. Stores one of the removed parts in `absent`.
 fn without(template: &mut Template, is_absent: &dyn Fn(&Part) -> bool, absent: &mut Option<Part>) {
     match template {
         Template::Null => {}
@@ -290,7 +293,7 @@ fn no_property(reference: &Element, name: &PropertyName) -> Diagnostic {
     did_you_mean(diagnostic, name.as_str(), names)
 }
 
-/// Returns the place of a line and column.
+/// Returns the place from the line and column of `origin` to the end of the line.
 fn place_at(source: &Arc<Source>, origin: &Origin) -> Place {
     let line = source.line(origin.line as usize).unwrap_or_default();
     let before: usize =

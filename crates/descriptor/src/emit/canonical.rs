@@ -1,5 +1,7 @@
-//! The canonical form of descriptors: one order of sections and keys, and one notation if the language
-//! permits several.
+//! The canonical form of descriptors.
+//!
+//! Sections and keys have one order. If the language permits several notations of one value, the canonical
+//! form has one of them.
 
 use windlass_source::{Entry, Mapping, Node};
 
@@ -8,39 +10,41 @@ use crate::document::Descriptor;
 use crate::keys;
 use crate::reader::canonical as meant;
 
-/// The position of a value, which determines the meaning of its names.
+/// The position of a value in a descriptor. The meaning of a `${…}` in the value depends on its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position<'a> {
-    /// In the descriptor itself: a property, a metric, a policy.
+    /// In the descriptor's own sections: properties, metrics, policies.
     Own,
-    /// The number of nodes of a component, or one of its bounds.
+    /// In `quantity` or in a key of `cluster` of a component.
     Number,
-    /// The value is in a component.
+    /// In the properties of this component.
     Component(&'a str),
-    /// The value is in a reference.
+    /// In the properties of this reference.
     Reference(&'a str),
-    /// The value is in a relationship.
+    /// In the properties of this relationship.
     Relationship(&'a str),
 }
 
-/// A source of values for the output. An implementation returns the values of the text, or their known
-/// results.
+/// The supplier of the values for the output. One implementation returns the values of the text. The other
+/// one replaces each `${…}` whose value is known.
 pub(crate) trait Fill {
-    /// Returns the replacement of a value.
+    /// Returns the value to write in place of `node`.
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item;
 
-    /// Prepares for an entry of a property section. It is called before the values of the entry are replaced.
+    /// Tells the implementation that the values of the property `name` follow. It is called before
+    /// [`fill`](Self::fill) is called for these values.
     fn enter(&mut self, name: &str, position: &Position<'_>) {
         let _ = (name, position);
     }
 
-    /// Returns the replacement of an entry of a property section, whose keys are already sorted.
+    /// Returns the body to write for the property `name`. The keys of `body` are already in their canonical
+    /// order.
     fn property(&mut self, name: &str, body: Item, position: &Position<'_>) -> Item {
         let _ = (name, position);
         body
     }
 
-    /// Returns the replacement of the `type` of a component or reference.
+    /// Returns the `type` to write for a component or reference.
     fn kind(&mut self, node: &Node, position: &Position<'_>) -> Item {
         let _ = position;
         Item::of(node)
@@ -75,7 +79,7 @@ pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut
         "policies" => writer.section(node, |writer, _, node| writer.policy(node)),
         _ => Item::of(node),
     });
-    // The name is written even if it comes from a project file and not from the text.
+    // If the name comes from a project file and not from the text, the output also contains it.
     if let (Body::Map(entries), Some(name)) = (&mut document.body, descriptor.name()) {
         match entries.iter_mut().find(|(key, _)| key == "name") {
             Some((_, item)) if item.body == Body::Null => *item = Item::text(name.to_string()),
@@ -91,8 +95,8 @@ struct Canonical<'f> {
 }
 
 impl Canonical<'_> {
-    /// Builds a mapping whose keys are words of the language. Known keys come first, in canonical order.
-    /// Unknown keys follow.
+    /// Builds a mapping whose keys are words of the language. The keys in `order` come first, and the other
+    /// keys follow.
     fn entries(
         &mut self,
         mapping: &Mapping,
@@ -111,7 +115,7 @@ impl Canonical<'_> {
         Item::new(Body::Map(items.collect()))
     }
 
-    /// Builds a mapping as [`entries`](Self::entries) does. A node that is no mapping is copied.
+    /// Builds a mapping as [`entries`](Self::entries) does. A node that is no mapping is copied unchanged.
     fn body(
         &mut self,
         node: &Node,
@@ -124,7 +128,7 @@ impl Canonical<'_> {
         }
     }
 
-    /// Builds a section whose keys are names.
+    /// Builds a mapping from names to bodies. The names keep their order.
     fn section(&mut self, node: &Node, mut make: impl FnMut(&mut Self, &str, &Node) -> Item) -> Item {
         self.body(node, &[], |writer, key, node| make(writer, key, node))
     }
@@ -187,7 +191,8 @@ impl Canonical<'_> {
     }
 }
 
-/// Returns the correct spelling of a key with a known misspelling, unless the correct key exists too.
+/// Returns the correct spelling of a key. A misspelt key of `KEY_SPELLINGS` stays as it is if `mapping` also
+/// contains the correct key, or contains an earlier misspelling of it.
 fn spelled<'m>(mapping: &Mapping, entry: &'m Entry, order: &[&str]) -> &'m str {
     let key = entry.key.text();
     let right = meant(key);

@@ -1,13 +1,13 @@
-//! The tree of a document to be written.
+//! The tree of a document that will be written.
 
 use smol_str::SmolStr;
 use windlass_source::{Content, Kind, Node, Tree};
 
-/// A part of a document to be written, with its comment.
+/// A part of a document that will be written, with its comment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Item {
     pub(crate) body: Body,
-    /// Comment of one line for people.
+    /// Comment behind the part, in one line.
     pub(crate) comment: Option<Box<str>>,
 }
 
@@ -17,7 +17,7 @@ pub(crate) enum Body {
     Null,
     Text(SmolStr),
     List(Vec<Item>),
-    /// Entries in output order.
+    /// Entries in the order of the output.
     Map(Vec<(SmolStr, Item)>),
 }
 
@@ -52,7 +52,7 @@ impl Item {
         Self::map_texts(node, &mut |text| Self::text(text))
     }
 
-    /// Copies a node, with each text replaced by the result of `make`. Keys stay.
+    /// Copies a node. The result of `make` replaces each scalar except null. Keys stay unchanged.
     pub(crate) fn map_texts(node: &Node, make: &mut dyn FnMut(&str) -> Self) -> Self {
         match node.kind() {
             _ if node.is_null() => Self::new(Body::Null),

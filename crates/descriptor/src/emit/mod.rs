@@ -1,11 +1,16 @@
 //! Writes descriptors as text in one canonical form.
 //!
-//! Equal descriptors in different layouts give equal output. Sections and keys have a fixed order,
-//! collections have block style, and known misspellings of keys are corrected. Text is quoted only if a
-//! reader could misinterpret it. Properties, components and operations keep their order, because it has a
-//! meaning. Comments, anchors, layout and custom tags are lost.
+//! Descriptors that differ only in their layout give the same output:
 //!
-//! Reading the output gives an equal descriptor, and writing that descriptor gives the same bytes.
+//! - Sections and keys have a fixed order. Properties, components and operations keep their order, because
+//!   their order has a meaning.
+//! - Lists and maps have YAML's block style. A text has quotes only if a YAML parser could read it as another
+//!   value without them.
+//! - Known misspellings of keys are corrected.
+//! - Comments, anchors, layout and custom tags are lost.
+//!
+//! If the output is read, the result is an equal descriptor. If that descriptor is written again, the bytes
+//! are the same.
 
 mod canonical;
 mod item;
@@ -17,8 +22,8 @@ pub(crate) use item::{Body, Item};
 
 use crate::document::Descriptor;
 
-/// Returns the text of a descriptor in its canonical form. Of a descriptor with errors, the text contains the
-/// parts that are valid YAML.
+/// Returns the text of a descriptor in its canonical form. If the source has syntax errors, the output
+/// contains the parts that can be read.
 ///
 /// ```
 /// use windlass_descriptor::{emit, read};
@@ -38,17 +43,17 @@ pub fn emit(descriptor: &Descriptor) -> String {
     write(&canonical(descriptor, root(descriptor).as_ref(), &mut AsWritten))
 }
 
-/// Writes a canonical form as text.
+/// Returns a document as YAML text.
 pub(crate) fn write(document: &Item) -> String {
     windlass_source::emit(document, EmitStyle::Text)
 }
 
-/// Reads the tree of a descriptor's text.
+/// Returns the tree of nodes of a descriptor's text.
 pub(crate) fn root(descriptor: &Descriptor) -> Option<Node> {
     load_one(descriptor.source(), &LoadOptions::default()).root
 }
 
-/// A [`Fill`] that returns the values as they are in the text.
+/// A [`Fill`] that keeps every value of the text.
 struct AsWritten;
 
 impl Fill for AsWritten {

@@ -1,12 +1,13 @@
-//! Fills in all values of a descriptor that are known before anything is created.
+//! Replaces each `${…}` of a descriptor whose value is known before anything is created.
 //!
-//! The result is a valid descriptor in canonical form. A `${…}` whose value is unknown stays, and a comment
-//! behind the value states the reason. Examples of reasons: a driver will publish the value, the value
-//! differs between nodes, or no value was given. Secrets are never written: a reference to a secret stays,
-//! and a literal is masked.
+//! The result is a valid descriptor in canonical form. If a value is not known, the `${…}` stays, and a
+//! comment behind it states the reason. For example, a driver will publish the value later, the value differs
+//! between nodes, or a parameter is missing. The result contains no secrets. A reference to a secret stays a
+//! `${…}`, and `***` replaces the literal of a sensitive property.
 //!
-//! Unlike [`compose`](mod@crate::compose), this function tolerates gaps. If a descriptor, a match of a
-//! reference or a parameter is missing, more values stay unknown.
+//! The function [`compose`](crate::compose()) refuses an assembly if a descriptor, a parameter or the
+//! instance of a reference is missing. [`resolve`] accepts such an assembly, and the values that depend on
+//! the missing thing stay unknown.
 
 mod values;
 
@@ -22,20 +23,20 @@ use crate::read::read;
 use crate::template::{Segment, Value, ValueKind};
 use values::{Found, Spot, Values};
 
-/// Replacement of a secret literal.
+/// The text that replaces a secret literal.
 const MASK: &str = "***";
 
-/// A descriptor with known values filled in.
+/// A descriptor in which every known value replaces its `${…}`.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// Descriptor as YAML in canonical form, with comments.
+    /// Descriptor as YAML text in canonical form, with comments.
     pub text: String,
-    /// Remaining references, in the order of the text.
+    /// The `${…}` that were not replaced, in the order of the text.
     pub left: Vec<Left>,
 }
 
 impl Resolved {
-    /// Returns the descriptor as data, without comments.
+    /// Returns the descriptor as JSON data, without comments.
     pub fn document(&self) -> serde_json::Value {
         let source = Source::with_limit("resolved", self.text.as_str(), self.text.len());
         let root = load_one(&source, &LoadOptions::default()).root;
@@ -43,21 +44,23 @@ impl Resolved {
     }
 }
 
-/// A reference whose value was not filled in.
+/// A `${…}` that was not replaced.
 #[derive(Debug, Clone)]
 pub struct Left {
-    /// Place of the value that contains the reference.
+    /// Place of the value that contains the `${…}`.
     pub place: Place,
     /// Text between the braces.
     pub reference: String,
-    /// Reason why the reference remains.
+    /// Reason why the value of the `${…}` is not known, or is not shown.
     pub reason: String,
 }
 
-/// Fills in the known values. The assembly must have been read without errors.
+/// Replaces each `${…}` of an assembly descriptor whose value is known. The descriptor must have been read
+/// without errors.
 ///
 /// # Errors
-/// All errors of the check and of the given parameters.
+/// The errors that [`check`](mod@crate::check) finds in the descriptor or in the result, or the errors about
+/// the parameters.
 pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Result<Resolved, Diagnostics> {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut diagnostics = check(&descriptor, request.catalog, Missing::Tolerated);
@@ -66,8 +69,8 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
         return Err(diagnostics);
     }
     let resolved = filled(assembly, request);
-    // The result is checked again: an inserted value may be invalid in its place, such as a word for a number
-    // of nodes.
+    // The result is read and checked again, because an inserted value may be invalid at its place. An example
+    // is a word in place of a number of nodes.
     let Resolved { text, left } = resolved;
     let limit = text.len().max(assembly.source.limit());
     let source = Source::with_limit(format!("{} (resolved)", assembly.source.name()), text, limit);
@@ -82,7 +85,7 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     Ok(Resolved { text: source.text().to_owned(), left })
 }
 
-/// Writes the descriptor with all known values.
+/// Returns the descriptor in which every known value replaces its `${…}`.
 fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut known = Known {
@@ -98,25 +101,25 @@ fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved 
     Resolved { text: write(&document), left }
 }
 
-/// The `Fill` that inserts known values.
+/// The [`Fill`] that replaces each `${…}` whose value is known.
 struct Known<'a> {
     assembly: &'a Arc<AssemblyDescriptor>,
     values: Values<'a>,
-    /// Whether the property being written is secret.
+    /// Whether the property whose values are written now is sensitive.
     sensitive: bool,
     left: Vec<Left>,
-    /// Number of bytes inserted for references.
+    /// Length in bytes of all texts that have replaced a `${…}`.
     written: usize,
 }
 
-/// Maximum number of remaining references that are listed.
+/// Maximum number of entries in [`Resolved::left`].
 const MOST_LEFT: usize = 100_000;
 
-/// Maximum number of reasons in the comment of a value.
+/// Maximum number of reasons in the comment behind one value.
 const MOST_REASONS: usize = 8;
 
-/// Maximum bytes that are inserted for references. The limit is needed because a value is repeated for each
-/// of its readers.
+/// Maximum length in bytes of all texts that replace a `${…}`. Without a limit, the output could grow too
+/// large, because a value is repeated wherever it is read.
 const GROWTH: usize = 16 << 20;
 
 impl Known<'_> {
@@ -182,7 +185,7 @@ impl Known<'_> {
         Item { body: Body::Text(text.into()), comment }
     }
 
-    /// Replaces a property's own value by a given value.
+    /// Replaces the `value` and `default` of a property by the value of a parameter.
     fn given(&self, body: Item, given: &serde_json::Value) -> Item {
         let mut entries = match body.body {
             Body::Map(entries) => entries,
@@ -201,7 +204,8 @@ impl Known<'_> {
     }
 }
 
-/// Returns the output for a given value; `None` if a reader would read the output as another value.
+/// Returns the output for the value of a parameter. Returns `None` if the value contains `${`, because in the
+/// output it would have the meaning of `${…}`.
 fn value_of(given: &serde_json::Value) -> Option<Item> {
     use serde_json::Value as Json;
     Some(match given {
@@ -219,7 +223,7 @@ fn value_of(given: &serde_json::Value) -> Option<Item> {
 
 impl Fill for Known<'_> {
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item {
-        // Errors are dropped, because they were reported when the descriptor was read.
+        // The errors are dropped, because they were already reported when the descriptor was read.
         let value = Value::read(&self.assembly.source, node, &mut Diagnostics::new());
         let spot = self.values.spot(position);
         self.value(&value, &spot, node)

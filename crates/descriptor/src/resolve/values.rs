@@ -1,7 +1,8 @@
-//! Evaluates property values, as far as they are known before anything is created.
+//! Evaluates the values of properties that are known before anything is created.
 //!
-//! A component is inspected when a value reads it. Each property is evaluated once and without recursion, by
-//! `windlass_model::resolve`. So chains of references may be long, and values may have many readers.
+//! The module looks for the descriptor of a component when a value first reads the component.
+//! `windlass_model::resolve` evaluates each property once and without recursion. So a property may read
+//! another one, which reads a third one, in a chain of any length. Many values may read the same property.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -22,18 +23,19 @@ use crate::reader::Spanned;
 use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
-/// Maximum bytes of all values that are cached while others are computed from them.
+/// Maximum length in bytes of all evaluated values together. They are stored, because other values read them.
 const KEPT: usize = 32 << 20;
 
-/// Maximum depth of references to existing instances whose search criteria read each other.
+/// Maximum number of references in a chain in which the required properties of each reference read a property
+/// of the next one.
 const MAX_REFERENCES: usize = 32;
 
 /// A value, or the reason why the value is unknown.
 #[derive(Debug, Clone)]
 pub(super) enum Found {
-    /// Text, and whether it is secret or contains a secret.
+    /// The value, and whether it contains a secret.
     Text { text: Arc<str>, secret: bool },
-    /// The value is unknown, or is no text.
+    /// The value is not known, or is no text.
     Unknown { reason: Arc<str> },
 }
 
@@ -46,7 +48,7 @@ impl Found {
         Self::Text { text: text.into(), secret: false }
     }
 
-    /// Marks a text as secret if `also` is set.
+    /// Marks the text as secret if `also` is true.
     fn with_secret(self, also: bool) -> Self {
         match self {
             Self::Text { text, secret } => Self::Text { text, secret: secret || also },
@@ -55,7 +57,8 @@ impl Found {
     }
 }
 
-/// The context of a value: its scope, and the targets of `${instance.…}`, `${source.…}` and `${target.…}`.
+/// The context of a value: the part whose descriptor contains the value, the part that `${instance.…}` reads,
+/// and the relationship for `${source.…}` and `${target.…}`. The numbers are indices in [`Values::parts`].
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'s> {
     scope: usize,
@@ -63,12 +66,13 @@ pub(super) struct Spot<'s> {
     ends: Option<&'s RelationshipDecl>,
 }
 
-/// A component or reference that a value reads. The list of parts begins with the assembly itself.
+/// A component or reference that a value reads, or the outermost assembly.
 struct Part<'a> {
     subject: Subject<'a>,
-    /// Index of the enclosing assembly, and the name of this part in it.
+    /// Index of the enclosing assembly, and the name of this part in it; `None` for the outermost assembly.
     inside: Option<(usize, ComponentName)>,
-    /// Name of the part's instance; `None` unless the part has exactly one instance.
+    /// Full name of the part's element; `None` if the part, or an assembly around it, is a group and so has
+    /// no single element.
     instance: Option<String>,
     depth: usize,
 }
@@ -76,33 +80,34 @@ struct Part<'a> {
 #[derive(Clone)]
 enum Subject<'a> {
     Described(Descriptor),
-    /// An existing instance; `None` if the instance is unknown.
+    /// The instance to which a reference resolves; `None` if no instance, or more than one instance, fits the
+    /// reference.
     Existing(Option<&'a Existing>),
-    /// A component whose descriptor is unavailable.
+    /// A component whose descriptor is not in the catalog.
     Undescribed,
 }
 
 type Key = (usize, PropertyName);
 
-/// The origin of a property's value.
+/// The source of a property's value: a value in a descriptor with its context, or a result.
 enum Origin<'v> {
     Value { value: &'v Value, scope: usize, instance: usize },
     Found(Found),
 }
 
-/// The evaluator of values.
+/// The evaluation of the values of one assembly descriptor.
 pub(super) struct Values<'a> {
     assembly: &'a Arc<AssemblyDescriptor>,
     request: Request<'a>,
     parts: Vec<Part<'a>>,
     places: HashMap<(usize, ComponentName), usize>,
     found: HashMap<Key, Found>,
-    /// Properties that are being evaluated.
+    /// Properties whose evaluation has begun and not ended.
     open: HashSet<Key>,
-    /// Bytes of the values in `found`.
+    /// Length in bytes of all texts in `found`.
     kept: usize,
-    /// Number of nested searches for instances of references. They occur if the search criteria of a
-    /// reference read another reference.
+    /// Number of references whose required properties are being evaluated now. The number exceeds 1 if the
+    /// required properties of one reference read another reference.
     looking: usize,
 }
 
@@ -126,12 +131,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the given value for a property of the assembly.
+    /// Returns the value that the user gives to a property of the assembly.
     pub(super) fn given(&self, name: &str) -> Option<&'a Json> {
         self.request.parameters.get(name)
     }
 
-    /// Returns the context of a position in the assembly's document.
+    /// Returns the context of the values at a position of the assembly descriptor.
     pub(super) fn spot(&mut self, position: &Position<'_>) -> Spot<'a> {
         let (mut instance, mut ends) = (0, None);
         match position {
@@ -146,7 +151,7 @@ impl<'a> Values<'a> {
         Spot { scope: 0, instance, ends }
     }
 
-    /// Tells whether a property is secret.
+    /// Tells whether a property is sensitive.
     pub(super) fn is_sensitive(&mut self, name: &str, position: &Position<'_>) -> bool {
         let declares = |properties: &Properties| properties.get(name).is_some_and(|decl| decl.sensitive);
         match position {
@@ -168,7 +173,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the `type` of a component or reference, as it was read.
+    /// Returns the `type` of a component or reference as text, with its placeholder resolved.
     pub(super) fn kind(&self, position: &Position<'_>) -> Option<String> {
         match position {
             Position::Component(name) => {
@@ -181,7 +186,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the value of a reference.
+    /// Returns the value of a `${…}`.
     pub(super) fn of(&mut self, reference: &Reference, spot: &Spot<'_>) -> Found {
         match self.target(reference, spot) {
             Ok(found) => found,
@@ -189,7 +194,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the value of a property.
+    /// Returns the value of a property. The property is evaluated on the first call.
     fn find(&mut self, key: &Key) -> Found {
         if !self.found.contains_key(key) {
             let Ok(()) = evaluate(self, &mut Visits::default(), key.clone());
@@ -197,12 +202,13 @@ impl<'a> Values<'a> {
         self.answer(key)
     }
 
-    /// Returns the answer of an evaluated property. A property without an answer reads itself in a cycle.
+    /// Returns the result of the evaluation of a property. If the property has no result, it reads itself in
+    /// a cycle.
     fn answer(&self, key: &Key) -> Found {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
     }
 
-    /// Stores an answer, within the size limit.
+    /// Stores the result of a property. If all stored texts would become too long, the result is "unknown".
     fn keep(&mut self, key: Key, found: Found) {
         let found = match found {
             Found::Text { text, .. } if self.kept + text.len() > KEPT => {
@@ -216,7 +222,8 @@ impl<'a> Values<'a> {
         self.found.insert(key, found);
     }
 
-    /// Joins a text from its literals and the values of its references, which are already evaluated.
+    /// Joins a text from its literals and the values of its `${…}`. The properties that these read are
+    /// already evaluated.
     fn join(&mut self, segments: &[Segment], spot: &Spot<'_>) -> Found {
         let mut joined = Joined::default();
         for segment in segments {
@@ -238,7 +245,8 @@ impl<'a> Values<'a> {
         Found::Text { text: joined.into_text().into(), secret }
     }
 
-    /// Passes to `act` the origin of a property's value, and whether the property is secret.
+    /// Calls `act` with the source of a property's value, and with a flag that tells whether the property is
+    /// sensitive.
     fn with_origin<T>(&mut self, (at, name): &Key, act: impl FnOnce(&mut Self, Origin<'_>, bool) -> T) -> T {
         let subject = self.parts[*at].subject.clone();
         let outer = self.parts[*at].inside.as_ref().map(|(outer, _)| self.parts[*outer].subject.clone());
@@ -246,7 +254,8 @@ impl<'a> Values<'a> {
         act(self, origin, secret)
     }
 
-    /// Returns the origin of a property's value, and whether the property is secret.
+    /// Returns the source of a property's value, and whether the property is sensitive. `outer` is the
+    /// assembly that contains the part.
     fn origin<'v>(
         &self,
         at: usize,
@@ -278,8 +287,8 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Returns the path of a component in the outermost assembly. For example, `inner__web` is the component
-    /// `web` of the component `inner`.
+    /// Returns the name of a component for a message. For example, `inner__web` is the component `web` of the
+    /// component `inner`.
     fn path(&self, at: usize) -> String {
         let up = |part: &&(usize, ComponentName)| self.parts[part.0].inside.as_ref();
         let mut names: Vec<&str> = std::iter::successors(self.parts[at].inside.as_ref(), up)
@@ -289,7 +298,8 @@ impl<'a> Values<'a> {
         names.join("__")
     }
 
-    /// Returns the origin of the value of a property of the assembly itself.
+    /// Returns the source of the value of a property of the outermost assembly, and whether the property is
+    /// sensitive.
     fn own<'v>(&self, name: &PropertyName, subject: &'v Subject<'_>) -> (Origin<'v>, bool) {
         let declared = match subject {
             Subject::Described(descriptor) => descriptor.properties().get(name),
@@ -311,7 +321,8 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Returns the value of a reference, or the property that must be evaluated to get the value.
+    /// Returns the value of a `${…}`. If the value must be evaluated first, returns its property as the
+    /// error.
     fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
         let subject = self.parts[spot.scope].subject.clone();
         let meaning = match &subject {
@@ -342,7 +353,9 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Resolves a property of an end of the relationship, if that end has exactly one component.
+    /// Returns the value of `${source.…}` or `${target.…}`, as [`target`](Self::target) does. The value is
+    /// known only if the list of sources or targets contains exactly one component, and this component has
+    /// one node.
     fn end(&mut self, spot: &Spot<'_>, end: End, property: PropertyName) -> Result<Found, Key> {
         let ends: &[Spanned<EndpointDecl>] = match (spot.ends, end) {
             (Some(decl), End::Source) => &decl.sources,
@@ -369,7 +382,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the index of a component or reference, and adds it on first use.
+    /// Returns the index of a component or reference of the assembly `outer`. A new part is added to
+    /// [`Values::parts`].
     fn part(&mut self, outer: usize, name: &ComponentName) -> usize {
         let key = (outer, name.clone());
         if let Some(at) = self.places.get(&key) {
@@ -390,8 +404,8 @@ impl<'a> Values<'a> {
         at
     }
 
-    /// Returns the descriptor or instance of a component or reference, and whether it can have a number of
-    /// nodes other than one.
+    /// Returns the descriptor of a component or the instance of a reference, and whether the component is a
+    /// group.
     fn described(
         &mut self,
         outer: usize,
@@ -408,7 +422,7 @@ impl<'a> Values<'a> {
         (Subject::Existing(thing), false)
     }
 
-    /// Returns the instance that matches a reference; none unless exactly one instance matches.
+    /// Returns the instance that fits a reference; `None` if no instance or more than one instance fits.
     fn existing(&mut self, outer: usize, decl: &ReferenceDecl) -> Option<&'a Existing> {
         if self.looking == MAX_REFERENCES {
             return None;
@@ -495,14 +509,14 @@ impl ValueGraph for Values<'_> {
         self.keep(key.clone(), found);
     }
 
-    /// Ignores the cycle. `join` finds no answer for the property that is read again, and states the cycle as
-    /// the reason.
+    /// Does nothing, because `join` handles the cycle. The property that closes the cycle has no result yet,
+    /// and the reason states that it reads itself.
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
     }
 }
 
-/// Returns the references in a text.
+/// Returns each `${…}` in a text.
 fn references(segments: &[Segment]) -> impl Iterator<Item = &Reference> {
     segments.iter().filter_map(|segment| match segment {
         Segment::Reference(reference) => Some(reference),
@@ -527,7 +541,7 @@ fn of_thing(component: &ComponentName, name: &PropertyName, thing: Option<&Exist
     }
 }
 
-/// Returns the reason why a component's property has no value.
+/// Returns the reason why a component's property has no known value.
 fn without_value(
     component: &str,
     name: &PropertyName,

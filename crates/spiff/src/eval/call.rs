@@ -1,4 +1,4 @@
-//! Evaluates calls: of functions by name, of lambdas by value.
+//! Evaluates calls. A function is called by its name, and a lambda as a value.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
         return parts.error(format!("unknown function '{name}'"));
     };
     for value in &values {
-        // An argument that exceeds the size limit of a result ends the processing, for any function.
+        // If the argument exceeds the size limit of a result, `is_resolved` ends all processing.
         env.state().is_resolved(value);
     }
     if let Some(limit) = env.state().exhausted() {
@@ -77,7 +77,7 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
     finish(expr, result, info, env)
 }
 
-/// Converts the result of a function call to an outcome of the node.
+/// Converts the result of a function to the result of the expression that calls it.
 fn finish(expr: &Child, result: Result<Node, FunctionError>, info: Info, env: &Env) -> Eval {
     match result {
         Ok(node) => {
@@ -115,7 +115,7 @@ pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env)
                 Nested::Nodes(lines) => (false, lines),
             };
             let nested = if chain { links(nested) } else { nested.into_iter().map(Issue::new).collect() };
-            // A problem that was recorded for the arguments takes precedence.
+            // If the evaluation of an argument has recorded a problem, that problem takes precedence.
             let known = info.issue.clone().filter(|issue| !issue.message.is_empty());
             let mut info = info.with_error("");
             let own = || Arc::new(Issue { message, nested, chain, path: None });
@@ -125,7 +125,7 @@ pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env)
     }
 }
 
-/// Creates a chain of issues from messages, each caused by the next one.
+/// Creates a chain of problems from messages. The cause of each problem is the problem with the next message.
 fn links(chain: Vec<String>) -> Vec<Issue> {
     chain.into_iter().rev().fold(Vec::new(), |nested, message| {
         let chain = !nested.is_empty();
@@ -171,7 +171,7 @@ fn pushed_call(call: &Call, function: Child, pushed: &mut Parts) -> Expr {
     })
 }
 
-/// Creates a lambda that calls the function with these arguments, followed by its own arguments.
+/// Creates a lambda that calls the function with `values`, followed by the arguments of the lambda.
 fn curried(call: &Call, values: &[Node], env: &Env) -> Value {
     const REST: &str = "__args";
     let mut arguments: Vec<Argument> = values
@@ -197,7 +197,7 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
         return parts
             .error(format!("function call '{}' requires function name or lambda value", call.function));
     }
-    // Information about the function itself is dropped, also while it is pending.
+    // The information from the evaluation of `call.function` is dropped, even if its value is not known yet.
     parts.info = Info::default();
     let (named, values) = match arguments(&mut parts, call, env) {
         Ok(found) => found,

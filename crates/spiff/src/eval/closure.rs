@@ -1,4 +1,4 @@
-//! Values that capture a scope: lambdas and templates.
+//! Values that keep the scope in which they were created: lambdas and templates.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::syntax::ast::Lambda;
 use crate::too_deep::with_stack;
 use crate::value::{Callable, Map, Node, TemplateValue, Value};
 
-/// A lambda with its captured scope.
+/// A lambda, with the scope in which it was created.
 #[derive(Clone, Debug)]
 pub(crate) struct Closure {
     pub(crate) lambda: Arc<Lambda>,
-    /// The values of default parameters, by position.
+    /// The default values of the parameters, by position; none for a parameter without a default.
     pub(crate) defaults: Vec<Option<Value>>,
     pub(crate) statics: Option<Arc<Map>>,
     pub(crate) env: Env,
@@ -24,7 +24,7 @@ impl Closure {
         lambda.as_any().downcast_ref()
     }
 
-    /// Returns the number of optional parameters.
+    /// Returns the number of parameters that need no argument.
     pub(crate) fn optional(&self) -> usize {
         let parameters = &self.lambda.parameters;
         match parameters.iter().position(|parameter| parameter.default.is_some()) {
@@ -39,7 +39,7 @@ impl Closure {
     }
 }
 
-/// Frees nested lambdas with enough stack, since lambdas can be nested to any depth.
+/// Frees the captured scopes with enough stack, because lambdas can be nested to any depth.
 impl Drop for Closure {
     fn drop(&mut self) {
         let held = (self.env.scope.take(), self.env.statics.take(), self.statics.take());
@@ -73,11 +73,11 @@ impl Callable for Closure {
     }
 }
 
-/// A template with its captured scope.
+/// A template, with the scope in which it was created.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) path: String,
-    /// Node that is processed when the template is instantiated.
+    /// The content that is processed when the template is instantiated.
     pub(crate) prepared: Node,
     pub(crate) original: Node,
     pub(crate) env: Env,

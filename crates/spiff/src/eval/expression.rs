@@ -1,4 +1,4 @@
-//! Parsed expressions as values of nodes.
+//! Parsed expressions, as the values of nodes that have no other value yet.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::value::{Pending, Value};
 #[derive(Clone, Debug)]
 pub(crate) struct Expression {
     expr: Child,
-    /// Nodes that the expression referred to when its last evaluation left it pending.
+    /// The nodes to which the expression refers, as its last evaluation saw them. `None` if the expression
+    /// was not evaluated, or if its value depends on anything besides references.
     seen: Option<Seen>,
 }
 
@@ -25,13 +26,15 @@ impl Expression {
         Value::Expression(Arc::new(Self { expr, seen: None }))
     }
 
-    /// Creates the value of an expression that its evaluation in `env` left pending.
+    /// Creates the value of an expression that must be evaluated again in the next pass, and records the
+    /// nodes to which it refers.
     pub(crate) fn waiting(expr: Child, env: &Env) -> Value {
         let seen = waiting::references(&expr).map(|references| waiting::seen(&references, env));
         Value::Expression(Arc::new(Self { expr, seen }))
     }
 
-    /// Tells whether an expression is pending and a retry would have the same result.
+    /// Tells whether a new evaluation of an expression would have the same result as the last one, because
+    /// the nodes to which it refers have not changed.
     pub(crate) fn still_waits(pending: &Arc<dyn Pending>, env: &Env) -> bool {
         let Some(Self { expr, seen: Some(seen) }) = pending.as_any().downcast_ref() else { return false };
         waiting::references(expr).is_some_and(|references| waiting::sees(&references, seen, env))

@@ -1,4 +1,4 @@
-//! Resolves names in scope, and paths in the stubs.
+//! Finds the node for a name in a scope, and the node for a path in the stubs.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -9,22 +9,24 @@ use crate::path::Steps;
 use crate::value::select::{self, step};
 use crate::value::{Node, Value};
 
-/// Name that refers to the innermost map of the document.
+/// Name of the innermost map around the expression. The root map of the document does not count.
 const DOCUMENT: &str = "__";
-/// Name that refers to the bindings, or to the outermost document.
+/// Name of the map of the engine's bindings. If the documents of a session share nothing, the name of the
+/// root map of the outermost document.
 const ROOT: &str = "___";
-/// Name that refers to the context of the expression, such as its path.
+/// Name of a map with facts about the expression, such as its path.
 const CONTEXT: &str = "__ctx";
-/// Value of `VERSION` in the context: the version of the original that this crate follows.
+/// Value of `VERSION` in the map `__ctx`: the version of the original that this crate reproduces.
 const VERSION: &str = "v1.7.0-beta-8";
 
-/// The object that a name refers to. It determines how the next step of the path is resolved.
+/// The thing to which the first steps of a path lead. It determines where the next step is searched.
 pub(crate) enum Found {
-    /// A node: the next step is below it.
+    /// A node. The next step is searched below it.
     Node(Node),
-    /// The lambda or template of `_`: the next step is a name in its captured scope.
+    /// The lambda or template to which `_` refers. The next step is a name in the scope in which it was
+    /// created.
     Own(Node, Env),
-    /// The scope of `__`: the next step is a name, searched from this scope outwards.
+    /// The map to which `__` refers. The next step is a name, which is searched from this map outwards.
     Scope(Arc<Scope>),
 }
 
@@ -36,7 +38,7 @@ impl Found {
         }
     }
 
-    /// Resolves the next step of the path.
+    /// Returns the thing to which the next step of the path leads.
     pub(crate) fn step(&self, name: &str) -> Option<Found> {
         match self {
             Self::Node(node) => step(node, name, None).map(Found::Node),
@@ -56,7 +58,7 @@ impl Found {
 }
 
 impl Env {
-    /// Resolves a name in scope.
+    /// Returns the thing to which a name refers. The name is searched from the innermost scope outwards.
     pub(crate) fn name(&self, name: &str) -> Option<Found> {
         if name == CONTEXT {
             return Some(Found::Node(self.context()));
@@ -94,7 +96,7 @@ impl Env {
         self.level.outer.as_ref()?.name(name)
     }
 
-    /// Resolves a name at the root of the document.
+    /// Returns the thing to which a name at the root of the document refers.
     pub(crate) fn root_name(&self, name: &str) -> Option<Found> {
         let root = self.root()?;
         match root.items() {
@@ -120,7 +122,8 @@ impl Env {
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// Returns the node at a path from the first stub that has one. Nodes inside of a default are ignored.
+    /// Returns the node at `path` from the first stub that contains one. A node inside a node with the marker
+    /// `&default` does not count.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
@@ -129,7 +132,8 @@ impl Env {
         })
     }
 
-    /// Returns the node at the path of the expression from the first stub that has one.
+    /// Returns the node that the stubs contain for the node of this environment: the one at its path in the
+    /// stubs, from the first stub that contains one.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;
@@ -156,7 +160,7 @@ impl Env {
             ("PATH", steps(&self.path)),
             ("STUBPATH", steps(&self.stub_path)),
         ];
-        // As in the original, `BINDINGS` is an empty list if there are no bindings.
+        // As in the original, `BINDINGS` is an empty list if the engine has no bindings.
         let mut bindings = Value::list([]);
         let mut outers = Vec::new();
         let mut outer = self.level.outer.as_ref();
@@ -181,7 +185,7 @@ impl Env {
     }
 }
 
-/// Returns the captured scope of a lambda or template.
+/// Returns the environment in which a lambda or template was created; none for other values.
 fn own_env(node: &Node) -> Option<Env> {
     match node.value() {
         Value::Lambda(lambda) => Closure::of(lambda).map(|closure| closure.env.clone()),

@@ -1,4 +1,4 @@
-//! The evaluator's side of a function call.
+//! The implementation of [`Host`]: functions access the evaluation and the outside world through it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::functions::{Denied, FunctionError, Host, Nested};
 use crate::report::Unresolved;
 use crate::value::{Callable, Issue, Node, Value};
 
-/// The host for a function that is called at one place.
+/// The host of one function call.
 pub(crate) struct HostOf<'e> {
     env: &'e Env,
-    /// Message about the value that a function waits for.
+    /// The message about the value for which the function waits, if it waits.
     pub(crate) waiting: Option<Info>,
 }
 
@@ -52,7 +52,7 @@ impl<'e> HostOf<'e> {
     }
 }
 
-/// Converts a problem to a function error.
+/// Converts a problem to the error of a function.
 fn function_error(issue: Option<&Issue>) -> FunctionError {
     let Some(issue) = issue else { return FunctionError::failed("") };
     let causes = match (&issue.nested[..], issue.chain) {

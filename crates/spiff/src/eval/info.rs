@@ -1,4 +1,4 @@
-//! The result of an evaluation, with information for the node.
+//! The result of the evaluation of an expression, with information for the expression's node.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::value::{Flags, Issue, Redirect, Value};
 pub(crate) enum Outcome {
     /// The evaluation has a value.
     Value(Value),
-    /// The evaluation must be repeated in the next pass, with this expression.
+    /// A required value is not known yet. The next pass evaluates this expression, the remaining one.
     Later(Child),
     /// The evaluation failed.
     Failed,
 }
 
-/// An outcome with the information for the node.
+/// The outcome of an evaluation, with information for the annotations of the node.
 #[derive(Clone, Debug)]
 pub(crate) struct Eval {
     pub(crate) outcome: Outcome,
     pub(crate) info: Info,
 }
 
-/// Information for the annotations of the expression's node.
+/// Information from an evaluation for the annotations of the expression's node.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Info {
@@ -34,7 +34,8 @@ pub(crate) struct Info {
     pub(crate) undefined: bool,
     pub(crate) error: bool,
     pub(crate) failed: bool,
-    /// Whether nodes below the value may be unresolved. This matters only if a path follows the value.
+    /// Whether nodes below the value may still have no values. The flag is used only if a path follows the
+    /// expression, as in `f(x).a`.
     pub(crate) raw: bool,
     pub(crate) flags: Flags,
     pub(crate) key_name: Option<Arc<str>>,
@@ -43,12 +44,12 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// Adds the information of another part's evaluation.
+    /// Adds the information from the evaluation of another part of the same expression.
     pub(crate) fn join(mut self, other: Self) -> Self {
         if other.redirect != Redirect::None {
             self.redirect = other.redirect;
         }
-        // `merge replace` takes effect only as the whole expression.
+        // `merge replace` has an effect only if it is the whole expression.
         self.replace = other.replace;
         self.preferred |= other.preferred;
         self.merged |= other.merged;
@@ -74,21 +75,22 @@ impl Info {
         self
     }
 
-    /// Sets a problem that belongs to the node itself.
+    /// Sets a problem of the node itself.
     pub(crate) fn with_error(mut self, message: impl Into<String>) -> Self {
         self.error = true;
         self.issue = Some(Arc::new(Issue::new(message)));
         self
     }
 
-    /// Sets the message about the awaited value.
+    /// Sets the message about the node for which the expression waits. `failed` tells whether that node has
+    /// failed.
     pub(crate) fn waiting(mut self, message: impl Into<String>, failed: bool) -> Self {
         self.issue = Some(Arc::new(Issue::new(message)));
         self.failed = failed;
         self
     }
 
-    /// Returns the message of the problem; empty without one.
+    /// Returns the message of the problem; empty if no problem is set.
     pub(crate) fn message(&self) -> &str {
         self.issue.as_deref().map_or("", |issue| &issue.message)
     }
@@ -119,7 +121,7 @@ impl Eval {
         Self::with(Value::Null, Info { undefined: true, ..Info::default() })
     }
 
-    /// Changes the information of the outcome.
+    /// Changes the information by calling `change`.
     pub(crate) fn noting(mut self, change: impl FnOnce(&mut Info)) -> Self {
         change(&mut self.info);
         self

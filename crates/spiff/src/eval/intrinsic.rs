@@ -26,7 +26,7 @@ pub(super) fn call(expr: &Child, name: &str, call: &Call, env: &Env) -> Eval {
         "optional" => optional(expr, arguments, env),
         "stub" => stub(expr, arguments, env),
         "catch" => match arguments {
-            // A value that may still become available gets one more pass.
+            // The next pass evaluates the argument, because its value may be known then.
             [argument] => Eval::later(Arc::new(Expr::Catch(argument.expr.clone(), None)), Info::default()),
             _ => Eval::error("catch requires a single argument"),
         },
@@ -34,7 +34,8 @@ pub(super) fn call(expr: &Child, name: &str, call: &Call, env: &Env) -> Eval {
     }
 }
 
-/// Tells whether all arguments have a value. With `valid`, null doesn't count as a value.
+/// Evaluates `defined` and `valid`: tells whether all arguments have a value. If `valid` is true, null does
+/// not count as a value.
 fn defined(expr: &Child, arguments: &[Argument], env: &Env, valid: bool) -> Eval {
     let mut waiting = false;
     let mut all = true;
@@ -79,7 +80,8 @@ fn optional(expr: &Child, arguments: &[Argument], env: &Env) -> Eval {
     }
 }
 
-/// Evaluates `stub()`: returns the stubs' value at the expression's path, or at the given path.
+/// Evaluates `stub`: returns the value that the stubs contain at the path of the expression, or at the given
+/// path.
 fn stub(expr: &Child, arguments: &[Argument], env: &Env) -> Eval {
     let path: Vec<Arc<str>> = match arguments {
         [] => env.path.to_vec(),

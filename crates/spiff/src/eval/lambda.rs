@@ -11,8 +11,8 @@ use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Expr, Lambda, Place};
 use crate::value::{Callable, Issue, Map, Node, Value};
 
-/// Returns the scope that `_` refers to in lambdas created here: the scope of the enclosing lambda if there
-/// is one, else this scope.
+/// Returns the environment to which `_` refers in a lambda that is created here. It is that of the lambda or
+/// template around the expression. If there is none, it is this environment.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
         Some(Found::Own(_, own)) => own,
@@ -20,7 +20,8 @@ fn static_scope(env: &Env) -> Env {
     }
 }
 
-/// Evaluates `|x|->e`. Defaults are evaluated at once, and the lambda is printed with their values.
+/// Evaluates `|x|->e` to a lambda. The default values of its parameters are evaluated now, and the text of
+/// the lambda contains the results.
 pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     let mut defaults = Vec::with_capacity(lambda.parameters.len());
     let mut made = lambda.clone();
@@ -52,7 +53,8 @@ pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     Eval::value(Closure { lambda: made, defaults, statics, env }.into_value())
 }
 
-/// Wraps a problem as the cause of another one, in a chain of calls.
+/// Replaces the problem in `info` by a new problem with this message. The old problem becomes its cause, in a
+/// chain of calls.
 pub(super) fn chained(mut info: Info, message: String) -> Info {
     let nested = info.issue.take().map(|issue| (*issue).clone()).unwrap_or_default();
     info.error = true;
@@ -62,7 +64,8 @@ pub(super) fn chained(mut info: Info, message: String) -> Info {
 
 /// Evaluates `lambda e`, where `e` is a lambda value or the text of a lambda.
 pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
-    // As in the original, a value that is not known yet fails, but is retried nevertheless.
+    // As in the original, the evaluation fails if `source` has no value yet. The next pass evaluates the
+    // expression again.
     let (value, parts) = match Parts::only(source, env) {
         Ok(known) => known,
         Err(failed) => return failed,
@@ -80,20 +83,22 @@ pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> 
     }
 }
 
-/// The way a lambda is called.
+/// The way in which a lambda is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// By a call: `_` is set, and a call with too few arguments returns a lambda of the remaining parameters.
+    /// By a call `f(…)`. In the body, `_` refers to the lambda. If arguments are missing, the result is a
+    /// lambda of the remaining parameters.
     Call,
-    /// By `f*(…)`: returns a lambda of the remaining parameters.
+    /// By a call `f*(…)`. The result is a lambda of the remaining parameters.
     Curry,
-    /// By a function or a mapping: `_` is set.
+    /// By a function, or by a mapping that gets the lambda as a value. In the body, `_` refers to the lambda.
     Function,
-    /// An inline lambda of a mapping is evaluated: `_` is not set.
+    /// By a mapping that contains the lambda itself, such as `map[a|x|->e]`. In the body, `_` has the same
+    /// meaning as outside of the mapping.
     Inline,
 }
 
-/// Calls a lambda in the scope of the caller.
+/// Calls a lambda. Its body is evaluated in the scope of the caller, with the parameters as additional names.
 pub(super) fn call(
     closure: &Closure,
     style: Style,
@@ -128,7 +133,7 @@ pub(super) fn call(
     let inner = env.with_locals(locals);
     let Eval { outcome, info } = super::eval(&closure.lambda.body, &inner, locally);
     if let Outcome::Value(value) = &outcome {
-        // Nested calls must not create a value that is too deep.
+        // If nested calls have created a value with too many levels, `is_resolved` ends all processing.
         env.state().is_resolved(value);
     }
     if !matches!(outcome, Outcome::Failed) || env.state().exhausted().is_some() {
@@ -140,7 +145,7 @@ pub(super) fn call(
     Eval::failed(chained(info, message))
 }
 
-/// Parameters with their values.
+/// The parameters that a call gives a value.
 struct Bound {
     locals: Map,
     named: BTreeMap<Arc<str>, Value>,
@@ -194,7 +199,7 @@ fn bind(
     Ok(Bound { locals, named })
 }
 
-/// Resolves a parameter name, or the position of a parameter from 1.
+/// Returns the name of a parameter. A call may contain the name, or the position of the parameter from 1.
 fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String> {
     let Ok(index) = name.parse::<i32>() else { return Ok(name.clone()) };
     let parameters = &closure.lambda.parameters;
@@ -207,7 +212,8 @@ fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String
     }
 }
 
-/// Creates a lambda of the parameters that have no value yet.
+/// Creates a lambda of the parameters that have no value yet. The values of the other parameters become part
+/// of the lambda.
 fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
     let parameters = &closure.lambda.parameters;
     let mut rest = Vec::new();
@@ -227,7 +233,8 @@ fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
     )
 }
 
-/// Assigns defaults to the parameters without an argument.
+/// Gives each parameter without an argument its default value. If a parameter has no default value, returns
+/// an error message.
 fn complete(
     closure: &Closure,
     locals: &mut Map,

@@ -18,12 +18,12 @@ fn entries(source: &Value) -> Box<dyn Iterator<Item = (Value, &Node)> + '_> {
     }
 }
 
-/// Returns the call style of a mapping's lambda: an inline lambda has no `_` of its own.
+/// Returns the way in which a mapping calls its lambda.
 pub(super) fn style(lambda: &Child) -> Style {
     if matches!(**lambda, Expr::Lambda(_)) { Style::Inline } else { Style::Function }
 }
 
-/// Evaluates the source and the lambda of a mapping.
+/// Evaluates the source of a mapping, and the lambda that the mapping calls for each entry of the source.
 fn operands(
     parts: &mut Parts,
     source: &Child,

@@ -1,7 +1,7 @@
 //! Evaluates expressions.
 //!
-//! An evaluation has three outcomes: a value, a failure, or *later*. *Later* means that a required value
-//! isn't known yet. This outcome contains the remaining expression, which the next pass evaluates.
+//! An evaluation has one of three outcomes: a value, a failure, or *later*. *Later* means that a required
+//! value is not known yet. This outcome contains the remaining expression, which the next pass evaluates.
 
 pub(crate) mod call;
 pub(crate) mod closure;
@@ -34,7 +34,8 @@ use crate::syntax::ast::{Argument, Child, Expr, Marker, Operator};
 use crate::too_deep;
 use crate::value::{Map, Node, Redirect, Value};
 
-/// Evaluates an expression. With `locally`, nodes below the value may be unknown.
+/// Evaluates an expression. If `locally` is true, the result may be a list or map that contains nodes without
+/// values.
 pub(crate) fn eval(expr: &Child, env: &Env, locally: bool) -> Eval {
     if let Err(limit) = env.state().step() {
         return Eval::error(limit);
@@ -101,13 +102,14 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// The parts of an expression that are evaluated one after the other. A part that must be retried is replaced
-/// by its remaining expression, so that the next pass doesn't repeat its decisions.
+/// The parts of an expression, which are evaluated one after the other. If the value of a part is not known
+/// yet, its remaining expression replaces the part. So the next pass does not repeat evaluations that are
+/// done.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) info: Info,
     pub(crate) resolved: bool,
-    /// Key field of the list that the last part returned.
+    /// Key field of the list that is the value of the last part; none for any other value.
     pub(crate) key_name: Option<Arc<str>>,
     pushed: Vec<Child>,
     taken: usize,
@@ -120,7 +122,7 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// Evaluates the next part and returns its value; null if the part must be retried.
+    /// Evaluates the next part and returns its value. If the value is not known yet, returns null.
     pub(crate) fn value(&mut self, expr: &Child, env: &Env, locally: bool) -> Result<Value, Eval> {
         let Eval { outcome, info } = eval(expr, env, locally);
         self.key_name.clone_from(&info.key_name);
@@ -139,20 +141,21 @@ impl Parts {
         }
     }
 
-    /// Evaluates a single part. A part that must be retried counts as a failure.
+    /// Evaluates the only part of an expression. If its value is not known yet, the evaluation fails.
     pub(crate) fn only(expr: &Child, env: &Env) -> Result<(Value, Self), Eval> {
         let mut parts = Self::default();
         let value = parts.value(expr, env, false)?;
         if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
     }
 
-    /// Creates the outcome that retries the whole expression with the remaining parts.
+    /// Creates the outcome *later*. `rebuild` creates the remaining expression from the remaining expressions
+    /// of the parts.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the remaining expression of the next part.
+    /// Returns the remaining expression of the next part, in the order of evaluation.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()
@@ -163,7 +166,8 @@ impl Parts {
     }
 }
 
-/// Returns the left side unless it fails; null counts as a value.
+/// Evaluates `a || b`: the left side, or the right side if the left side fails or is undefined. Null counts
+/// as a value.
 fn or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = eval(left, env, false);
     match first.outcome {
@@ -174,7 +178,7 @@ fn or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
     instead(first.info.without_problem(), eval(right, env, false))
 }
 
-/// Returns the left side unless it fails or is null.
+/// Evaluates `a // b`: the left side, or the right side if the left side fails, is undefined or is null.
 fn valid_or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = eval(left, env, false);
     match &first.outcome {
@@ -183,11 +187,12 @@ fn valid_or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
         Outcome::Value(value) if !matches!(value, Value::Null | Value::Undefined) => return first,
         _ => {}
     }
-    // The problem of the first side is kept, and is reported if an enclosing expression fails.
+    // The problem of the left side is kept, and is reported if an expression around this one fails.
     instead(first.info, eval(right, env, false))
 }
 
-/// Returns the second outcome with the information of the first.
+/// Returns the outcome of the right side of `||` or `//`, with the joined information of both sides. The
+/// right side alone decides whether the value is undefined.
 fn instead(first: Info, second: Eval) -> Eval {
     let undefined = second.info.undefined;
     let mut info = first.join(second.info);
@@ -209,7 +214,7 @@ fn conditional(condition: &Child, yes: &Child, no: &Child, env: &Env) -> Eval {
     Eval { outcome, info: info.join(parts.info) }
 }
 
-/// Returns the values as nodes. The value of an argument `e...` is replaced by its entries.
+/// Converts the values of arguments to nodes. For an argument `e...`, each entry of its list becomes a node.
 pub(crate) fn expand(
     arguments: &[Argument],
     values: Vec<Value>,
@@ -230,7 +235,7 @@ pub(crate) fn expand(
     Ok(nodes)
 }
 
-/// Returns the arguments with the remaining expression of each.
+/// Returns the arguments, in which the remaining expressions replace the original ones.
 pub(crate) fn pushed_arguments(arguments: &[Argument], pushed: &mut Parts) -> Vec<Argument> {
     arguments.iter().map(|argument| Argument { expr: pushed.next(), expand: argument.expand }).collect()
 }
@@ -256,7 +261,7 @@ fn list(items: &[Argument], env: &Env) -> Eval {
     }
 }
 
-/// Evaluates the map of a map literal or a scope.
+/// Evaluates the assignments `k = v` of a map literal or a scope to a map.
 fn assignments(expr: &Child, entries: &[(Child, Child)], env: &Env, locally: bool) -> Result<Map, Eval> {
     env.state().spend(MAP).map_err(Eval::error)?;
     let mut map = Map::new();
@@ -309,7 +314,7 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     let flags = template::flags(marker);
     match &marker.expr {
         None => Eval::value(Value::Null).noting(|info| info.flags = flags),
-        // `merge replace` takes effect only as the whole expression.
+        // `merge replace` has an effect only if it is the whole expression.
         Some((_, inner)) => eval(inner, env, locally).noting(|info| {
             info.flags |= flags;
             info.replace = false;
@@ -317,7 +322,7 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// Calls a lambda in the style of a function.
+/// Calls a lambda as a function does.
 pub(crate) fn call_lambda(closure: &closure::Closure, arguments: &[Node], env: &Env) -> Eval {
     lambda::call(closure, lambda::Style::Function, &[], arguments, env, false)
 }

@@ -35,7 +35,8 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
     let ordered =
         matches!(operator, Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual);
     if ordered && !matches!(a, Value::Int(_) | Value::String(_)) {
-        // All other operands silently compare as false, and the information about them is dropped.
+        // If the left operand is neither an integer nor a text, the comparison is false. The information
+        // about the operands is dropped.
         return Eval::value(false);
     }
     let result = match operator {
@@ -55,8 +56,8 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
     }
 }
 
-/// Evaluates a logical operator. Both sides are evaluated. A failure of the second side is ignored if the
-/// first side decides the result. A failure of the first side has no message.
+/// Evaluates `-and` or `-or`. Both sides are evaluated. If the left side decides the result, a failure of the
+/// right side is ignored. A failure of the left side has no message.
 fn logic(expr: &Child, operator: Operator, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = super::eval(left, env, false);
     let a = match first.outcome {
@@ -172,7 +173,7 @@ fn numbers(a: &Value, b: &Value) -> Option<Numbers> {
     })
 }
 
-/// Applies an operation that is defined for both types of numbers.
+/// Computes a result from two integers or two floats.
 fn calculate(a: &Value, b: &Value, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Option<Value> {
     Some(match numbers(a, b)? {
         Numbers::Ints(a, b) => ints(a, b).into(),

@@ -59,7 +59,8 @@ fn from_root(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> E
     })
 }
 
-/// Follows a path step by step; each node must exist and be complete enough for the next step.
+/// Follows a path step by step. If a node does not exist, the evaluation fails. If a node is not complete
+/// enough for the next step, the next pass evaluates the expression again.
 fn walk(
     expr: &Child,
     reference: &Reference,
@@ -135,7 +136,7 @@ fn by_tag(expr: &Child, name: &str, reference: &Reference, env: &Env, locally: b
         }
         best = Some((tag, result));
     }
-    // The message doesn't name the missing field.
+    // No message names the missing field.
     best.map_or_else(|| Eval::failed(Info::default()), |(_, result)| result)
 }
 
@@ -184,16 +185,18 @@ fn integer(parts: &mut Parts, expr: &Child, env: &Env) -> Result<i64, Eval> {
     let resolved = parts.resolved;
     match parts.value(expr, env, false)? {
         Value::Int(value) => Ok(value),
-        // Null is the placeholder of a value that isn't known yet; otherwise it counts as zero.
+        // `Parts::value` returns null for a value that is not known yet. A value that is null counts as zero.
         Value::Null => Ok(0),
         _ if resolved != parts.resolved => Ok(0),
         _ => Err(Eval::failed(parts.info.clone().with_error("integer operand required"))),
     }
 }
 
-/// Evaluates the base of a path, index or slice. If the base has no value, the error is the outcome.
+/// Evaluates the base of a path, an index or a slice: the expression before it. If the base has no value, the
+/// error is the outcome of the whole expression.
 ///
-/// The remaining expression of a pending base is kept, and the next pass evaluates only that.
+/// If the value of the base is not known yet, `rebuild` creates the remaining expression from that of the
+/// base. So the next pass does not repeat evaluations that are done.
 fn base(
     expr: &Child,
     base: &Child,
@@ -292,7 +295,7 @@ pub(super) fn slice(
         return Eval::failed(info.with_error("slice requires array expression"));
     };
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    // The message doesn't include the problem of the range.
+    // If the evaluation of a bound fails, the message does not contain its problem.
     let mut operands = Parts { info: info.clone(), ..Parts::default() };
     let (mut from, mut until) = (0, length - 1);
     if let Some(begin) = start {
@@ -344,7 +347,8 @@ pub(super) fn slice(
 
 /// Evaluates `a.[*].b`.
 pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, locally: bool) -> Eval {
-    // As in the original, a value that is not known yet fails, so that `||` takes its other side.
+    // As in the original, the evaluation fails if the value of `source` is not known yet. So `a.[*].b || c`
+    // is `c` in this case.
     let (value, parts) = match Parts::only(source, env) {
         Ok(known) => known,
         Err(failed) => return failed,
@@ -360,7 +364,7 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
         let outer = env.state().set_item(entry);
         let Eval { outcome, .. } = super::eval(rest, env, locally);
         env.state().set_item(outer);
-        // The message doesn't include the problem of an entry.
+        // If the evaluation fails for an entry, the message does not contain its problem.
         match outcome {
             Outcome::Value(value) => nodes.push(Node::new(value).with_source(env.source.clone())),
             Outcome::Later(_) => return Eval::later(expr.clone(), parts.info),
@@ -370,7 +374,7 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
     Eval::with(nodes, parts.info)
 }
 
-/// Evaluates `auto`: the number of instances of the jobs in a resource pool.
+/// Evaluates `auto` in a manifest of BOSH: the number of instances of all jobs that use a resource pool.
 pub(super) fn auto(expr: &Child, path: &Path, env: &Env) -> Eval {
     let pool = match &path[..] {
         [pools, pool, size] if &**pools == "resource_pools" && &**size == "size" => pool,

@@ -8,8 +8,8 @@ use crate::too_deep::with_stack;
 use crate::value::merge_key::{is_list_complete, is_map_complete};
 use crate::value::{Node, Value};
 
-/// Tells whether a value is neither an expression nor a map or list with a pending insertion. Nodes below the
-/// value are ignored.
+/// Tells whether a value itself is evaluated: it is no expression, and no map or list that still contains a
+/// merge key. Nodes below the value are not examined.
 pub(crate) fn is_locally_resolved(value: &Value, control: bool) -> bool {
     match value {
         Value::Expression(_) => false,
@@ -24,7 +24,8 @@ pub(crate) fn is_resolved(value: &Value, control: bool) -> bool {
     is_resolved_or_failed(value, false, control)
 }
 
-/// Tells whether a value is completely evaluated, or its remaining parts have failed.
+/// Tells whether a value is completely evaluated. If `accept_failed` is true, a node that has failed counts
+/// as evaluated.
 pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control: bool) -> bool {
     Settled { accept_failed, control, seen: HashSet::new() }.is(value)
 }
@@ -33,7 +34,7 @@ pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control:
 struct Settled {
     accept_failed: bool,
     control: bool,
-    /// Addresses of shared lists and maps, each of which is visited once.
+    /// Addresses of the lists and maps that other values also contain. Each of them is searched once.
     seen: HashSet<usize>,
 }
 
@@ -61,7 +62,7 @@ impl Settled {
     }
 }
 
-/// Tells whether a node is defined, has a value, and is completely evaluated.
+/// Tells whether a node is completely evaluated, and is neither failed nor undefined.
 pub(crate) fn is_resolved_node(node: &Node, control: bool) -> bool {
     let annotations = node.annotations();
     !annotations.failed && !annotations.undefined && is_resolved(node, control)

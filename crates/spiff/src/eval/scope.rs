@@ -1,4 +1,4 @@
-//! The place of an expression, and the names in its scope.
+//! The place of an expression, and the names to which it can refer.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,24 +11,26 @@ use crate::syntax::ast::Place;
 use crate::value::select;
 use crate::value::{Map, Node, Redirect, Value};
 
-/// Name of the current lambda or template.
+/// Name by which the body of a lambda or template refers to the lambda or template itself.
 pub(crate) const SELF: &str = "_";
 
-/// A map whose fields are visible as names.
+/// A map whose fields are visible as names. The scopes of an expression form a chain, from the innermost map
+/// outwards.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// Fields. If the map belongs to the document, every pass replaces them.
+    /// Fields of the map. If a lambda or template has captured the scope, each pass replaces the fields by
+    /// those of the new map.
     fields: RwLock<Arc<Map>>,
     /// Entries of the document, if it is a list.
     items: RwLock<Option<Arc<Vec<Node>>>>,
     next: Option<Arc<Scope>>,
-    /// Outermost scope; `None` if this scope is the outermost one.
+    /// Outermost scope of the chain; `None` if this scope is the outermost one.
     root: Option<Arc<Scope>>,
-    /// Path in the document; `None` for bindings and parameters.
+    /// Path of the map in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
-    /// Id of the flow that the scope belongs to.
+    /// Id of the [`Flow`] in which the scope was created.
     flow: u64,
-    /// Whether the scope is already registered for updates after each pass.
+    /// Whether the scope is in the list [`Flow::watched`].
     watched: AtomicBool,
 }
 
@@ -72,9 +74,10 @@ impl Scope {
 #[derive(Debug)]
 pub(crate) struct Flow {
     id: u64,
-    /// Length of the path at which the flow began.
+    /// Number of steps in the path of the node that is processed as a document. It is 0 for a template or a
+    /// stub.
     base: usize,
-    /// Scopes that lambdas and templates have captured.
+    /// Scopes that lambdas and templates have captured. Each pass updates them.
     watched: Mutex<Vec<Arc<Scope>>>,
 }
 
@@ -84,7 +87,7 @@ impl Flow {
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), base, watched: Mutex::new(Vec::new()) }
     }
 
-    /// Updates the captured scopes with the maps that a pass has created.
+    /// Replaces the fields of the captured scopes by those of the maps in `root`, the document after a pass.
     pub(crate) fn update(&self, root: &Node) {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for scope in watched.iter() {
@@ -101,14 +104,15 @@ impl Flow {
     }
 }
 
-/// Processes documents during an evaluation: instantiated templates, and documents that functions merge.
+/// Processes documents while an expression is evaluated: instantiated templates, and documents that functions
+/// merge.
 ///
 /// Processing is a layer above evaluation, so an evaluation receives the processor in its [`Level`].
 pub(crate) trait Processor: Debug + Send + Sync {
-    /// Processes a document in a scope until nothing changes; no stub overrides its nodes.
+    /// Processes a document in the scope `env` until a pass changes nothing. No stub overrides its nodes.
     fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
 
-    /// Processes a template with stubs, and returns only the final result.
+    /// Processes stubs, and then a template with them. The result contains no temporary nodes and no escapes.
     fn cascade(&self, template: &Node, stubs: &[Node], env: &Env) -> Result<Node, Unresolved>;
 }
 
@@ -119,7 +123,7 @@ pub(crate) struct Level {
     pub(crate) processor: &'static dyn Processor,
     /// Stubs, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// Environment of the enclosing document, or of the bindings.
+    /// Environment of the document around this one, or of the bindings.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,
@@ -133,12 +137,12 @@ pub(crate) enum LevelKind {
     Document,
     /// Bindings that the caller has set.
     Bindings,
-    /// An empty level instead of bindings, in a session whose documents share nothing.
+    /// An empty level in place of bindings, for a session whose documents share nothing.
     Nothing,
 }
 
 impl Level {
-    /// Creates a level for a document without stubs in an enclosing scope.
+    /// Creates a level for a document without stubs, inside the environment `outer`.
     pub(crate) fn nested(outer: &Env, source: &str) -> Self {
         let state = outer.state().clone();
         Self {
@@ -152,7 +156,7 @@ impl Level {
     }
 }
 
-/// The environment of an expression.
+/// The environment of an expression: its place, and the names to which it can refer.
 #[derive(Clone, Debug)]
 pub(crate) struct Env {
     pub(crate) level: Arc<Level>,
@@ -185,14 +189,15 @@ impl Env {
         &self.level.state
     }
 
-    /// Returns the place of an expression, for expressions that store it.
+    /// Returns the path of the expression's node in the document and in the stubs, for expressions that store
+    /// the two paths.
     pub(crate) fn place(&self) -> Place {
         Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
     }
 
     pub(crate) fn with_step(&self, step: Arc<str>) -> Self {
         let path = self.path.then(step.clone());
-        // The two paths are mostly the same.
+        // In most cases, the two paths are equal.
         let stub_path = if self.stub_path.is(&self.path) { path.clone() } else { self.stub_path.then(step) };
         Self { path, stub_path, ..self.clone() }
     }
@@ -210,7 +215,7 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// Returns the environment with additional names: parameters, bindings.
+    /// Returns the environment with additional names, such as parameters or bindings.
     pub(crate) fn with_locals(&self, locals: Map) -> Self {
         let statics = match &self.statics {
             Some(statics) if !statics.is_empty() => {
@@ -224,19 +229,19 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), statics: Some(statics), ..self.clone() }
     }
 
-    /// Returns the environment with a new, empty root, at which references with a leading dot start.
+    /// Returns the environment with a new, empty root. A reference with a leading dot begins there.
     pub(crate) fn with_new_root(&self) -> Self {
         let mut scope = Scope::new(self.scope.clone(), None, self.flow.id, Arc::default());
         scope.root = None;
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// Returns the environment with the bound names of another environment.
+    /// Returns the environment with the parameters and local values of another environment.
     pub(crate) fn with_statics_of(self, other: &Self) -> Self {
         Self { statics: other.statics.clone(), ..self }
     }
 
-    /// Returns the environment at the start of a separate flow.
+    /// Returns the environment for a document that is processed separately at this place.
     pub(crate) fn with_flow(&self) -> Self {
         Self { flow: Arc::new(Flow::new(self.path.len())), ..self.clone() }
     }
@@ -249,11 +254,10 @@ impl Env {
         }
     }
 
-    /// Registers the scopes that a lambda or template captures, so that they are updated while the document
-    /// is processed.
+    /// Registers the scopes that a lambda or template captures, so that later passes update them.
     pub(crate) fn watch(&self) {
-        // As in the original, captured fields of the document itself keep the values of this pass. Captured
-        // scopes of an instantiated template or a merged map are never updated.
+        // As in the original, the root map of the document keeps the fields of this pass. Scopes of an
+        // instantiated template or of a merged document are never updated.
         if self.flow.base > 0 {
             return;
         }
@@ -274,7 +278,7 @@ impl Env {
         Some(scope.root.clone().unwrap_or_else(|| scope.clone()))
     }
 
-    /// Returns the fields of the outermost map.
+    /// Returns the fields of the outermost map, the root of the document.
     pub(crate) fn root_fields(&self) -> Arc<Map> {
         self.root().map(|root| root.fields()).unwrap_or_default()
     }

@@ -20,9 +20,10 @@ use crate::value::{Node, Value};
 
 /// Number of steps between two checks of the clock.
 const CLOCK: u64 = 1024;
-/// Maximum number of cached values that are known to be resolved.
+/// Maximum number of values in the cache of completely evaluated values.
 const KNOWN: usize = 1024;
-/// Pause of `sync` before the next pass, if nothing else changes.
+/// Time to wait before the next pass, if a condition of `sync` does not hold and the last pass has changed
+/// nothing.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A tagged node.
@@ -32,12 +33,12 @@ pub(crate) struct Tag {
     pub(crate) node: Node,
     path: Steps,
     global: bool,
-    /// Whether the tag belongs to the document being processed.
+    /// Whether the tag belongs to the document that is processed now.
     current: bool,
 }
 
 impl Tag {
-    /// Returns the number of components in the tag's name.
+    /// Returns the number of parts of the tag's name. Dots separate the parts.
     pub(crate) fn level(&self) -> usize {
         self.name.split('.').count()
     }
@@ -65,10 +66,11 @@ pub(crate) struct State {
     item: Mutex<Value>,
     pass: AtomicU32,
     waiting: AtomicBool,
-    /// For each awaited condition, the start of the wait, and whether the wait was given up.
+    /// For each condition of `sync` that did not hold: the time of its first evaluation, and whether `sync`
+    /// no longer waits for it.
     syncs: Mutex<HashMap<String, (Instant, bool)>>,
-    /// Values that are known to be resolved, with their weights. The values are kept in memory so that their
-    /// addresses are not reused.
+    /// Cache of completely evaluated values, with their sizes, by their addresses in memory. The values are
+    /// stored so that no other value gets the same address.
     resolved: Mutex<HashMap<usize, (Value, Weight)>>,
 }
 
@@ -79,28 +81,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The size of a value.
 #[derive(Clone, Copy, Debug)]
 struct Weight {
-    /// Approximate size as text in bytes, with all parts written out.
+    /// Approximate size in bytes of the value as text. A part that occurs several times counts each time.
     bytes: u64,
-    /// Nesting depth of lists and maps.
+    /// Number of levels of lists and maps.
     levels: u32,
 }
 
 impl Weight {
-    /// Returns the weight of a node with this text length, without the nodes below it.
+    /// Returns the size of a node whose own text has this length, without the nodes below it.
     fn of(length: usize) -> Self {
-        /// The weight of each node, about its size in memory.
+        /// The size that each node adds, which is about its size in memory.
         const NODE: u64 = 64;
         Self { bytes: NODE + length as u64, levels: 0 }
     }
 
-    /// Adds the weight of a node below.
+    /// Adds the size of a node below this one.
     fn add(&mut self, below: Self) {
         self.bytes = self.bytes.saturating_add(below.bytes);
         self.levels = self.levels.max(below.levels + 1);
     }
 }
 
-/// A guard of a nested call, which ends when the guard is dropped.
+/// A guard that counts a nested call until the guard is dropped.
 pub(crate) struct Depth<'s>(&'s AtomicU32);
 
 impl Drop for Depth<'_> {
@@ -143,12 +145,12 @@ impl State {
 
     // ---- cost --------------------------------------------------------------------------------------------------
 
-    /// Accounts for one step.
+    /// Counts one step. If a limit is exceeded, the error is its message.
     pub(crate) fn step(&self) -> Result<(), String> {
         self.spend(1)
     }
 
-    /// Accounts for work in steps.
+    /// Counts several steps. If a limit is exceeded, the error is its message.
     pub(crate) fn spend(&self, steps: u64) -> Result<(), String> {
         if self.is_exhausted.load(Ordering::Relaxed) {
             return Err(self.exhausted().unwrap_or_default());
@@ -164,14 +166,14 @@ impl State {
         Ok(())
     }
 
-    /// Records that a limit was exceeded, which ends all processing.
+    /// Records that a limit is exceeded, which ends all processing. Returns its message.
     pub(crate) fn exhaust(&self, limit: &str) -> String {
         lock(&self.exhausted).get_or_insert_with(|| limit.to_owned());
         self.is_exhausted.store(true, Ordering::Relaxed);
         limit.to_owned()
     }
 
-    /// Returns the exceeded limit.
+    /// Returns the message of the exceeded limit; none if no limit is exceeded.
     pub(crate) fn exhausted(&self) -> Option<String> {
         if !self.is_exhausted.load(Ordering::Relaxed) {
             return None;
@@ -179,7 +181,8 @@ impl State {
         lock(&self.exhausted).clone()
     }
 
-    /// Enters a nested call.
+    /// Counts a nested call until the result is dropped. If the limit for nested calls is exceeded, the error
+    /// is its message.
     pub(crate) fn enter(&self) -> Result<Depth<'_>, String> {
         let depth = self.depth.fetch_add(1, Ordering::Relaxed);
         let guard = Depth(&self.depth);
@@ -193,7 +196,8 @@ impl State {
 
     // ---- expressions -------------------------------------------------------------------------------------------
 
-    /// Parses an expression. Expressions that don't depend on their place are parsed only once.
+    /// Parses an expression. The result is cached if it does not depend on the place of the expression in the
+    /// document.
     pub(crate) fn parse(&self, text: &str, place: &Place) -> Result<Child, SyntaxError> {
         if let Some(known) = lock(&self.parsed).get(text) {
             return known.clone();
@@ -214,8 +218,8 @@ impl State {
         }
     }
 
-    /// Tells whether a value is completely evaluated. Large and shared values are weighed once. A value that
-    /// is too deep or exceeds the size limit of a result ends all processing.
+    /// Tells whether a value is completely evaluated. The sizes of large values are cached. If the value has
+    /// too many levels, or exceeds the size limit of a result, all processing ends.
     pub(crate) fn is_resolved(&self, value: &Value) -> bool {
         if !matches!(value, Value::List(_) | Value::Map(_)) {
             return resolved::is_resolved(value, self.features.control);
@@ -227,7 +231,8 @@ impl State {
         weight.is_some()
     }
 
-    /// Returns the weight of a value at a nesting level; `None` if a part of it is unevaluated.
+    /// Returns the size of a value, which is `level` levels deep in another value. Returns `None` if a part
+    /// of the value is not evaluated.
     fn weigh(&self, value: &Value, level: u32, seen: &mut HashMap<usize, Weight>) -> Option<Weight> {
         const LARGE: usize = 16;
         let (place, length, shared) = match value {
@@ -306,14 +311,16 @@ impl State {
 
     // ---- sync --------------------------------------------------------------------------------------------------
 
-    /// Tells whether a condition that doesn't hold must be retried. If nothing from outside can change it, it
-    /// is retried only while the document changes.
+    /// Tells whether the next pass evaluates a condition of `sync` again, after the condition did not hold.
+    /// Without access to the outside world, the condition is evaluated again only as long as the document
+    /// changes.
     pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
         let mut syncs = lock(&self.syncs);
         let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));
         let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
         let in_vain = self.waiting.load(Ordering::Relaxed) && self.host.is_closed();
-        // A condition stays given up; otherwise its failure would be a change that causes another pass.
+        // A condition for which `sync` has stopped waiting keeps this mark. Without the mark, its failure
+        // would be a change of the document, which causes another pass.
         *given_up |= in_vain || since.elapsed() >= seconds;
         if *given_up {
             return false;
@@ -322,14 +329,14 @@ impl State {
         true
     }
 
-    /// Tells whether a condition is still awaited after a pass without changes. If something outside can
-    /// change the condition, it first pauses briefly.
+    /// Tells whether another pass is needed for a condition of `sync`, after a pass that has changed nothing.
+    /// If the outside world can change the condition, the method first waits for the time `PAUSE`.
     pub(crate) fn pause(&self) -> bool {
         if !self.waiting.load(Ordering::Relaxed) {
             return false;
         }
         if self.host.is_closed() {
-            // The next pass gives up.
+            // In the next pass, `wait_for` stops waiting.
             return true;
         }
         self.waiting.store(false, Ordering::Relaxed);
@@ -337,7 +344,8 @@ impl State {
         true
     }
 
-    /// Records a change of the document. The next pass then retries the awaited conditions.
+    /// Records that a pass has changed the document. The next pass then evaluates the conditions of `sync`
+    /// again.
     pub(crate) fn changed(&self) {
         self.waiting.store(false, Ordering::Relaxed);
     }
@@ -366,8 +374,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns the tag of a name and the tags whose names are below it, sorted by number of components, then
-    /// by name.
+    /// Returns the tag with this name, and all tags whose names begin with this name and a dot. The tags are
+    /// sorted by the number of parts in their names, and then by name.
     pub(crate) fn tags(&self, name: &str) -> Vec<Tag> {
         let mut name = name.replace(':', ".");
         if let Some(number) = name.strip_prefix("doc.").and_then(|number| number.parse::<i64>().ok()) {
@@ -387,20 +395,21 @@ impl State {
         found
     }
 
-    /// Finishes a stub: removes its local tags. Global tags stay if the levels share tags.
+    /// Ends the processing of a stub. Removes its local tags. If `shared` is true, its global tags stay for
+    /// later documents.
     pub(crate) fn next_level(&self, shared: bool) {
         lock(&self.tags).retain(|_, tag| shared && tag.global);
         self.next_document();
     }
 
-    /// Finishes a document of a stream: its tags no longer belong to the current document.
+    /// Ends the processing of a document. Its tags then no longer belong to the current document.
     pub(crate) fn next_document(&self) {
         for tag in lock(&self.tags).values_mut() {
             tag.current = false;
         }
     }
 
-    /// Keeps the result of a document of a stream as `doc.N`.
+    /// Stores the result of a document under the tag `doc.N`, for later documents of the session.
     pub(crate) fn push_document(&self, node: &Node) {
         let number = self.document.fetch_add(1, Ordering::Relaxed);
         let name: Arc<str> = format!("doc.{number}").into();
@@ -415,7 +424,7 @@ impl State {
     }
 }
 
-/// Returns a document without tags on its nodes, since tags only name nodes of their own document.
+/// Returns a document without the tags of its nodes, because a tag is valid only in its own document.
 fn without_any_tag(node: &Node) -> Node {
     rebuilt(&without_tags(node), &|node| Some(without_tags(node)))
 }

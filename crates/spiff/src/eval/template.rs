@@ -1,4 +1,5 @@
-//! Templates: declared by a marker, instantiated by `*`.
+//! Templates. The marker `&template` declares a template. The operator `*` instantiates it: the content of
+//! the template is processed, and the result is the value.
 
 use std::sync::Arc;
 
@@ -26,15 +27,15 @@ pub(crate) fn flags(marker: &Marker) -> Flags {
     })
 }
 
-/// Returns the content of a template that a marker declares: its expression as text, with the flags of the
-/// marker. `None` if there is no expression.
+/// Returns the content of a template that a marker declares: the marked expression as text, with the flags of
+/// the marker. Returns `None` if the marker has no expression.
 pub(crate) fn content(marker: &Marker, flags: Flags, declared: &Node) -> Option<Node> {
     let (text, _) = marker.expr.as_ref()?;
     let content = declared.with_value(format!("(( {text} ))"));
     Some(if flags.is_empty() { content } else { content.annotate(|annotations| annotations.flags |= flags) })
 }
 
-/// Evaluates `*e`.
+/// Evaluates `*e`: instantiates the template that is the value of `e`.
 pub(super) fn substitution(expr: &Child, template: &Child, env: &Env) -> Eval {
     let Eval { outcome, info } = super::eval(template, env, false);
     let value = match outcome {
@@ -51,7 +52,7 @@ pub(super) fn substitution(expr: &Child, template: &Child, env: &Env) -> Eval {
     }
 }
 
-/// Processes the content of a template in the scope in which the template is used.
+/// Processes the content of a template in the scope of the expression that uses the template.
 pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env: &Env) -> Eval {
     let _guard = match env.state().enter() {
         Ok(guard) => guard,
@@ -82,7 +83,8 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
     failed(&unresolved, &template.path)
 }
 
-/// Returns the cost of a value that a template created, without the parts that it shares with other values.
+/// Returns the cost in steps of a value that a template has created. Parts that other values also contain
+/// cost nothing.
 fn made(value: &Value) -> u64 {
     crate::too_deep::with_stack(|| match value {
         Value::List(list) if Arc::strong_count(list) == 1 => {

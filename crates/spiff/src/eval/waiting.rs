@@ -1,8 +1,8 @@
-//! Determines whether a retry of a pending expression can have a different result.
+//! Finds expressions that need no new evaluation in a pass.
 //!
-//! A retry of an expression that waits for an unchanged node has the same result. So the expression stores
-//! the nodes that it referred to. A pass compares these nodes, and evaluates the expression only after a
-//! change.
+//! If an expression waits for nodes that have not changed, a new evaluation has the same result. So an
+//! expression stores the nodes to which its references lead. A pass compares the stored nodes with the
+//! current ones, and evaluates the expression only if one of them has changed.
 
 use std::ptr::addr_eq;
 use std::sync::{Arc, Weak};
@@ -13,13 +13,14 @@ use super::scope::Env;
 use crate::syntax::ast::{Child, Expr, Reference};
 use crate::value::{Annotations, Map, Node, Pending, Value};
 
-/// The nodes at which the search for each reference ended in the last evaluation.
+/// The nodes to which the references of an expression led in its last evaluation: one for each reference, or
+/// `None` if a reference led to no node.
 pub(crate) type Seen = Box<[Option<Sight>]>;
 
-/// The state of a referenced node at the last evaluation of an expression.
+/// A node to which a reference led, in the state in which the last evaluation of the expression saw it.
 ///
-/// A sight keeps only weak references to lists, maps and expressions. These values contain the sights of the
-/// previous pass, so strong references would keep the sights of all passes in memory.
+/// Lists, maps and expressions are stored as weak references. These values contain other objects of this
+/// type, from the pass before. So strong references would keep the nodes of all passes in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {
     value: SeenValue,
@@ -32,7 +33,7 @@ enum SeenValue {
     List(Weak<Vec<Node>>),
     Map(Weak<Map>),
     Expression(Weak<dyn Pending>),
-    /// A value that holds a scope. It never counts as unchanged.
+    /// A lambda or template, or a value that a template has created. It never counts as unchanged.
     Scoped,
 }
 
@@ -70,14 +71,15 @@ impl Sight {
     }
 }
 
-/// Returns the references of an expression whose value depends on nothing else; `None` if it may depend on
-/// other things.
+/// Returns the references of an expression. Returns `None` if the value may depend on anything besides these
+/// references.
 pub(crate) fn references(expr: &Child) -> Option<Vec<&Reference>> {
     let mut found = Vec::new();
     collect(expr, &mut found).then_some(found)
 }
 
-/// Maximum number of stored references; an expression with more references is evaluated in every pass.
+/// Maximum number of references of which the nodes are stored. An expression with more references is
+/// evaluated in every pass.
 const MOST: usize = 8;
 
 fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {
@@ -85,7 +87,8 @@ fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {
         Expr::Int(_) | Expr::Float(_) | Expr::Str(_) | Expr::Bool(_) | Expr::Nil | Expr::Undefined => true,
         Expr::Reference(reference) => {
             found.push(reference);
-            // References that begin with an underscore depend on the place of the expression.
+            // The meaning of a reference that begins with an underscore depends on the place of the
+            // expression.
             reference.tag.is_none() && !reference.path[0].starts_with('_') && found.len() <= MOST
         }
         Expr::Binary(_, left, right) => collect(left, found) && collect(right, found),
@@ -98,12 +101,13 @@ fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {
     }
 }
 
-/// Returns the nodes that an expression sees from a place.
+/// Returns the nodes to which the references of an expression lead from its place.
 pub(crate) fn seen(references: &[&Reference], env: &Env) -> Seen {
     references.iter().map(|reference| end(reference, env).as_ref().map(Sight::of)).collect()
 }
 
-/// Tells whether an expression sees the same nodes as before.
+/// Tells whether the references of an expression lead to the same nodes as before, and these nodes have not
+/// changed.
 pub(crate) fn sees(references: &[&Reference], seen: &Seen, env: &Env) -> bool {
     references.len() == seen.len()
         && references.iter().zip(seen).all(|(reference, before)| match (end(reference, env), before) {
@@ -113,7 +117,8 @@ pub(crate) fn sees(references: &[&Reference], seen: &Seen, env: &Env) -> bool {
         })
 }
 
-/// Returns the node at which the search for a reference ends: its target, or the last node that it reaches.
+/// Returns the node to which a reference leads. If a node on the way is not complete yet, returns that node.
+/// Returns `None` if a node does not exist.
 fn end(reference: &Reference, env: &Env) -> Option<Node> {
     let control = env.state().features.control;
     let from_root = reference.path[0].is_empty();

@@ -1,4 +1,4 @@
-//! Evaluates control structures: maps that are replaced by their result.
+//! Evaluates control structures, such as `<<if`. A control structure is a map that its result replaces.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::limits::ENTRY;
 use crate::syntax::ast::Expr;
 use crate::value::{Issue, Map, Node, TemplateValue, Value};
 
-/// The controls with their options.
+/// The control structures, each with the options that it permits.
 const CONTROLS: [(&str, &[&str]); 5] = [
     ("if", &["then", "else"]),
     ("switch", &["default", "cases"]),
@@ -23,7 +23,7 @@ const CONTROLS: [(&str, &[&str]); 5] = [
     ("merge", &[]),
 ];
 
-/// A control structure with its parts.
+/// A control structure, split into its parts.
 struct Control<'n> {
     name: &'static str,
     value: &'n Node,
@@ -36,19 +36,21 @@ struct Control<'n> {
 /// The result of a control structure, and whether it is final.
 type Given = (Node, bool);
 
-/// Tells whether a key is an option whose value is a template. As in the original, such a key has this
-/// meaning even if control structures are disabled.
+/// Tells whether the value of a key is a template, because the key is such an option of `<<for`. As in the
+/// original, the key has this meaning even if control structures are disabled.
 pub(super) fn is_template_option(key: &str) -> bool {
     matches!(key, "<<do" | "<<mapkey")
 }
 
-/// Returns the name of a control or option; `None` for other keys, escaped keys and merge keys.
+/// Returns the name of a control structure or of an option; `None` for other keys, escaped keys and merge
+/// keys.
 fn keyword(key: &str) -> Option<&str> {
     let name = key.strip_prefix("<<")?;
     (!name.is_empty() && name != "<" && !name.starts_with('!')).then_some(name)
 }
 
-/// Tells whether a node is a control structure; the error is a message about a malformed control structure.
+/// Tells whether a node is a control structure. If the control structure is malformed, the error is the
+/// message.
 pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     if !env.state().features.control {
         return Ok(false);
@@ -62,8 +64,8 @@ pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     parts(node, &Map::new(), env).map(|control| control.is_some())
 }
 
-/// Splits a map into the parts of a control structure. Returns `None` for any other map, and a message for a
-/// malformed control structure.
+/// Splits a map into the parts of a control structure. Returns `None` for any other map. If the control
+/// structure is malformed, the error is the message.
 fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<Control<'n>>, String> {
     let Some(map) = node.as_map() else { return Ok(None) };
     let mut control: Option<(&'static str, &'static [&'static str], &'n Node)> = None;
@@ -96,7 +98,7 @@ fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<
     if let Some(option) = options.keys().find(|option| !allowed.contains(option)) {
         return Err(format!("invalid option \"{option}\" for control \"{name}\""));
     }
-    // Undefined parts count as parts until the structure is final.
+    // As long as the structure has no result, it keeps its undefined parts.
     let mut all = map.clone();
     all.extend(undefined.iter().map(|(key, node)| (key.clone(), node.clone())));
     let node = if undefined.is_empty() { node.clone() } else { node.with_value(Value::from(all)) };
@@ -142,7 +144,8 @@ impl Control<'_> {
         is_resolved_node(node, control)
     }
 
-    /// Checks that all parts are known; the error is the result that ends the evaluation.
+    /// Checks that all parts are known. If they are not, the error is the result of the structure in this
+    /// pass.
     fn ready(&self, accept_fields: bool) -> Result<(), Given> {
         if !accept_fields && !self.fields.is_empty() {
             let names: Vec<&str> = self.fields.keys().map(|name| &***name).collect();
@@ -160,7 +163,7 @@ impl Control<'_> {
         Err((self.node.clone(), false))
     }
 
-    /// Returns a part as the result, which is final if it is known.
+    /// Returns a part as the result. The result is final if the part is completely evaluated or undefined.
     fn result(&self, node: &Node) -> Given {
         (node.clone(), node.annotations().undefined || self.resolved(node))
     }
@@ -266,8 +269,8 @@ impl Control<'_> {
         }
     }
 
-    /// Tells whether a lambda accepts the value. The error is `None` if that isn't known yet, else the type
-    /// of an invalid result.
+    /// Tells whether the field `match` of a case accepts the value. If that is not known yet, the error is
+    /// `None`. If the lambda returns no boolean, the error is the type of its result.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };
@@ -354,7 +357,7 @@ impl Control<'_> {
         (self.made(value), true)
     }
 
-    /// Evaluates the body and the key for one combination of the variables' values.
+    /// Evaluates the body and the key of `<<for` for one combination of values of the variables.
     fn turn(
         &self,
         number: usize,
@@ -366,7 +369,7 @@ impl Control<'_> {
         let mut locals = Map::new();
         let mut shown = Vec::new();
         let mut rest = number;
-        // The last range varies fastest.
+        // From one combination to the next, the value of the last variable changes first.
         for range in ranges.iter().rev() {
             let (index, node) = &range.entries[rest % range.entries.len()];
             rest /= range.entries.len();
@@ -382,7 +385,7 @@ impl Control<'_> {
             issue
         };
         let env = self.env.with_locals(locals);
-        // A body is evaluated and its problems are reported, even if the key is undefined.
+        // The body is evaluated even if the key is undefined, so that its problems are reported.
         let (mut name, mut skip) = (None, false);
         if let Some(key) = key {
             let Eval { outcome, info } = evaluate(&Value::Template(key.clone()), &env);
@@ -420,8 +423,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // A body that is no template is itself the result. If its key is undefined, the result is stored
-            // under the empty key.
+            // A body that is no template is itself the result. If its key is undefined, the result gets the
+            // empty key.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()

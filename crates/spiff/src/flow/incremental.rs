@@ -1,10 +1,14 @@
-//! Passes that evaluate only the nodes that the previous pass may have affected.
+//! Incremental passes, which evaluate only the nodes that the previous pass may have affected.
 //!
 //! A chain of references needs one pass for each of its values, and a whole pass visits every node. Often all
-//! *open* nodes, which have no value yet, are expressions in plain maps, and no other node can change. Then a
-//! pass evaluates only three kinds of open nodes: those that changed, those whose references changed, and
-//! those that depend on more than references. Each node gets its value in the same pass as with whole passes,
-//! so the results are the same.
+//! *open* nodes, which have no value yet, are expressions in plain maps, and no other node can change. An
+//! incremental pass then evaluates only these open nodes:
+//!
+//! - nodes that the previous pass has changed,
+//! - nodes with a reference to a node that the previous pass has changed,
+//! - nodes whose value depends on anything besides references.
+//!
+//! Each node gets its value in the same pass as with whole passes, so the results are the same.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -24,11 +28,11 @@ type Path = Vec<Arc<str>>;
 /// The open nodes of a document, in document order.
 pub(super) struct Incremental<'e> {
     env: &'e Env,
-    /// Paths of the open nodes. A path stays in the list when its node gets a value.
+    /// Paths of the open nodes. If a node gets a value, its path stays in the list.
     open: Vec<Path>,
-    /// Open nodes that the next pass evaluates.
+    /// Indices in `open` of the nodes that the next pass evaluates.
     due: BTreeSet<usize>,
-    /// Open nodes by the paths at which their references end.
+    /// Indices in `open` of the nodes that refer to another node, by the path of that other node.
     readers: HashMap<Path, Vec<usize>>,
 }
 
@@ -43,8 +47,8 @@ pub(super) enum Progress {
 }
 
 impl<'e> Incremental<'e> {
-    /// Returns the open nodes of a document after a pass; `None` if the next pass could change any other
-    /// node. `before` is the document before that pass.
+    /// Returns the open nodes of `document`. Returns `None` if no node is open, or if a later pass could also
+    /// change other nodes. `before` is the document before the last pass.
     pub(super) fn of(before: &Node, document: &Node, env: &'e Env) -> Option<Self> {
         if env.scope.is_some() || env.state().trace.is_some() {
             return None;
@@ -56,7 +60,7 @@ impl<'e> Incremental<'e> {
         (found && !open.is_empty()).then(|| Self { env, open, due, readers: HashMap::new() })
     }
 
-    /// Makes one pass over the document.
+    /// Makes one incremental pass over the document.
     pub(super) fn pass(&mut self, document: &mut Node) -> Progress {
         let mut changed = Vec::new();
         let mut always = Vec::new();
@@ -77,7 +81,7 @@ impl<'e> Incremental<'e> {
             for end in 0..=path.len() {
                 self.due.extend(self.readers.remove(&path[..end]).into_iter().flatten());
             }
-            // The remaining expression is evaluated again.
+            // The next pass evaluates the remaining expression of this node.
             self.due.insert(at);
             if !is_open(&result) && !is_plain(&result) {
                 progress = Progress::Last;
@@ -99,7 +103,8 @@ impl<'e> Incremental<'e> {
         Some((node.clone(), env))
     }
 
-    /// Registers the references of an expression. Returns whether it depends on nothing else.
+    /// Adds an open node to `readers` for each of its references. Returns `false` if the value of the node
+    /// may depend on anything besides references.
     fn watch(&mut self, at: usize, expression: &Arc<dyn Pending>, document: &Node) -> bool {
         let Some(references) = Expression::of(expression).and_then(waiting::references) else { return false };
         for reference in references {
@@ -113,8 +118,9 @@ impl<'e> Incremental<'e> {
     }
 }
 
-/// Returns the path at which the search for a reference ends: the path of its target, or of the last node
-/// that it reaches. `None` if that node is outside of the document.
+/// Returns the path of the node to which a reference leads. If a node on the way is not complete yet, or has
+/// no such field, returns the path of that node. Returns `None` if the first name of the reference is not
+/// found in the document.
 fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path> {
     let (name, rest) = reference.path.split_first()?;
     let mut place;
@@ -152,7 +158,8 @@ struct Survey {
 }
 
 impl Survey {
-    /// Records the open nodes. Returns whether the next pass can't change any other node.
+    /// Records the open nodes in `now`, and compares `now` with its state before the last pass. Returns
+    /// `true` if a later pass can change only open nodes.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
             (_, Value::Expression(_)) => {
@@ -185,12 +192,12 @@ impl Survey {
     }
 }
 
-/// Tells whether a node is an expression without annotations other than a problem.
+/// Tells whether a node is an expression without annotations. An annotation for a problem does not count.
 fn is_open(node: &Node) -> bool {
     matches!(node.value(), Value::Expression(_)) && is_bare(node)
 }
 
-/// Tells whether a node is a scalar that no later pass evaluates or overrides.
+/// Tells whether a node is a scalar that no later pass changes.
 fn is_plain(node: &Node) -> bool {
     !node.has_annotations()
         && match node.value() {

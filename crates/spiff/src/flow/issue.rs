@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::eval::Env;
 use crate::value::{Issue, Node};
 
-/// Adds a problem to a node. The origin of the problem is this node, unless an earlier problem has set an
-/// origin.
+/// Adds a problem to a node. The path of the problem is that of `env`. If an earlier problem of the node has
+/// a path, the new problem gets that path.
 pub(super) fn with_issue(
     node: Node,
     error: bool,
@@ -22,7 +22,7 @@ pub(super) fn with_issue(
     with_issue_here(node, error, failed, issue)
 }
 
-/// Adds a problem to a node that is reported at its own path.
+/// Adds a problem to a node. The path in the problem stays as it is.
 pub(super) fn with_issue_here(node: Node, error: bool, failed: bool, issue: Option<Arc<Issue>>) -> Node {
     node.annotate(|annotations| {
         annotations.error = error;

@@ -23,19 +23,20 @@ struct Work {
     flags: Flags,
     tag: Option<Arc<str>>,
     key_name: Option<Arc<str>>,
-    /// Whether the list has no key field, because its entries declare different key fields.
+    /// Whether the list has no key field, because its entries declare different key fields, or an entry
+    /// declares a field with `key:!`.
     keyless: bool,
     redirect: Redirect,
     replaced: bool,
     merged: bool,
     processed: bool,
     is_template: bool,
-    /// Whether entries without a key merge by their position. They don't if other entries are inserted
-    /// between them.
+    /// Whether stubs override entries without a key by their positions. They do not if a merge can insert
+    /// other entries.
     by_position: bool,
 }
 
-/// Processes a list. With `template_required`, the list becomes a template.
+/// Processes a list in one pass. If `template_required` is true, the list becomes a template.
 pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl Visit) -> Node {
     let Value::List(list) = node.value() else { return node.clone() };
     let annotations = node.annotations();
@@ -75,7 +76,8 @@ pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl 
     finish(node, list, work)
 }
 
-/// Replaces insertions by their entries, and determines the key field.
+/// Replaces each insertion (an entry that consists of a merge key) by the entries of its list, and determines
+/// the key field.
 fn splice(work: &mut Work, node: &Node, env: &Env, visit: impl Visit) {
     for entry in node.as_list().unwrap_or_default() {
         let entry = match merge_key::insert(entry) {
@@ -115,7 +117,7 @@ fn insertion(
     }
     let stay = |value: Node| {
         let map: Map = [(qualifier.clone(), value)].into_iter().collect();
-        // The node of the remaining insertion has the flags of the list.
+        // The entry for the remaining expression has the annotations of the list.
         Inserted::Stay(whole.with_value(Value::from(map)))
     };
     let expr = match result.value() {
@@ -185,9 +187,10 @@ fn insertion(
     }
 }
 
-/// Evaluates the control structures among the entries. Each is replaced by its result; a result that is a
-/// list is inserted entry by entry. The list is processed further when no control structure is left. As in
-/// the original, the positions of control structures are not part of the paths.
+/// Evaluates the control structures among the entries. The result of a control structure replaces it. If the
+/// result is a list, its entries replace the control structure. If a result is no list, a later pass
+/// processes the entries of the whole list. As in the original, paths in a control structure do not contain
+/// its position in the list.
 fn controls(work: &mut Work, env: &Env, visit: impl Visit) {
     if !env.state().features.control {
         return;
@@ -210,7 +213,8 @@ fn controls(work: &mut Work, env: &Env, visit: impl Visit) {
     }
 }
 
-/// Returns the inserted entries whose keys don't occur in the list.
+/// Returns the inserted entries whose keys don't occur in the list. If the list has no key field, returns all
+/// inserted entries.
 fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>, keyless: bool) -> Vec<Node> {
     let key = key_name.unwrap_or(KEY);
     let names = |node: &Node| {
@@ -226,8 +230,9 @@ fn new_entries(inserted: &[Node], list: &[Node], key_name: Option<&str>, keyless
         .collect()
 }
 
-/// Removes the prefix `key:` from the names of an entry's fields. Such a field becomes the key field of the
-/// list. The prefix `key:!`, or two entries that declare different key fields, make the list keyless.
+/// Removes the prefix `key:` from the names of an entry's fields. A field with this prefix becomes the key
+/// field of the list. If a field has the prefix `key:!`, or if two entries declare different key fields, the
+/// list has no key field.
 fn declared(work: &mut Work, entry: Node) -> Node {
     let Some(map) = entry.as_map() else { return entry };
     if !map.keys().any(|key| key.starts_with("key:")) {
@@ -254,13 +259,13 @@ fn declared(work: &mut Work, entry: Node) -> Node {
 /// The key of an entry.
 enum Key {
     Name(Arc<str>),
-    /// The key is not evaluated yet, so the entry is processed later.
+    /// The key is not evaluated yet, so a later pass processes the entry.
     Pending,
     None,
 }
 
-/// Returns the path step of each entry: its key, if all entries have keys and all keys differ. An entry whose
-/// key isn't known yet has no step.
+/// Returns the step of each entry in paths. If all entries have keys and all keys differ, the step is the
+/// key. If not, the step is the position of the entry. An entry whose key is not known yet has no step.
 fn steps(work: &Work, env: &Env, visit: impl Visit) -> Vec<Option<Arc<str>>> {
     let by_index = |at: usize| Arc::from(format!("[{at}]"));
     if work.keyless {

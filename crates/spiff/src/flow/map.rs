@@ -16,11 +16,12 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// Fields from a merge key; at the end all fields, if they differ from those of the previous pass.
+    /// Fields that the merge key inserts. At the end of the pass, all fields, if they differ from those
+    /// before the pass.
     fields: Map,
-    /// Fields of the map itself, in order.
+    /// Fields of the map itself, in their order.
     kept: Vec<(Arc<str>, Node)>,
-    /// Undefined fields, which control structures can still see.
+    /// Fields whose value is undefined. Control structures still use them.
     undefined: Map,
     flags: Flags,
     tag: Option<Arc<str>>,
@@ -42,12 +43,12 @@ enum Base {
     Pending(Node),
     /// The key stays, with this value.
     Stay(Node),
-    /// The map is a template. The key stays if it has a value.
+    /// The map becomes a template. If a value is given, the merge key stays with this value.
     Template(Option<Node>),
 }
 
-/// Processes a map. With `overriding`, stubs may override its fields. With `template_required`, the map
-/// becomes a template.
+/// Processes a map in one pass. If `overriding` is true, stubs may override its fields. If
+/// `template_required` is true, the map becomes a template.
 pub(super) fn flow(
     node: &Node,
     env: &Env,
@@ -129,8 +130,8 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
         work.undefined.insert(key.clone(), child);
         return;
     }
-    // The flags of a marker are in `work` only in the pass that reads the marker. So only the entries of the
-    // map itself are marked as part of the default, not the nodes below them.
+    // `work` contains the flags of a marker only in the pass that reads the marker. So only the entries of
+    // the map itself are marked as parts of the default. The nodes below the entries are not.
     let implied = work.flags.has(Flags::DEFAULT) || work.flags.has(Flags::IMPLIED);
     let child = if implied && !child.annotations().flags.has(Flags::IMPLIED) {
         child.annotate(|annotations| annotations.flags |= Flags::IMPLIED)
@@ -174,7 +175,8 @@ fn base(
                 }
             }
             _ if template_required => Base::Template(Some(whole.with_value(format!("(( {expr} ))")))),
-            // An optional merge without a match is no problem.
+            // If the stubs contain no value for an optional merge, the key is removed, and this is no
+            // problem.
             Expr::Merge(merge) if !initial && !merge.required => Base::Gone,
             _ => Base::Pending(base),
         };
@@ -200,7 +202,7 @@ fn base(
     if work.replace { Base::Only } else { Base::Gone }
 }
 
-/// Tells whether fields equal those of a map.
+/// Tells whether `fields` are the fields of a map.
 fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
     map.len() == fields.len()
         && map
@@ -214,8 +216,8 @@ fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
 
-/// Adds the fields that the stub injects. Returns whether there were any such fields. `same` contains the
-/// fields of the map if they are unchanged.
+/// Adds the fields of the stub that have the marker `&inject` or `&default`, and that the map lacks. Returns
+/// whether it has added a field. `same` contains the fields of the map, if this pass has not changed them.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;
@@ -231,7 +233,8 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
             work.fields = (**same).clone();
         }
         if !work.fields.contains_key(key) {
-            // In the next document the node is an ordinary value, even if it was a default here.
+            // In the next document, the node also overrides other values, even if it was a default in the
+            // stub.
             let node = instantiated(node.clone())
                 .annotate(|annotations| annotations.flags |= Flags::INJECT | Flags::INJECTED);
             work.fields.insert(key.clone(), node);

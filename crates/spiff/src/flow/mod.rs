@@ -1,7 +1,8 @@
 //! Processes documents: repeats passes until nothing changes.
 //!
-//! A pass visits a document once, and evaluates the nodes whose inputs are known from the previous pass.
-//! Unchanged parts stay the same in memory, so a change is detected without comparing documents.
+//! A pass visits a document once. It evaluates the nodes for which the previous pass has computed all
+//! required values. An unchanged part keeps its address in memory, so the engine finds changes without
+//! comparing whole documents.
 
 mod control;
 mod incremental;
@@ -47,9 +48,9 @@ impl Processor for FlowProcessor {
 pub(crate) struct Keep {
     /// Expressions that could not be evaluated.
     pub(crate) unresolved: bool,
-    /// Escapes of merge keys.
+    /// Escaped expressions and escaped merge keys.
     pub(crate) escapes: bool,
-    /// Temporary nodes.
+    /// Nodes with the marker `&temporary` or `&local`.
     pub(crate) temporary: bool,
 }
 
@@ -71,7 +72,7 @@ fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresol
     run(document, &Env::new(level), true)
 }
 
-/// Processes the stubs, each with the stubs after it as its own stubs.
+/// Processes stubs. For each stub, the stubs after it in the list serve as its stubs.
 pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Node>, Unresolved> {
     let mut prepared: Vec<Node> = Vec::new();
     for stub in stubs.iter().rev() {
@@ -99,7 +100,8 @@ pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep)
     Ok(if complete { tidied(&result, outer, keep) } else { result })
 }
 
-/// Processes a template. The result keeps everything. Also tells whether all nodes have values.
+/// Processes a template with prepared stubs. The result contains all nodes, for example temporary ones. The
+/// flag tells whether all nodes have values.
 pub(crate) fn process(
     template: &Node,
     prepared: &[Node],
@@ -113,13 +115,13 @@ pub(crate) fn process(
     Ok((result, unresolved.is_empty()))
 }
 
-/// Removes the nodes that are not part of a final result, and resolves escapes.
+/// Removes temporary nodes and escapes from a result, unless `keep` keeps them.
 pub(crate) fn tidied(result: &Node, env: &Env, keep: Keep) -> Node {
     let result = if keep.temporary { result.clone() } else { discard_temporary(result) };
     if keep.escapes { result } else { tidy::unescape(&result, env.state().features) }
 }
 
-/// Processes a single document with unprocessed stubs, as the tests of the original do.
+/// Processes a document with stubs that are not processed first, as the tests of the original do.
 pub(crate) fn single(document: &Node, stubs: &[Node], outer: &Env) -> Result<Node, Unresolved> {
     let (result, unresolved) = flow_document(document, stubs, outer);
     if unresolved.is_empty() { Ok(result) } else { Err(unresolved) }

@@ -17,7 +17,7 @@ use crate::too_deep;
 use crate::trace::{Trace, TraceStep};
 use crate::value::{Annotations, Flags, Issue, Node, Redirect, TemplateValue, Value};
 
-/// The visit of the nodes below a list or a map.
+/// The implementation of [`Visit`], by which lists and maps process the nodes below them.
 #[derive(Clone, Copy)]
 struct Below;
 
@@ -31,9 +31,9 @@ impl Visit for Below {
     }
 }
 
-/// Processes a node and, if it is then complete, adds its tag. With `overriding`, values of stubs take
-/// precedence. With `as_template`, a map, list or expression becomes a template, whose content is evaluated
-/// later.
+/// Processes a node in one pass. If the node is completely evaluated, adds its tag. If `overriding` is true,
+/// values of stubs take precedence. If `as_template` is true, a map, list or expression becomes a template,
+/// whose content is evaluated later.
 pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
     let result = too_deep::with_stack(|| flow_untagged(node, env, overriding, as_template));
     if let Some(trace) = &env.state().trace {
@@ -46,7 +46,7 @@ pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) 
     match env.state().tag(&tag, &result, &env.path) {
         Ok(()) => result,
         Err(message) => {
-            // The report shows the expression that set the tag.
+            // If the value is null, the report shows the expression that has set the tag.
             let shown = if matches!(result.value(), Value::Null) {
                 result.with_value(node.value().clone())
             } else {
@@ -133,7 +133,7 @@ fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) ->
             Value::List(_) => return list::flow(&node, env, as_template, Below),
             Value::String(text) => {
                 if let Some(expr) = parse(text, env) {
-                    // A node is parsed before it is overridden.
+                    // The pass that parses the expression does not also override the node.
                     return node.with_value(Expression::value(expr));
                 }
             }
@@ -150,15 +150,15 @@ fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) ->
     overridden(node, env, overriding, carried)
 }
 
-/// Parses the expression in a string, if it is one.
+/// Returns the expression in a string; none if the string contains no valid expression.
 fn parse(text: &str, env: &Env) -> Option<Child> {
     let inner = embedded::expression(text, env.state().features.interpolation)?;
-    // Text that doesn't parse stays text, and is reported if it remains in the result.
+    // If the text is no valid expression, it stays text, and is reported if it remains in the result.
     env.state().parse(&inner, &env.place()).ok()
 }
 
-/// Evaluates an expression in this pass: returns its final value, or a node that the stubs may still
-/// override.
+/// Evaluates an expression in this pass. `Ok` is the node after the pass. `Err` is a node that stubs may
+/// still override.
 fn evaluated(
     node: Node,
     expr: &Child,
@@ -221,7 +221,7 @@ fn evaluated(
     Err(result)
 }
 
-/// Creates the node of a value with all its annotations.
+/// Creates the node for the value of an expression, with all its annotations.
 fn noted(
     value: Value,
     node: &Node,
@@ -260,7 +260,8 @@ fn noted(
     }
 }
 
-/// Returns the value of the first stub at this path, if it may override the node.
+/// Returns the node that the stubs contain for this node, if they may override it. If they contain none or
+/// may not, returns the node itself.
 fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node {
     let annotations = node.annotations();
     let redirects = matches!(annotations.redirect, Redirect::To(_));

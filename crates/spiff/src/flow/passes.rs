@@ -7,7 +7,7 @@ use crate::eval::Env;
 use crate::report::Unresolved;
 use crate::value::{Node, Value};
 
-/// Processes a document in a scope until nothing changes.
+/// Processes a document in the scope `env` until a pass changes nothing.
 pub(crate) fn run(document: &Node, env: &Env, overriding: bool) -> (Node, Unresolved) {
     let state = env.state();
     let mut passes = Passes { env, current: document.clone(), count: 0, undefined: false };
@@ -33,10 +33,10 @@ struct Passes<'e> {
 }
 
 impl Passes<'_> {
-    /// Makes passes until a pass changes nothing, or a limit is exceeded.
+    /// Makes passes until one changes nothing, or a limit is exceeded.
     fn all(&mut self, overriding: bool) {
-        // A survey of the open nodes costs about as much as a pass over plain data. If it finds nothing, the
-        // next survey follows after a longer interval.
+        // The search for open nodes takes about as long as a pass over plain data. If incremental passes are
+        // not possible, the next search follows after twice as many whole passes.
         let (mut interval, mut until_survey) = (1_u32, 1_u32);
         loop {
             let before = self.current.clone();
@@ -76,11 +76,11 @@ impl Passes<'_> {
         changed
     }
 
-    /// Makes passes over open nodes only. Returns whether there were any. `before` is the document before the
-    /// last pass.
+    /// Makes incremental passes as long as they are possible and change the document. Returns whether any of
+    /// them has changed it. `before` is the document before the last pass.
     fn incremental(&mut self, before: Node) -> bool {
         let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
-        // `before` is dropped, so that maps without other owners are changed in place.
+        // After `before` is dropped, the passes can change maps in place that no other document contains.
         drop(before);
         let mut any = false;
         loop {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::value::{Node, Value};
 
-/// A variable with its values.
+/// A variable with the values that it gets, one after the other.
 pub(super) struct Range {
     pub(super) name: Arc<str>,
     pub(super) index: Arc<str>,
@@ -68,7 +68,7 @@ impl Range {
     }
 }
 
-/// Returns the ranges, outermost first.
+/// Returns the variables, the outermost first.
 pub(super) fn ranges(value: &Node) -> Result<Vec<Range>, String> {
     match value.value() {
         Value::Map(map) => {

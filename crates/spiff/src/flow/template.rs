@@ -14,8 +14,9 @@ pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
     node.with_value(template.into_value())
 }
 
-/// Returns the value template that an expression declares with `&template`. With `required`, an expression
-/// without markers becomes one. Returns `None` for other expressions, and an error for an empty template.
+/// Returns the template that an expression with the marker `&template` declares. If `required` is true, an
+/// expression without markers also becomes a template. Returns `None` for any other expression. An empty
+/// template is an error.
 pub(super) fn declared_template(
     node: &Node,
     expr: &Child,
@@ -27,7 +28,7 @@ pub(super) fn declared_template(
             let flags = template::flags(marker);
             (template::content(marker, flags, node), flags)
         }
-        // A marked expression is not a template itself.
+        // An expression with other markers is no template itself.
         Expr::Marker(_) => return None,
         _ if required => {
             let text = format!("(( {expr} ))");
@@ -42,12 +43,13 @@ pub(super) fn declared_template(
     })
 }
 
-/// Creates the expression that instantiates a template.
+/// Creates an expression that instantiates a template.
 pub(super) fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
     Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
 }
 
-/// Returns a stub's node for the next document. There, a dynamic template is instantiated again.
+/// Returns the node of a stub as the next document gets it. If the node has the marker `&dynamic`, the next
+/// document instantiates its template again.
 pub(super) fn instantiated(stub: Node) -> Node {
     let annotations = stub.annotations();
     if !annotations.flags.has(Flags::DYNAMIC) {

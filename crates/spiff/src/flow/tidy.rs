@@ -1,4 +1,4 @@
-//! Removes nodes before a document is returned.
+//! Removes nodes and escapes before a document is returned.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ fn without(node: &Node, flags: &[Flags]) -> Node {
     })
 }
 
-/// Removes the temporary and local nodes of a document.
+/// Removes the nodes with the marker `&temporary` or `&local` from a document.
 pub fn discard_temporary(node: &Node) -> Node {
     without(node, &[Flags::TEMPORARY, Flags::LOCAL])
 }
 
-/// Removes the local nodes.
+/// Removes the nodes with the marker `&local`.
 pub(super) fn discard_local(node: &Node) -> Node {
     without(node, &[Flags::LOCAL])
 }
 
-/// Keeps only the nodes that are part of the state, and their parents.
+/// Returns a document with the nodes that have the marker `&state`, and with the lists and maps around them.
 pub(crate) fn state_only(node: &Node) -> Node {
     let keep = |node: &Node| node.annotations().flags.has(Flags::STATE).then(|| node.clone());
     let below = |node: &Node| keep(node).or_else(|| Some(state_only(node)).filter(has_content));
@@ -48,7 +48,7 @@ fn has_content(node: &Node) -> bool {
     }
 }
 
-/// Removes one level of escapes.
+/// Removes one level of escapes from expressions and keys.
 pub(super) fn unescape(node: &Node, features: Features) -> Node {
     match node.value() {
         Value::String(text) => match embedded::unescape(text, features.interpolation) {

@@ -6,7 +6,7 @@ use crate::eval::Env;
 use crate::eval::expression::Expression;
 use crate::value::{Node, Redirect, Value};
 
-/// Tells whether a node can't change: it is plain data, and no stub could override it.
+/// Tells whether a node can't change, because it is plain data and the document has no stubs.
 pub(super) fn stays(node: &Node, env: &Env) -> bool {
     if !env.level.stubs.is_empty() || node.has_annotations() {
         return false;
@@ -18,13 +18,14 @@ pub(super) fn stays(node: &Node, env: &Env) -> bool {
     }
 }
 
-/// Tells whether a node waits for nodes that are unchanged since its last evaluation.
+/// Tells whether a node is an expression that waits for nodes, and these nodes have not changed since its
+/// last evaluation.
 pub(super) fn waits(node: &Node, env: &Env) -> bool {
     let Value::Expression(expression) = node.value() else { return false };
     is_bare(node) && env.state().step().is_ok() && Expression::still_waits(expression, env)
 }
 
-/// Tells whether a node has no annotations other than a problem.
+/// Tells whether a node has no annotations. An annotation for a problem does not count.
 pub(super) fn is_bare(node: &Node) -> bool {
     let known = node.annotations();
     known.flags.is_empty()
@@ -35,7 +36,8 @@ pub(super) fn is_bare(node: &Node) -> bool {
         && !(known.replace || known.merged || known.preferred || known.undefined)
 }
 
-/// Tells whether two nodes and their annotations are equal. Shared parts are not compared.
+/// Tells whether two nodes, their annotations and their documents are equal. Parts that both contain at the
+/// same address are not compared.
 pub(super) fn identical(a: &Node, b: &Node) -> bool {
     if a.same(b) {
         return a.source() == b.source();

@@ -1,4 +1,4 @@
-//! Collects the unresolved nodes of a processed document.
+//! Collects the nodes of a processed document that have no value.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::syntax::ast::Expr;
 use crate::syntax::{Place, embedded};
 use crate::value::{Issue, Node, Value};
 
-/// Collects the unresolved nodes of a document.
+/// Returns the report of the nodes of a document that have no value.
 pub(super) fn find(root: &Node, state: &State) -> Unresolved {
     let mut path = Vec::new();
     let nodes = collect(root, &mut path, state);
@@ -53,7 +53,7 @@ fn collect_here(node: &Node, path: &mut Vec<Arc<str>>, state: &State) -> Vec<Unr
     if node.annotations().failed && !found {
         nodes.push(unresolved(node, path, None));
     }
-    // A stable sort keeps document order among equal reasons.
+    // The sort is stable, so nodes with equal reasons stay in document order.
     nodes.sort_by_key(|node| node.reason);
     nodes
 }
@@ -86,8 +86,9 @@ fn unresolved(node: &Node, path: &[Arc<str>], problem: Option<Issue>) -> Unresol
     }
 }
 
-/// Returns the origin of a problem, as the report of a node shows it: empty if the origin is the node itself.
-/// If the origin is below the node, the result is `..` with the remaining steps.
+/// Returns the path of a problem as the report of the node at `path` shows it. If the problem occurred at the
+/// node itself, the result is empty. If it occurred below the node, the result is `..` with the remaining
+/// steps.
 fn elsewhere(path: &[Arc<str>], origin: &[Arc<str>]) -> Vec<Arc<str>> {
     match origin.strip_prefix(path) {
         _ if path.is_empty() => origin.to_vec(),

@@ -22,7 +22,7 @@ fn part(name: &str, part: fn(&str) -> String, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Returns the last component of a path.
+/// Returns the last part of a path.
 fn base(path: &str) -> String {
     if path.is_empty() {
         return ".".into();
@@ -31,7 +31,7 @@ fn base(path: &str) -> String {
     if trimmed.is_empty() { "/".into() } else { trimmed.rsplit('/').next().unwrap_or_default().to_owned() }
 }
 
-/// Returns a path without its last component; `.` and `..` are resolved where possible.
+/// Returns a path without its last part. The parts `.` and `..` are resolved where this is possible.
 fn directory(path: &str) -> String {
     clean(&path[..path.rfind('/').map_or(0, |at| at + 1)])
 }
@@ -65,7 +65,7 @@ fn parseurl(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(url.into_map())
 }
 
-/// The components of a URL, split as in Go's `net/url`.
+/// The parts of a URL, split as Go's `net/url` does.
 #[derive(Debug, Default, PartialEq)]
 struct Url {
     scheme: String,
@@ -154,7 +154,8 @@ impl Url {
     }
 }
 
-/// Returns the scheme before the first colon, if there is one, and the rest.
+/// Returns the scheme before the first colon, and the rest of the text. If the text has no scheme, the scheme
+/// is empty.
 fn scheme(text: &str) -> Result<(&str, &str), String> {
     for (at, character) in text.char_indices() {
         match character {
@@ -168,7 +169,7 @@ fn scheme(text: &str) -> Result<(&str, &str), String> {
     Ok(("", text))
 }
 
-/// Parses the parameters of a query, each with all its values.
+/// Parses the parameters of a query. Each parameter gets a list of its values.
 fn values(query: &str) -> Value {
     let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {

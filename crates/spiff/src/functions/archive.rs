@@ -1,4 +1,4 @@
-//! The function `archive`: files as a tar archive in text form.
+//! The function `archive`, which returns a tar archive of files as text.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("archive", archive);
 }
 
-/// Line width of the result.
+/// Number of characters in a line of the result.
 const WIDTH: usize = 60;
 
 /// A file of the archive.
@@ -52,7 +52,8 @@ fn archive(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(convert::encode(&bytes, WIDTH))
 }
 
-/// Creates a file from its key and its content or description; `None` if it has neither.
+/// Creates a file from an entry of a map. The key is the name of the file, and the value is its content or
+/// its description. If the value is null, returns `None`.
 fn named(key: &str, node: &Node) -> Result<Option<File>, FunctionError> {
     let signs = Signs::of(key);
     let mut file = match node.value() {
@@ -71,7 +72,7 @@ fn named(key: &str, node: &Node) -> Result<Option<File>, FunctionError> {
     Ok(Some(file))
 }
 
-/// Creates a file from an entry of a list.
+/// Creates a file from an entry of a list: the description of the file.
 fn unnamed(node: &Node) -> Result<File, FunctionError> {
     match node.value() {
         Value::Map(fields) => described(None, fields),
@@ -79,7 +80,8 @@ fn unnamed(node: &Node) -> Result<File, FunctionError> {
     }
 }
 
-/// Creates a file from its description: `path`, `mode`, and `data` or `base64`.
+/// Creates a file from its description: a map of `path`, `mode`, and `data` or `base64`. If the map contains
+/// no `path`, the file is called `name`.
 fn described(name: Option<&str>, fields: &Map) -> Result<File, FunctionError> {
     let field = |key: &str| match fields.get(key) {
         Some(node) if is_nil(node) => Err(FunctionError::failed(format!("{key} field must not be nil"))),

@@ -1,4 +1,4 @@
-//! Typed arguments, and values in Go's names and formats.
+//! Conversion of arguments to types, and of values to Go's names and formats.
 
 use super::{FunctionError, Host};
 use crate::value::{Node, Value, number};
@@ -6,7 +6,7 @@ use crate::value::{Node, Value, number};
 /// The result of a function.
 pub(super) type Outcome = Result<Node, FunctionError>;
 
-/// Ends a function with a message.
+/// Makes the current function return an error with this message.
 macro_rules! fail {
     ($($message:tt)+) => {
         return Err($crate::functions::FunctionError::failed(format!($($message)+)))
@@ -14,7 +14,7 @@ macro_rules! fail {
 }
 pub(super) use fail;
 
-/// Returns a value as the result.
+/// Returns a value as the result of a function.
 #[expect(clippy::unnecessary_wraps, reason = "it stands where a function ends")]
 pub(super) fn done(value: impl Into<Value>) -> Outcome {
     Ok(Node::new(value))
@@ -25,22 +25,22 @@ pub(super) fn texts<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Value 
     Value::list(texts.into_iter().map(|text| Value::string(text)))
 }
 
-/// Returns the text of an argument, or fails with the message.
+/// Returns the text of an argument. If it is no text, fails with the message.
 pub(super) fn text<'a>(node: &'a Node, message: &str) -> Result<&'a str, FunctionError> {
     node.as_str().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// Returns the integer of an argument, or fails with the message.
+/// Returns the integer of an argument. If it is no integer, fails with the message.
 pub(super) fn int(node: &Node, message: &str) -> Result<i64, FunctionError> {
     node.as_int().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// Returns the entries of a list argument, or fails with the message.
+/// Returns the entries of a list. If the argument is no list, fails with the message.
 pub(super) fn list<'a>(node: &'a Node, message: &str) -> Result<&'a [Node], FunctionError> {
     node.as_list().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// Converts a text, integer or boolean to text.
+/// Converts a text, an integer or a boolean to text. Returns `None` for any other value.
 pub(super) fn simple(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.to_string()),
@@ -55,7 +55,7 @@ pub(super) fn is_nil(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Undefined)
 }
 
-/// Returns the type of a value as some messages of the original name it.
+/// Returns the Go type of a value, as some messages of the original contain it.
 pub(super) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Undefined | Value::Null => "<nil>",
@@ -82,8 +82,8 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// Fills a buffer with random bytes. It fails for a constant source: a key or password from it would be
-/// predictable, and a search for primes would not end.
+/// Fills a buffer with random bytes. Fails if the source of randomness always returns the same bytes. A key
+/// or password from such a source would be predictable, and the search for a prime number would not end.
 pub(super) fn draw(host: &mut dyn Host, bytes: &mut [u8]) -> Result<(), FunctionError> {
     let (mut first, mut second) = ([0; 16], [0; 16]);
     host.random(&mut first);

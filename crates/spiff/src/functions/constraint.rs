@@ -6,21 +6,22 @@ use std::fmt::Write as _;
 use super::pattern::Pattern;
 use super::version::Version;
 
-/// Alternatives, each a list of conditions that must all hold.
+/// A constraint: alternatives, each of which is a list of conditions. A version meets the constraint if it
+/// meets all conditions of one alternative.
 #[derive(Clone, Debug)]
 pub(super) struct Constraint(Vec<Vec<Condition>>);
 
 #[derive(Clone, Debug)]
 struct Condition {
     operator: String,
-    /// Version, with zeros for omitted components.
+    /// The version in the condition, with zeros for omitted numbers.
     version: Version,
     /// The version as the author wrote it.
     written: String,
     open: Open,
 }
 
-/// The first omitted component of a version, written as `x`, `*` or not at all.
+/// The first number of a version that is omitted: it is missing, or written as `x` or `*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
     All,
@@ -43,12 +44,12 @@ impl Constraint {
         Ok(Self(alternatives?))
     }
 
-    /// Tells whether a version matches.
+    /// Tells whether a version meets the constraint.
     pub(super) fn matches(&self, version: &Version) -> bool {
         self.0.iter().any(|all| all.iter().all(|condition| condition.check(version).is_ok()))
     }
 
-    /// Returns the reasons why a version doesn't match; none if it does.
+    /// Returns the reasons why a version does not meet the constraint; empty if it does.
     pub(super) fn problems(&self, version: &Version) -> Vec<String> {
         let mut problems = Vec::new();
         let mut is_reported = false;
@@ -58,7 +59,7 @@ impl Constraint {
             for condition in all {
                 match condition.check(version) {
                     Ok(()) => continue,
-                    // This problem is reported once for all conditions.
+                    // This problem is reported once, even if several conditions cause it.
                     Err(problem) if condition.forbids_prerelease(version) => {
                         if !is_reported {
                             problems.push(problem);
@@ -127,7 +128,8 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// Tells whether a prerelease is refused, since the condition names a release.
+    /// Tells whether the condition refuses a version because the version is a prerelease, and the condition
+    /// contains none.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

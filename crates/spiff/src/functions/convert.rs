@@ -58,7 +58,7 @@ fn string(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Formats an integer in a base of up to 36.
+/// Formats an integer to a base from 2 to 36.
 fn in_base(value: i64, base: u32) -> String {
     let mut digits = Vec::new();
     let mut rest = value.unsigned_abs();
@@ -154,7 +154,7 @@ fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     parse_as(host, &name, content.as_bytes(), mode)
 }
 
-/// Parses a text or a file's content in one of the modes of `parse` and `read`.
+/// Parses a text, or the content of a file, in one of the modes of the functions `parse` and `read`.
 pub(super) fn parse_as(host: &mut dyn Host, name: &str, content: &[u8], mode: &str) -> Outcome {
     let (own_root, mode) = mode.strip_prefix('.').map_or((false, mode), |mode| (true, mode));
     host.spend(content.len() as u64)?;
@@ -233,7 +233,7 @@ fn base64(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(encode(content.as_bytes(), usize::try_from(width).unwrap_or(0)))
 }
 
-/// Encodes base64 in lines of a width; zero means a single line.
+/// Encodes bytes as base64, in lines of `width` characters. If `width` is 0, the result is one line.
 pub(super) fn encode(content: &[u8], width: usize) -> String {
     let text = STANDARD.encode(content);
     if width == 0 {
@@ -244,7 +244,7 @@ pub(super) fn encode(content: &[u8], width: usize) -> String {
     lines.join("\n")
 }
 
-/// Decodes base64 as Go does: line breaks and the unused bits of the last character are ignored.
+/// Decodes base64 as Go does. Line breaks, and the unused bits of the last character, are ignored.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     const TOLERANT: GeneralPurpose =
         GeneralPurpose::new(&ALPHABET, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));

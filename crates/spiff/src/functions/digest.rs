@@ -47,7 +47,7 @@ fn hash(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(digest)
 }
 
-/// The cost of one round of bcrypt in steps.
+/// The cost in steps of one round of bcrypt.
 const BCRYPT_STEPS: u64 = 20;
 
 fn bcrypt(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
@@ -62,7 +62,7 @@ fn bcrypt(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if password.len() > 72 {
         fail!("bcrypt error: bcrypt: password length exceeds 72 bytes");
     }
-    // As in Go, a cost that is too small becomes the default.
+    // As in Go, a cost below 4 counts as the default, 10.
     let cost = if cost < 4 { 10 } else { cost };
     let Some(cost) = u32::try_from(cost).ok().filter(|cost| *cost <= 31) else {
         fail!("bcrypt error: crypto/bcrypt: cost {cost} is outside allowed inclusive range 4..31");
@@ -112,7 +112,8 @@ const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl
 
 /// Computes the password hash of FreeBSD and Apache: a thousand rounds of MD5.
 ///
-/// The function exists for hashes that are already stored. New hashes should use a stronger function.
+/// The function serves to check hashes that are already stored. New hashes should be made by a stronger
+/// function.
 fn crypt(password: &str, salt: &str, magic: &str) -> String {
     let password = password.as_bytes();
     let salt = &salt.as_bytes()[..salt.len().min(8)];

@@ -1,6 +1,6 @@
 //! Names of the domain name system, as Kubernetes checks them (RFC 1123).
 
-/// Checks a label: lower-case letters, digits and `-`, at most 63.
+/// Checks a label: at most 63 lower-case letters, digits and `-`. A label neither begins nor ends with `-`.
 pub(super) fn label(text: &str) -> Result<(), String> {
     let mut problems = Vec::new();
     if text.len() > 63 {
@@ -15,7 +15,7 @@ pub(super) fn label(text: &str) -> Result<(), String> {
     outcome(&problems)
 }
 
-/// Checks a domain: labels separated by dots, at most 253 characters.
+/// Checks a domain: labels with dots between them, at most 253 characters.
 pub(super) fn domain(text: &str) -> Result<(), String> {
     let mut problems = Vec::new();
     if text.len() > 253 {

@@ -13,7 +13,7 @@ fn eval(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     host.evaluate(text(expression, "string argument required for 'eval'")?)
 }
 
-/// Returns the problem of a tag's name, if there is one.
+/// Returns the problem of the name of a tag; none if the name is valid.
 fn tag_problem(name: &str) -> Option<String> {
     let mut length = 0;
     for character in name.chars() {

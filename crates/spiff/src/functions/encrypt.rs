@@ -1,8 +1,8 @@
 //! The functions `encrypt` and `decrypt`, in the format of the original: triple DES in CBC mode, and a
-//! checksum with a publicly known key.
+//! checksum with a key that everyone knows.
 //!
-//! The format is not secure, and is kept only because documents with it exist. It should not protect new
-//! values: the key is the first 16 bytes of the password.
+//! The format is not secure. The crate contains it because documents with this format exist. Do not protect
+//! new values by it: the key of the cipher is the first 16 bytes of the password.
 
 use cbc::cipher::block_padding::NoPadding;
 use cbc::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit as _};
@@ -46,8 +46,8 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// Returns the key: the second argument, else the caller's key. Without a third argument, the second one can
-/// also name the method.
+/// Returns the key: the second argument, or the caller's key if that argument is missing. If there are two
+/// arguments, the second one may also be the name of the method.
 fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, FunctionError> {
     if !(1..=3).contains(&arguments.len()) {
         fail!("{name} expects one, two or three arguments");
@@ -73,8 +73,8 @@ fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, Functi
     Ok(key)
 }
 
-/// Derives the key of the cipher: 16 bytes of the password, padded with the MD5 of an empty input, then the
-/// first eight bytes again.
+/// Derives the key of the cipher from the password. The key begins with 16 bytes of the password; the MD5 of
+/// an empty input fills them up if the password is shorter. The first eight of these bytes follow again.
 fn cipher_key(key: &str) -> [u8; 24] {
     let filled: Vec<u8> = key.bytes().chain(Md5::digest(b"")).collect();
     let mut bytes = [0; 24];

@@ -1,34 +1,34 @@
 //! Errors of function calls.
 
-/// The reason why a call has no result.
+/// The reason why a call of a function has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FunctionError {
-    /// The call failed, and a retry would fail too.
+    /// The call has failed, and another call with the same arguments would also fail.
     #[error("{message}")]
     Failed {
-        /// Message, as the report shows it.
+        /// Message that the report shows.
         message: String,
         /// The causes of the failure.
         causes: Nested,
     },
-    /// A required value isn't known yet. The function is called again in the next pass.
+    /// A required value is not known yet. The next pass calls the function again.
     #[error("not known yet")]
     Pending,
-    /// A limit was exceeded, which ends the whole evaluation.
+    /// A limit is exceeded. All processing ends.
     #[error("{0}")]
     Limit(String),
 }
 
-/// The causes of a failure, which are shown below the message.
+/// The causes of a failure. A report shows them below the message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nested {
     /// No further cause is known.
     #[default]
     None,
-    /// A chain of messages, outermost first, from calls of lambdas.
+    /// The messages of calls of lambdas inside each other, the outermost call first.
     Chain(Vec<String>),
-    /// Lines of a separate report, about nodes of an inner document.
+    /// Lines of the report about an inner document, one for each node without a value.
     Nodes(Vec<String>),
 }
 
@@ -38,7 +38,7 @@ impl FunctionError {
         Self::Failed { message: message.into(), causes: Nested::None }
     }
 
-    /// Adds a prefix to the message of a failure; other errors are unchanged.
+    /// Adds a prefix to the message, if the error is `Failed`. Returns any other error unchanged.
     pub fn prefixed(self, words: &str) -> Self {
         match self {
             Self::Failed { message, causes } => Self::Failed { message: format!("{words}{message}"), causes },
@@ -46,7 +46,7 @@ impl FunctionError {
         }
     }
 
-    /// Removes the causes of a failure.
+    /// Removes the causes, if the error is `Failed`. Returns any other error unchanged.
     #[must_use]
     pub fn without_causes(self) -> Self {
         match self {
@@ -55,7 +55,8 @@ impl FunctionError {
         }
     }
 
-    /// Creates a failure whose cause is another failure; other errors are unchanged.
+    /// Creates a failure with `cause` as its cause, if `cause` is `Failed`. Returns any other error
+    /// unchanged.
     pub fn because(message: impl Into<String>, cause: Self) -> Self {
         match cause {
             Self::Failed { message: inner, causes } => {

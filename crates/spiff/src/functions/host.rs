@@ -7,12 +7,13 @@ use super::FunctionError;
 use crate::outside::Denied;
 use crate::value::{Callable, Node, Value};
 
-/// The evaluator's side of a call: everything that a function can access besides its arguments.
+/// The interface by which a function accesses everything besides its arguments: the evaluation of its
+/// expression, and the outside world.
 pub trait Host {
     /// Calls a lambda with positional arguments.
     ///
     /// # Errors
-    /// The error of the lambda's body, or [`FunctionError::Pending`] if it needs another pass.
+    /// The error of the lambda's body, or [`FunctionError::Pending`] if a required value is not known yet.
     fn call(&mut self, lambda: &dyn Callable, arguments: &[Node]) -> Result<Node, FunctionError>;
 
     /// Parses and evaluates an expression in the scope of the call.
@@ -21,14 +22,15 @@ pub trait Host {
     /// The error of the expression.
     fn evaluate(&mut self, expression: &str) -> Result<Node, FunctionError>;
 
-    /// Processes maps and map templates as a separate cascade: the first is the template, the others are its
-    /// stubs.
+    /// Processes maps, or templates of maps, as separate documents. The first one is the template, and the
+    /// others are its stubs.
     ///
     /// # Errors
     /// The report of the inner documents.
     fn merge(&mut self, documents: &[Node]) -> Result<Node, FunctionError>;
 
-    /// Processes a document in the scope of the call, or with a root of its own.
+    /// Processes a document in the scope of the call. If `own_root` is true, a reference with a leading dot
+    /// does not begin at the root of the calling document.
     ///
     /// # Errors
     /// The report of the document.
@@ -37,7 +39,7 @@ pub trait Host {
     /// Creates a template value from a document.
     fn template(&mut self, document: Node) -> Value;
 
-    /// Tags a value, as `&tag:` does; a leading `*` makes the tag global.
+    /// Tags a value, as the marker `&tag:` does. A leading `*` in the name makes the tag global.
     ///
     /// # Errors
     /// When the tag is already used for another value.
@@ -46,20 +48,21 @@ pub trait Host {
     /// Returns the path of the node whose expression is evaluated.
     fn path(&self) -> Vec<String>;
 
-    /// Returns the value at a path from the root of the document, if it exists and is complete.
+    /// Returns the node at a path from the root of the document, if it exists.
     ///
     /// # Errors
-    /// [`FunctionError::Pending`] if the value isn't complete yet.
+    /// [`FunctionError::Pending`] if the node, or a node on the way, is not completely evaluated yet.
     fn lookup(&mut self, path: &[&str]) -> Result<Option<Node>, FunctionError>;
 
     /// Returns the names of the enabled features, sorted.
     fn features(&self) -> Vec<String>;
 
-    /// Accounts for work: about one step for each inspected element or created byte. A function whose work
-    /// can be much larger than its arguments must call this before the work.
+    /// Counts work in steps: about one step for each list entry that the function inspects, and for each byte
+    /// that it creates. If the work of a function can be much larger than its arguments, the function must
+    /// call this method before the work.
     ///
     /// # Errors
-    /// [`FunctionError::Limit`] if the limit of steps, size or time is exceeded.
+    /// [`FunctionError::Limit`] if a limit is exceeded.
     fn spend(&mut self, steps: u64) -> Result<(), FunctionError>;
 
     /// Returns the time since 1970.
@@ -74,37 +77,39 @@ pub trait Host {
     /// When the access is not granted, or fails.
     fn read(&mut self, path: &str) -> Result<Vec<u8>, Denied>;
 
-    /// Writes a file; `mode` is used if the file is created.
+    /// Writes a file. If the file does not exist, it is created with the permissions `mode`.
     ///
     /// # Errors
     /// When the access is not granted, or fails.
     fn write(&mut self, path: &str, content: &[u8], mode: u32) -> Result<(), Denied>;
 
-    /// Creates a folder and its parents.
+    /// Creates a folder, and the folders around it that do not exist.
     ///
     /// # Errors
     /// When the access is not granted, or fails.
     fn make_folder(&mut self, path: &str, mode: u32) -> Result<(), Denied>;
 
-    /// Creates a temporary file with this content, and returns its path. The file is removed at the end.
+    /// Creates a temporary file with this content, and returns its path. The file is removed when the
+    /// processing ends.
     ///
     /// # Errors
     /// When the access is not granted, or fails.
     fn temporary_file(&mut self, content: &[u8], mode: u32) -> Result<String, Denied>;
 
-    /// Returns the entries of a folder, sorted by name: the names, and whether each is a folder.
+    /// Returns the entries of a folder, sorted by name: the name of each, and whether it is a folder.
     ///
     /// # Errors
     /// When the access is not granted, or fails.
     fn list(&mut self, folder: &str) -> Result<Vec<(String, bool)>, Denied>;
 
-    /// Tells whether a path exists, and whether it is a folder.
+    /// Tells whether the file at a path is a folder. If the path does not exist, returns `None`.
     ///
     /// # Errors
     /// When the access is not granted.
     fn exists(&mut self, path: &Path) -> Result<Option<bool>, Denied>;
 
-    /// Runs a command with this standard input, and returns its standard output.
+    /// Runs a command with this standard input, and returns its standard output. If `cached` is true and the
+    /// same command has run with the same input, returns its earlier output.
     ///
     /// # Errors
     /// When the access is not granted, or fails.
@@ -116,6 +121,6 @@ pub trait Host {
     /// When the access is not granted.
     fn variable(&mut self, name: &str) -> Result<Option<String>, Denied>;
 
-    /// Returns the default key of `encrypt` and `decrypt`.
+    /// Returns the key that `encrypt` and `decrypt` use if a call contains no key.
     fn encryption_key(&self) -> Option<String>;
 }

@@ -1,10 +1,10 @@
-//! Functions of features that a build may lack. Calling such a function fails with a message that names the
-//! feature.
+//! Functions of Cargo features that are turned off in a build. A call of such a function fails, and the
+//! message names the feature.
 
 use super::{FunctionError, Host, Registry};
 use crate::value::Node;
 
-/// A feature of this crate, and the functions that need it, sorted.
+/// A Cargo feature of this crate, and the names of the functions that need it, sorted.
 pub(super) struct Feature {
     name: &'static str,
     is_on: bool,
@@ -34,7 +34,7 @@ pub(super) const X509: Feature = Feature {
     functions: &["x509cert", "x509genkey", "x509parsecert", "x509publickey"],
 };
 
-/// Adds the functions of the features that this build lacks.
+/// Adds the functions of the features that are turned off in this build.
 pub(super) fn register(registry: &mut Registry) {
     for feature in [CRYPTO, X509].iter().filter(|feature| !feature.is_on) {
         add(registry, feature);
@@ -50,7 +50,7 @@ fn add(registry: &mut Registry, feature: &Feature) {
     }
 }
 
-/// Returns the error of a function or validator that needs a feature.
+/// Returns the error about a function or condition that needs a feature which is turned off.
 pub(super) fn error(subject: &str, feature: &str) -> FunctionError {
     FunctionError::failed(format!(
         "{subject} is not in this program: it was built without the feature `{feature}` of windlass-spiff"
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// A build without the features also has these functions; they fail when they are called.
+    /// A build without the features also contains these functions, which fail when they are called.
     #[test]
     fn the_standard_registry_has_every_function() {
         let registry = Registry::standard();

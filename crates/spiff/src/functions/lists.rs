@@ -1,4 +1,4 @@
-//! Functions of lists and maps. No function changes a list in place: sorting and reversing create a new list.
+//! Functions of lists and maps. No function changes a list in place. `sort` and `reverse` create a new list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn length(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(i64::try_from(length).unwrap_or(i64::MAX))
 }
 
-/// Tells whether two values are equal; values that can't be compared count as different.
+/// Tells whether two values are equal. Values that can't be compared count as different.
 fn same(a: &Value, b: &Value) -> bool {
     equals(a, b).unwrap_or(false)
 }
@@ -165,8 +165,8 @@ fn by_value(a: &Node, b: &Node) -> Result<bool, FunctionError> {
     }
 }
 
-/// Sorts by merging. The sort is stable, and unlike the sort of the standard library, it tolerates a
-/// comparison that fails or is inconsistent.
+/// Sorts a list by merging. The sort is stable. A comparison may fail or be inconsistent, which the sort of
+/// the standard library does not allow.
 pub(super) fn sorted<T: Clone, E>(
     items: &[T],
     mut less: impl FnMut(&T, &T) -> Result<bool, E>,
@@ -275,7 +275,7 @@ fn list_to_map(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(map)
 }
 
-/// Returns the maps and map templates of a call: the arguments, or the entries of a single list.
+/// Returns the maps and the templates of maps in a call: the arguments, or the entries of a single list.
 fn maps(name: &str, arguments: &[Node]) -> Result<Vec<Node>, FunctionError> {
     let check = |at: usize, node: &Node| {
         let at = at + 1;
@@ -331,8 +331,8 @@ fn deepmerge(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(result)
 }
 
-/// Adds the fields of the map `above` to the map `below`. Existing fields are replaced, and nested maps are
-/// merged.
+/// Adds the fields of the map `above` to the map `below`. A field of `above` replaces the field of `below`
+/// with the same key. If both fields are maps, they are merged in the same way.
 fn overlay(below: &mut Map, above: &Map) {
     for (key, node) in above {
         let merged = match (below.get(key).and_then(|node| node.as_map()), node.as_map()) {

@@ -1,9 +1,9 @@
-//! Functions that expressions call by name (`join(",", list)`), and the registry to which a caller adds its
-//! own functions.
+//! Functions that expressions call by name, such as `join(",", list)`, and the registry of functions. A
+//! caller can add its own functions to the registry.
 //!
-//! A function gets evaluated arguments and a [`Host`]. It accesses everything else through the host: it calls
-//! a lambda, reads a file or reads the clock. It never changes its arguments. The page `docs/functions.md`
-//! describes all functions, with forms and examples.
+//! A function gets evaluated arguments and a [`Host`]. It calls lambdas, reads files and reads the clock by
+//! methods of the host. It never changes its arguments. The page `docs/functions.md` describes all functions,
+//! with examples.
 
 mod address;
 mod archive;

@@ -17,13 +17,13 @@ pub(super) fn register(registry: &mut Registry) {
 /// A network: an address with a prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Net {
-    /// Address as written, including its host bits.
+    /// Address as the template contains it, with its host bits.
     pub(crate) address: IpAddr,
     /// Length of the prefix in bits.
     pub(crate) prefix: u32,
 }
 
-/// Parses an address; an IPv4-mapped IPv6 address becomes IPv4.
+/// Parses an address. An IPv4-mapped IPv6 address becomes an IPv4 address.
 pub(crate) fn parse_address(text: &str) -> Option<IpAddr> {
     match text.parse::<IpAddr>().ok()? {
         IpAddr::V6(address) => Some(address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4)),
@@ -48,7 +48,7 @@ pub(crate) fn from_number(number: u128, like: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the address at an offset.
+/// Returns the address at an offset from this one.
 pub(crate) fn step(address: IpAddr, steps: i64) -> IpAddr {
     from_number(to_number(address).wrapping_add_signed(i128::from(steps)), address)
 }
@@ -68,7 +68,7 @@ impl Net {
         if self.address.is_ipv4() { 32 } else { 128 }
     }
 
-    /// Returns the mask of the host bits.
+    /// Returns the mask in which the host bits are 1.
     fn free(self) -> u128 {
         let free = self.bits() - self.prefix;
         1_u128.checked_shl(free).map_or(u128::MAX, |size| size - 1)
@@ -82,7 +82,7 @@ impl Net {
         from_number(to_number(self.address) | self.free(), self.address)
     }
 
-    /// Returns the number of addresses, saturating.
+    /// Returns the number of addresses in the network. If it exceeds `i64::MAX`, returns `i64::MAX`.
     pub(crate) fn size(self) -> i64 {
         i64::try_from(self.free().saturating_add(1)).unwrap_or(i64::MAX)
     }
@@ -120,7 +120,7 @@ struct Range {
 }
 
 impl Range {
-    /// Parses `10.0.0.1`, `10.0.0.1 - 10.0.0.9`, `10.0.0.0/24`.
+    /// Parses a range in one of the forms `10.0.0.1`, `10.0.0.1 - 10.0.0.9` and `10.0.0.0/24`.
     fn parse(text: &str) -> Result<Self, FunctionError> {
         let address = |text: &str| match parse_address(text.trim_matches(' ')) {
             Some(address) => Ok(address),
@@ -144,8 +144,8 @@ impl Range {
     }
 }
 
-/// Returns the address at an index of the concatenated ranges. If the index is too large, the error is the
-/// number of addresses.
+/// Returns the address at an index in the ranges, which are counted one after the other. If the index is too
+/// large, the error is the number of addresses in all ranges.
 fn pick(ranges: &[Range], index: i64) -> Result<IpAddr, i64> {
     let mut offset: i64 = 0;
     for range in ranges {
@@ -157,7 +157,7 @@ fn pick(ranges: &[Range], index: i64) -> Result<IpAddr, i64> {
     Err(offset)
 }
 
-/// Collects the indices of an argument: an integer, or lists of integers.
+/// Adds the indices of an argument to `into`. The argument is an integer, or a list of such arguments.
 fn indices(into: &mut Vec<i64>, argument: &Value) -> Result<(), FunctionError> {
     match argument {
         Value::Int(index) if *index < 0 => fail!("negative ip indices are not allowed: {index}"),
@@ -201,7 +201,7 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if arguments.len() > 2 && i64::try_from(available).unwrap_or(i64::MAX) < count {
         fail!("too many required entries ({count} > {available} available indices)");
     }
-    // A result needs a text and a list entry, and as much memory again during its creation.
+    // Each address needs a text and a list entry, and as much memory again while the list is created.
     host.spend(count.unsigned_abs().saturating_mul(2 * ENTRY))?;
     let mut addresses = Vec::new();
     for at in 0..count {
@@ -215,8 +215,8 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(texts(addresses))
 }
 
-/// Returns the static addresses of a BOSH job, from the networks of `networks.<name>`. `name` and `instances`
-/// are looked up from the nearest scope.
+/// Returns static addresses of a BOSH job, from the ranges in `networks.<name>.subnets`. The values of `name`
+/// and `instances` are those that these names have in the scope of the call.
 fn static_ips(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let mut chosen = Vec::new();
     for argument in arguments {

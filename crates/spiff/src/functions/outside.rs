@@ -1,5 +1,5 @@
-//! Functions that access files, commands and the environment through the host, which refuses everything that
-//! the caller hasn't granted.
+//! Functions that access files, commands and environment variables. They do so by the host, which refuses
+//! access that the caller has not granted.
 
 use std::path::Path;
 
@@ -24,14 +24,15 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("env", env);
 }
 
-/// Creates the error of a refused access, with the original's name of the function.
+/// Creates the error of a refused access. The message begins with `name`, the name of the function in the
+/// original's messages.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))
 }
 
-/// Converts a value to text for a command or a file: simple values to text, null to `None`, all others to a
-/// YAML document.
+/// Converts a value to text for a command or a file. Strings, numbers and booleans become plain text, and
+/// lists and maps a YAML document. Null becomes `None`.
 pub(super) fn written(node: &Node) -> Option<String> {
     match node.value() {
         Value::Null | Value::Undefined => None,
@@ -43,7 +44,7 @@ pub(super) fn written(node: &Node) -> Option<String> {
     }
 }
 
-/// Formats a float with 64 digits and an exponent, as the original passes it to commands.
+/// Formats a float with 64 decimal places and an exponent, as the original passes it to commands.
 fn exponential(value: f64) -> String {
     let text = format!("{value:.64e}");
     match text.split_once('e') {
@@ -55,7 +56,7 @@ fn exponential(value: f64) -> String {
     }
 }
 
-/// Returns the command in the arguments: either separate arguments, or a single list.
+/// Returns the command in the arguments. The command is a list as the only argument, or all arguments.
 fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
     let parts = match arguments {
         [only] if only.as_list().is_some_and(|items| !items.is_empty()) => only.as_list().unwrap_or_default(),
@@ -71,8 +72,8 @@ fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
     }
 }
 
-/// Converts a command's output: to a document if it begins with `---` or is a map, else to an integer or
-/// text.
+/// Converts the output of a command to a node. If the output is a map, or begins with `---`, it is read as
+/// YAML. If not, it becomes an integer or a text.
 fn output(bytes: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(node) = read_document(&Source::new("exec", text.as_ref()))
@@ -132,7 +133,7 @@ fn read(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     convert::parse_as(host, path, &content, mode)
 }
 
-/// The options for writing a file.
+/// The options of a file that is written.
 pub(super) struct Options {
     pub(super) mode: u32,
     /// Whether the content is base64.
@@ -141,7 +142,7 @@ pub(super) struct Options {
     multi: bool,
 }
 
-/// Parses the mode and the kind of content from an option such as `0600`, `binary` or both.
+/// Parses the options of a file: permissions such as `0600`, the kind of content such as `binary`, or both.
 pub(super) fn options(node: Option<&Node>, mut mode: i64) -> Result<Options, FunctionError> {
     let (mut binary, mut multi) = (false, false);
     match node.map(Node::value) {
@@ -180,8 +181,8 @@ pub(super) fn options(node: Option<&Node>, mut mode: i64) -> Result<Options, Fun
     }
 }
 
-/// A file name with its prefix characters: `*` makes the file executable, `#` marks base64 content, and `-`
-/// ends the prefix.
+/// A file name with prefix characters. `*` makes the file executable, `#` marks base64 content, and `-` ends
+/// the prefix.
 pub(super) struct Signs<'a> {
     pub(super) name: &'a str,
     pub(super) executable: bool,
@@ -203,7 +204,7 @@ impl<'a> Signs<'a> {
     }
 }
 
-/// Returns the content as text and as the bytes to write; null is empty.
+/// Returns the content of a file as text, and as the bytes to write. The content of null is empty.
 pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {
         Value::Bytes(bytes) => return (String::new(), bytes.to_vec()),

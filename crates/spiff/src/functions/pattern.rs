@@ -1,8 +1,8 @@
 //! Regular expressions in the syntax of Go's `regexp`.
 //!
-//! The crate `regex` uses the same matching rules and also needs only linear time. The differences are
-//! translated: `\d`, `\w`, `\s` and `\b` match ASCII only, `\Q…\E` quotes, and a class has neither nested
-//! classes nor set operations.
+//! The crate `regex` has the same rules for the choice of a match, and also needs only linear time. This
+//! module translates the differences: `\d`, `\w`, `\s` and `\b` match ASCII characters only, `\Q…\E` quotes a
+//! text, and a character class contains neither other classes nor set operations.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub(super) struct Pattern {
     empty: bool,
 }
 
-/// The reason why a text is no regular expression, in Go's words.
+/// The reason why a text is no regular expression, as Go's message states it.
 pub(super) struct BadPattern(String);
 
 impl fmt::Display for BadPattern {
@@ -30,7 +30,7 @@ impl Pattern {
         Ok(Self { regex, empty: pattern.is_empty() })
     }
 
-    /// Tells whether the pattern is the empty text.
+    /// Tells whether the pattern was written as an empty text.
     pub(super) fn is_empty(&self) -> bool {
         self.empty
     }
@@ -53,13 +53,14 @@ impl Pattern {
         self.regex.captures_iter(text).map(|captures| groups(&captures))
     }
 
-    /// Returns the spans of the first match and its groups.
+    /// Returns the positions of the first match and of its groups.
     pub(super) fn spans(&self, text: &str) -> Option<Vec<Option<(usize, usize)>>> {
         let captures = self.regex.captures(text)?;
         Some(captures.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect())
     }
 
-    /// Replaces `$1`, `${1}` and `${name}` in a template by the groups; `$$` is a dollar sign.
+    /// Replaces `$1`, `${1}` and `${name}` in a template by the texts of the groups, and `$$` by a dollar
+    /// sign.
     pub(super) fn expand(&self, template: &str, text: &str, spans: &[Option<(usize, usize)>]) -> String {
         let group = |at: usize| spans.get(at).copied().flatten().map_or("", |(start, end)| &text[start..end]);
         let mut out = String::new();
@@ -90,7 +91,7 @@ fn groups<'t>(captures: &Captures<'t>) -> Vec<&'t str> {
     captures.iter().map(|group| group.map_or("", |group| group.as_str())).collect()
 }
 
-/// Parses `1`, `{1}`, `name`, `{name}` at the start of a text, and returns the rest.
+/// Parses `1`, `{1}`, `name` or `{name}` at the start of a text. Returns the name, and the rest of the text.
 fn group_name(text: &str) -> Option<(&str, &str)> {
     let (inner, braced) = text.strip_prefix('{').map_or((text, false), |inner| (inner, true));
     let length = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
@@ -137,7 +138,7 @@ fn translate(pattern: &str) -> String {
     out
 }
 
-/// Copies `[:alpha:]` inside a class.
+/// Copies the rest of a named class such as `[:alpha:]`, which stands inside of a character class.
 fn named_class(out: &mut String, characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     out.push('[');
     for character in characters.by_ref() {
@@ -181,7 +182,7 @@ fn escape(out: &mut String, characters: &mut std::iter::Peekable<std::str::Chars
     }
 }
 
-/// Returns the error message of a pattern; common errors have Go's wording.
+/// Returns the error message about an invalid pattern. Common errors have the messages of Go.
 fn explain(pattern: &str, error: &regex::Error) -> String {
     use regex_syntax::ast::ErrorKind;
     let Err(syntax) = regex_syntax::ast::parse::Parser::new().parse(pattern) else {

@@ -1,4 +1,4 @@
-//! The functions `format` and `error`: Go's `Printf`, for the available types of values.
+//! The functions `format` and `error`. They format values as Go's `Printf` does.
 
 use std::fmt::Write as _;
 
@@ -24,8 +24,9 @@ fn format(host: &mut dyn Host, name: &str, arguments: &[Node]) -> Result<String,
     Ok(sprintf(template, &arguments))
 }
 
-/// Returns the approximate maximum size of the output in bytes. Each directive counts as the longest
-/// argument, or as [`WIDEST`] if its width may be large.
+/// Returns the approximate maximum size of the output in bytes. A directive is a part of the template such as
+/// `%5d`. Each directive counts as the longest argument. If its width may be large, it counts as at least
+/// [`WIDEST`].
 fn most(template: &str, arguments: &[Argument]) -> u64 {
     let is_wide = |number: &str| number.bytes().take_while(u8::is_ascii_digit).count() > 3;
     let longest = arguments.iter().map(|argument| match argument {
@@ -92,12 +93,12 @@ struct Spec {
 /// Maximum width of a directive, as in Go.
 const WIDEST: usize = 1_000_000;
 
-/// The state of parsing the directives.
+/// The state of the formatting of a template.
 struct Reader<'a> {
     rest: &'a str,
     arguments: &'a [Argument],
     next: usize,
-    /// Whether arguments were selected by number. Unused arguments are then not reported.
+    /// Whether a directive has selected an argument by its number. Unused arguments are then not reported.
     reordered: bool,
 }
 
@@ -117,7 +118,7 @@ fn sprintf(template: &str, arguments: &[Argument]) -> String {
     out
 }
 
-/// Formats an argument with its type: `int64=1`, `<nil>`.
+/// Formats an argument with its type, such as `int64=1`. Null becomes `<nil>`.
 fn described(argument: &Argument) -> String {
     match argument {
         Argument::Nil => "<nil>".into(),
@@ -171,7 +172,8 @@ impl Reader<'_> {
         spec
     }
 
-    /// Parses `[2]`, the number of the next argument. Returns `false` if it is invalid.
+    /// Parses a number such as `[2]`, which selects the next argument. Returns `false` if the number is
+    /// invalid.
     fn index(&mut self) -> bool {
         let Some(behind) = self.rest.strip_prefix('[') else { return true };
         self.reordered = true;
@@ -189,7 +191,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses a width or precision: digits, or `*` with an argument.
+    /// Parses a width or a precision. It consists of digits, or is `*`, which stands for the next argument.
     fn number(&mut self, negative: &mut bool, out: &mut String, bad: &str) -> Option<usize> {
         if let Some(behind) = self.rest.strip_prefix('*') {
             self.rest = behind;
@@ -239,7 +241,7 @@ fn pad(text: &str, spec: Spec) -> String {
     }
 }
 
-/// Pads a number, with zeros after its sign if requested.
+/// Pads a number to the width. If zeros are requested, they stand after the sign.
 fn pad_number(sign: &str, digits: &str, spec: Spec) -> String {
     let length = sign.len() + digits.chars().count();
     let fill = spec.width.unwrap_or(0).saturating_sub(length);
@@ -269,7 +271,7 @@ fn int(value: i64, verb: char, spec: Spec) -> Option<String> {
         'X' => (if spec.sharp { "0X" } else { "" }, format!("{size:X}")),
         'c' => return Some(pad(&character(value).to_string(), spec)),
         'q' => {
-            // Escapes are those of a quoted string, except for the two kinds of quotes.
+            // The escapes are those of a quoted string, apart from the two kinds of quotes.
             let quoted = match character(value) {
                 '\'' => "\\'".to_owned(),
                 '"' => "\"".to_owned(),
@@ -317,7 +319,7 @@ fn float(value: f64, verb: char, spec: Spec) -> Option<String> {
     Some(pad_number(sign(negative, spec), &digits, spec))
 }
 
-/// Formats a number as `1.500000e+06`.
+/// Formats a number in the form `1.500000e+06`.
 fn exponent(size: f64, precision: usize) -> String {
     let text = format!("{size:.precision$e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -325,8 +327,8 @@ fn exponent(size: f64, precision: usize) -> String {
     format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.unsigned_abs())
 }
 
-/// Formats as `%g`: `precision` significant digits without trailing zeros. A small or large number gets an
-/// exponent.
+/// Formats a number as `%g` does, with `precision` significant digits and without trailing zeros. A very
+/// small or large number has an exponent.
 fn general(size: f64, precision: usize) -> String {
     let precision = precision.max(1);
     let rounded = format!("{size:.*e}", precision - 1);

@@ -1,5 +1,4 @@
-//! The function `rand`. The host is the source of randomness, so that a caller can make the results
-//! reproducible.
+//! The function `rand`. The random bytes come from the host, so a caller can make the results reproducible.
 
 use super::argument::{Outcome, done, draw, fail, go_type, int, quoted};
 use super::pattern::Pattern;
@@ -10,9 +9,10 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("rand", rand);
 }
 
-/// Draws a number from zero to `limit - 1`, uniformly distributed.
+/// Draws a number from 0 to `limit - 1`. All numbers are equally likely.
 fn below(host: &mut dyn Host, limit: u64) -> Result<u64, FunctionError> {
-    // Numbers above the last multiple of the limit would make small ones more likely.
+    // A number from the last multiple of the limit on is drawn again, because such numbers would make small
+    // results more likely.
     let last = u64::MAX - u64::MAX % limit.max(1);
     loop {
         let mut bytes = [0; 8];
@@ -59,14 +59,14 @@ fn rand(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Draws characters of a class in the syntax of regular expressions, such as `a-z0-9`.
+/// Draws characters of a class. The class has the syntax of regular expressions, such as `a-z0-9`.
 fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
     let pattern = Pattern::new(&format!("^[{class}]")).map_err(|error| {
         FunctionError::failed(format!("invalid rand character set specification {}: {error}", quoted(class)))
     })?;
-    // The original draws four bytes and takes the character that they begin with, so single-byte characters
-    // are the most likely. This function chooses from the single-byte characters that match. It searches
-    // longer characters only if no single-byte character matches.
+    // The original draws four bytes, and takes the character with which they begin. So it mostly returns
+    // characters of one byte. This function chooses among the characters of one byte that belong to the
+    // class. It chooses among longer characters only if the class contains no character of one byte.
     let fits = |character: &char| pattern.is_match(character.encode_utf8(&mut [0; 4]));
     let mut choice: Vec<char> = ('\0'..'\u{80}').filter(fits).collect();
     if choice.is_empty() {

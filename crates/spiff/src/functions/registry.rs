@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use super::{FunctionError, Host};
 use crate::value::Node;
 
-/// A function: takes arguments and returns a node. The node's annotations (the key field of a list, flags)
-/// are passed on.
+/// A function. It gets a host and the evaluated arguments, and returns a node. If the node is a list with a
+/// key field, the calling expression keeps the key field. All other annotations of the node are dropped.
 pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync>;
 
 /// A registry of functions by name.
@@ -23,10 +23,10 @@ pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionEr
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    /// Functions that [`Registry::add`] may replace. They are collected when the first of them is looked up: a
-    /// small template often calls none.
+    /// Functions that the functions in `added` replace. They are collected at the first call of
+    /// [`get`](Self::get) for one of them, because a small template often calls none.
     base: Option<&'static LazyLock<Registry>>,
-    /// Shared by an engine and all its sessions.
+    /// Functions that [`add`](Self::add) has added. An engine and all its sessions share them.
     added: Arc<BTreeMap<Cow<'static, str>, Builtin>>,
 }
 
@@ -36,12 +36,12 @@ impl Registry {
         Self::default()
     }
 
-    /// Creates a registry of the functions of another registry.
+    /// Creates a registry with the functions of another registry.
     pub(super) fn of(base: &'static LazyLock<Self>) -> Self {
         Self { base: Some(base), added: Arc::default() }
     }
 
-    /// Adds a function, or replaces the function of that name.
+    /// Adds a function. If a function with the same name exists, the new function replaces it.
     pub fn add(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -51,12 +51,12 @@ impl Registry {
         self
     }
 
-    /// Returns the function of a name.
+    /// Returns the function with this name.
     pub fn get(&self, name: &str) -> Option<&Builtin> {
         self.added.get(name).or_else(|| self.base?.get(name))
     }
 
-    /// Returns all names, sorted.
+    /// Returns the names of all functions, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let mut names: BTreeSet<&str> = self.added.keys().map(|name| &**name).collect();
         if let Some(base) = self.base {

@@ -13,10 +13,10 @@ use super::{
 use super::{digest, encrypt, wireguard};
 
 impl Registry {
-    /// Creates a registry of all functions of the language, except those that need their arguments
-    /// unevaluated (`defined`, `valid`, `require`, `optional`, `stub`, `catch`, `sync`), which the evaluator
-    /// implements. A function of a feature that this build lacks is there too, and fails with a message that
-    /// names the feature.
+    /// Creates a registry with all functions of the language that get evaluated arguments. The evaluator
+    /// itself implements `defined`, `valid`, `require`, `optional`, `stub`, `catch` and `sync`. If a function
+    /// needs a Cargo feature that is turned off, a call of the function fails, and the message names the
+    /// feature.
     ///
     /// ```
     /// use windlass_spiff::functions::Registry;
@@ -63,7 +63,7 @@ fn register(registry: &mut Registry) {
 mod tests {
     use super::*;
 
-    /// The modules of a feature register exactly its optional functions.
+    /// The modules of a Cargo feature register exactly the functions that the module `left_out` lists for it.
     #[test]
     #[cfg(all(feature = "crypto", feature = "x509"))]
     fn each_feature_has_its_functions() {

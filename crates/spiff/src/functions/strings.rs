@@ -44,7 +44,8 @@ fn join(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Returns the optional third argument: the maximum number of parts, where a negative number means no limit.
+/// Returns the third argument: the maximum number of parts. A negative number, or a missing argument, means
+/// no limit.
 fn count(arguments: &[Node]) -> Result<i64, FunctionError> {
     arguments.get(2).map_or(Ok(-1), |node| int(node, "third argument for split must be an integer"))
 }
@@ -60,7 +61,7 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         Value::Int(length) => subject.len() / usize::try_from(*length).unwrap_or(1).max(1),
         _ => 0,
     };
-    // A part needs a text and a list entry, and as much memory again during its creation.
+    // Each part needs a text and a list entry, and as much memory again while the list is created.
     host.spend((2 * ENTRY).saturating_mul(pieces as u64))?;
     match arguments[0].value() {
         Value::String(separator) => done(texts(split_text(subject, separator, count))),
@@ -70,7 +71,7 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Splits at a separator; an empty separator splits into characters.
+/// Splits a text at a separator. An empty separator splits the text into characters.
 fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     if limit == 0 {
@@ -84,7 +85,8 @@ fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     starts.windows(2).map(|pair| subject[pair[0]..pair[1]].to_owned()).collect()
 }
 
-/// Splits into parts of a length; the last of `count` parts contains the rest.
+/// Splits a text into parts of `length` characters. If `count` limits the parts, the last part contains the
+/// rest of the text.
 fn chunks(subject: &str, length: i64, mut count: i64) -> Vec<String> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut parts = Vec::new();
@@ -261,7 +263,7 @@ fn replace_match(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     call.run(host, |text| pattern.spans(text), |text, spans| Some(pattern.expand(template?, text, spans)))
 }
 
-/// The spans of a match and its groups.
+/// The positions of a match and of its groups.
 type Spans = Vec<Option<(usize, usize)>>;
 
 /// A call of `replace` or `replace_match`.
@@ -293,7 +295,7 @@ impl<'a> Replace<'a> {
         Ok(Self { name, subject, what, with: &arguments[2], count })
     }
 
-    /// Replaces the matches one after the other. After an empty match, the search continues one character
+    /// Replaces the matches one after the other. After an empty match, the next search begins one character
     /// later.
     fn run(
         &self,
@@ -309,7 +311,7 @@ impl<'a> Replace<'a> {
             let (start, end) = spans.first().copied().flatten().unwrap_or_default();
             left = if left > 0 { left - 1 } else { left };
             out.push_str(&rest[..start]);
-            // An empty match directly after another one is skipped.
+            // An empty match directly after another match is skipped.
             if after_empty || end > 0 {
                 match expand(rest, &spans) {
                     Some(text) => {
@@ -331,7 +333,7 @@ impl<'a> Replace<'a> {
         done(out)
     }
 
-    /// Returns the lambda's result for a match and its groups.
+    /// Returns the result of the lambda for a match and its groups.
     fn call(&self, host: &mut dyn Host, subject: &str, spans: &Spans) -> Result<String, FunctionError> {
         let Value::Lambda(lambda) = self.with.value() else { return Ok(String::new()) };
         let groups = texts(spans.iter().map(|span| span.map_or("", |(start, end)| &subject[start..end])));

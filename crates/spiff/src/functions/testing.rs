@@ -1,5 +1,5 @@
-//! A host for tests of functions: it grants nothing, its randomness is a counter, and lambdas are functions
-//! of the test.
+//! A host for tests of functions. It grants no access, its random bytes are a counter, and its lambdas are
+//! Rust functions of the test.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{Capability, Denied, FunctionError, Host, Registry};
 use crate::value::{Callable, Node, Value};
 use crate::yaml::{read_document, value_to_yaml};
 
-/// A lambda that is implemented by a function of the test.
+/// A lambda that a Rust function of the test implements.
 pub(super) struct Native {
     name: &'static str,
     parameters: usize,
@@ -42,12 +42,12 @@ impl Callable for Native {
     }
 }
 
-/// Creates a lambda of the test.
+/// Creates a lambda from a Rust function of the test.
 pub(super) fn lambda(name: &'static str, parameters: usize, function: fn(&[Node]) -> Value) -> Node {
     Node::new(Value::Lambda(Arc::new(Native { name, parameters, function })))
 }
 
-/// A host that grants nothing, and draws 0, 1, 2 and so on.
+/// A host that grants no access, and whose random bytes are 0, 1, 2 and so on.
 #[derive(Default)]
 pub(super) struct TestHost {
     drawn: u8,
@@ -156,7 +156,7 @@ pub(super) fn yaml(text: &str) -> Node {
     read_document(&Source::new("test", text)).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Calls a function; returns the result as YAML, or `error: message`.
+/// Calls a function. Returns the result as YAML, or `error: ` and the message.
 pub(super) fn call(name: &str, arguments: &[Node]) -> String {
     call_on(TestHost::default(), name, arguments)
 }

@@ -1,5 +1,5 @@
-//! Table tests of every function: its name, its arguments as a YAML list, and its result as YAML or as an
-//! error.
+//! Tables of tests for every function: its name, its arguments as a YAML list, and its result as YAML or as
+//! an error.
 
 use super::testing::{call, lambda, yaml};
 use crate::value::Value;
@@ -358,7 +358,8 @@ fn archives() {
     assert_eq!(archived("[]"), []);
 }
 
-/// Returns the files of the archive from a document: name, mode, content.
+/// Returns the files in the archive that `archive` makes from a document: name, permissions and content of
+/// each.
 fn archived(document: &str) -> Vec<(String, u32, String)> {
     let text = yaml(&call("archive", &[yaml(document)]));
     let bytes = super::convert::decode(text.as_str().expect("text")).unwrap();

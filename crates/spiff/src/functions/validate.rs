@@ -1,4 +1,4 @@
-//! The functions `validate` and `check`: conditions on a value, by name or as lambdas.
+//! The functions `validate` and `check`. They check a value by conditions, which are names or lambdas.
 
 use std::cmp::Ordering;
 
@@ -30,7 +30,7 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// Returns the index and message of the first condition that fails.
+/// Returns the number of the first condition that the value does not meet, from 1, and its message.
 fn first_failure(
     host: &mut dyn Host,
     value: &Node,
@@ -49,7 +49,7 @@ fn first_failure(
     Ok(None)
 }
 
-/// The result of a condition, with its message.
+/// The result of a condition for a value, with its message.
 struct Verdict {
     holds: bool,
     message: String,
@@ -170,7 +170,7 @@ fn validator(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) 
     }
 }
 
-/// Returns the text of a value; any other type is an error of the validator `name`.
+/// Returns the text of a value. If the value is no text, returns the error of the condition `name`.
 fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, FunctionError> {
     match value.as_str() {
         Some(text) => Ok(text),
@@ -303,7 +303,7 @@ fn any(host: &mut dyn Host, value: &Node, conditions: &[Node]) -> Judged {
         }
         messages.push(judged.message);
     }
-    // As in the original, a single alternative always holds.
+    // As in the original, the condition `or` with a single alternative always holds.
     verdict(conditions.len() == 1, reasons(&messages))
 }
 

@@ -1,12 +1,12 @@
-//! Semantic versions and constraints on them, as lenient as in the original's library.
+//! Semantic versions, which are read as leniently as in the original.
 //!
-//! `v1.2` is a version, and `>=1.0, <2.0 || ~3.1` a constraint. The crate `semver` is stricter and has
-//! different rules for prereleases, so this module implements versions itself.
+//! For example, `v1.2` is a version. The crate `semver` is stricter and has other rules for prereleases, so
+//! this module implements versions itself.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A version, with its original text.
+/// A version, with its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) major: u64,
@@ -34,7 +34,7 @@ impl fmt::Display for Version {
 pub(super) const INVALID: &str = "invalid semantic version";
 
 impl Version {
-    /// Parses `1`, `v1.2`, `1.2.3-rc.1+build`.
+    /// Parses a version such as `1`, `v1.2` or `1.2.3-rc.1+build`.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text.strip_prefix('v').unwrap_or(text);
         let (rest, metadata) = rest.split_once('+').map_or((rest, None), |(rest, meta)| (rest, Some(meta)));
@@ -63,12 +63,12 @@ impl Version {
         })
     }
 
-    /// Returns the original text.
+    /// Returns the text of the version, as it was parsed or after its last change.
     pub(super) fn original(&self) -> &str {
         &self.original
     }
 
-    /// Updates the text after a change of the components, and keeps a leading `v`.
+    /// Creates the text again after a change of another field. A leading `v` stays.
     fn renewed(mut self) -> Self {
         let prefix = if self.original.starts_with('v') { "v" } else { "" };
         self.original = format!("{prefix}{self}");
@@ -94,7 +94,7 @@ impl Version {
         Ok(self.renewed())
     }
 
-    /// Removes prerelease and metadata.
+    /// Returns the version without its prerelease and its metadata.
     pub(super) fn release(mut self) -> Self {
         self.prerelease.clear();
         self.metadata.clear();
@@ -111,7 +111,7 @@ impl Version {
         self.release()
     }
 
-    /// Returns the next patch version. For a prerelease, this is its release.
+    /// Returns the next patch version. For a prerelease, that is its release version.
     pub(super) fn next_patch(mut self) -> Self {
         if self.prerelease.is_empty() {
             self.patch = self.patch.saturating_add(1);
@@ -140,7 +140,8 @@ fn has_leading_zero(prerelease: &str) -> bool {
         .any(|part| part.len() > 1 && part.starts_with('0') && part.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Compares part by part; a release is later than its prereleases, and numbers precede words.
+/// Compares two prereleases part by part. A version without a prerelease is higher than its prereleases, and
+/// a number is lower than a word.
 fn compare_prerelease(a: &str, b: &str) -> Ordering {
     match (a.is_empty(), b.is_empty()) {
         (true, true) => return Ordering::Equal,

@@ -8,7 +8,7 @@ use super::{FunctionError, Host, Registry};
 use crate::value::{Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
-    // The original's message has the wrong function name here.
+    // As in the original, the messages of `semver` contain the name of another function.
     get(registry, "semver", "semverprerelease", |version| version.to_string().into());
     get(registry, "semvermajor", "semvermajor", |version| number(version.major));
     get(registry, "semverminor", "semverminor", |version| number(version.minor));
@@ -117,7 +117,8 @@ fn validate(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     Ok(first.clone())
 }
 
-/// Tells whether a version matches all constraints, with the reasons if it doesn't.
+/// Checks that a version meets all constraints. If it does not, the inner error contains the reasons. An
+/// invalid constraint is the outer error.
 pub(super) fn fits(
     name: &str,
     version: &Version,

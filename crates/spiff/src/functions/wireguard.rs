@@ -22,7 +22,7 @@ fn wggenkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     draw(host, &mut key)?;
     match kind {
         "private" => {
-            // The fixed bits of every Curve25519 private key.
+            // In every private key of Curve25519, these bits have fixed values.
             key[0] &= 0xf8;
             key[31] = key[31] & 0x7f | 0x40;
         }
@@ -45,12 +45,12 @@ fn wgpublickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(STANDARD.encode(PublicKey::from(&StaticSecret::from(bytes)).as_bytes()))
 }
 
-/// Returns the error of a base64 text with its position, in Go's words.
+/// Returns the error about a base64 text, with its position, as Go's message states it.
 fn illegal(text: &str, error: &base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _)
         | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
-        // Start of the last group of four.
+        // The position is the start of the last group of four characters.
         _ => text.len() / 4 * 4,
     };
     format!("illegal base64 data at input byte {at}")

@@ -12,7 +12,7 @@ pub type Child = Arc<Expr>;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Expr {
-    /// A known value: a bound argument, a template to instantiate.
+    /// A known value, such as an argument that is already evaluated.
     Known(Value),
     /// An integer such as `12`.
     Int(i64),
@@ -28,9 +28,9 @@ pub enum Expr {
     Undefined,
     /// A reference: `a.b`, `.a` or `tag::a`.
     Reference(Reference),
-    /// `a + b`, `a b`, `a || b` …
+    /// The operation of a binary operator, such as `a + b`, `a b` or `a || b`.
     Binary(Operator, Child, Child),
-    /// `c ? t :f`
+    /// The conditional expression `c ? t : f`.
     Conditional(Child, Child, Child),
     /// The negation `!a`.
     Not(Child),
@@ -40,37 +40,38 @@ pub enum Expr {
     Call(Call),
     /// The list `[a, b...]`.
     List(Vec<Argument>),
-    /// `{ k = v }`
+    /// The map `{ k = v }`.
     Map(Vec<(Child, Child)>),
-    /// `( k = v ) a`
+    /// The expression `a` with local values: `( k = v ) a`.
     Scope(Vec<(Child, Child)>, Child),
     /// The range `[a..b]`.
     Range(Option<Child>, Option<Child>),
-    /// `(a).b.c`: a path below the value of an expression.
+    /// The path `b.c` below the value of an expression: `(a).b.c`.
     Qualified(Child, Path),
     /// The indexed access `a.[i]`.
     Index(Child, Vec<Argument>),
-    /// `a.[1..2]`; the enclosing projection is applied to its result.
+    /// The slice `a.[1..2]`. It occurs only as the first expression of a projection.
     Slice(Child, Option<Child>, Option<Child>),
-    /// `a.[*].b`: the inner expression is evaluated for each [`Expr::Item`].
+    /// The projection `a.[*].b`. The second expression is evaluated for each entry of the first one, which it
+    /// reads by [`Expr::Item`].
     Projection(Child, Child),
-    /// The current entry of a projection.
+    /// The current entry of the projection around the expression.
     Item,
     /// The substitution `*template`.
     Substitution(Child),
-    /// `auto`, with the path of its node in the document.
+    /// The word `auto`, with the path of its node in the document.
     Auto(Path),
     /// A merge expression: `merge …`.
     Merge(Merge),
     /// The lambda `|x|->e`.
     Lambda(Arc<Lambda>),
-    /// `lambda e`, with its place in the document.
+    /// The expression `lambda e`, with its place in the document.
     LambdaRef(Child, Place),
-    /// `map[a|x|->e]` and similar forms.
+    /// A mapping such as `map[a|x|->e]`.
     Mapping(Mapping, Child, Child),
     /// The sum `sum[a|i|s,x|->e]`.
     Sum(Child, Child, Child),
-    /// `catch[a|v,e|->r]`, or `catch(a)` without a lambda.
+    /// The expression `catch[a|v,e|->r]`, or `catch(a)` without a lambda.
     Catch(Child, Option<Child>),
     /// A synchronization: `sync[…]` or `sync(…)`.
     Sync(Arc<Sync>),
@@ -85,7 +86,7 @@ pub enum Expr {
 pub struct Reference {
     /// Tag at which the reference starts.
     pub tag: Option<Arc<str>>,
-    /// Path; a single empty step means the whole document.
+    /// Path. If its only step is empty, it means the whole document.
     pub path: Path,
 }
 
@@ -128,7 +129,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Returns the sign of the operator; concatenation has none.
+    /// Returns the sign of the operator. The sign of the concatenation is empty.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Concat => "",
@@ -164,30 +165,30 @@ pub struct Call {
     pub curry: bool,
 }
 
-/// An element of a list or an argument.
+/// An entry of a list, or an argument of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// The expression of the element or argument.
+    /// The expression of the entry or argument.
     pub expr: Child,
-    /// Whether the entries of the resulting list are inserted: `e...`.
+    /// Whether the expression has the suffix `...`: the entries of its list are inserted one by one.
     pub expand: bool,
 }
 
-/// `merge` in all its forms.
+/// A merge expression: `merge`, with its path and its options.
 #[expect(clippy::struct_excessive_bools, reason = "four independent words of the language")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merge {
     /// Path in the stubs; empty for `merge none`.
     pub path: Path,
-    /// Whether the content below is also looked up at that path.
+    /// Whether the nodes below are also looked up in the stubs below this path.
     pub redirect: bool,
     /// Whether the merge is `merge replace`.
     pub replace: bool,
-    /// Whether the stubs must have a value.
+    /// Whether it is an error if the stubs contain no value.
     pub required: bool,
     /// Whether the merge is `merge none`.
     pub none: bool,
-    /// The key of `merge on key`.
+    /// The key field in `merge on FIELD`.
     pub key: Option<Arc<str>>,
 }
 
@@ -211,7 +212,7 @@ pub struct Parameter {
     pub default: Option<Child>,
 }
 
-/// The place of an expression in the document, for expressions that depend on it.
+/// The place of an expression in the document. It belongs to the expressions whose value depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Path in the document.
@@ -224,13 +225,13 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mapping {
-    /// `map[…]`: a list of the results.
+    /// The mapping `map[…]`, which creates a list of the results.
     List,
-    /// `map{…}`: a map of the results.
+    /// The mapping `map{…}`, which creates a map of the results.
     Map,
-    /// `select[…]`: a list of the entries for which the condition holds.
+    /// The mapping `select[…]`, which creates a list of the entries for which the condition holds.
     SelectList,
-    /// `select{…}`: a map of the entries for which the condition holds.
+    /// The mapping `select{…}`, which creates a map of the entries for which the condition holds.
     SelectMap,
     /// The mapping `filter[…]`, which creates a list.
     FilterList,
@@ -252,33 +253,33 @@ impl Mapping {
     }
 }
 
-/// `sync[e|condition|value|timeout]`, `sync(e, condition, value, timeout)`
+/// The expression `sync[e|condition|value|timeout]` or `sync(e, condition, value, timeout)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sync {
-    /// Expression that is tried.
+    /// Expression that is evaluated until the condition holds.
     pub source: Child,
-    /// Condition on the value.
+    /// Condition on the value of the expression.
     pub condition: Child,
-    /// Lambda that creates the result.
+    /// Lambda or expression that creates the result.
     pub value: Option<Child>,
     /// The timeout in seconds.
     pub timeout: Option<Child>,
-    /// Whether the expression has the form of a function call. Condition and value are then no lambdas, but
-    /// can refer to `value`, `error` and `valid`.
+    /// Whether the expression has the form of a function call. In this form, the condition and the result
+    /// need not be lambdas, and can refer to `value`, `error` and `valid`.
     pub function: bool,
 }
 
-/// Markers with the marked expression.
+/// Markers, with the expression that they mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// Markers as written: `&temporary`, `&tag:name`.
+    /// Markers as the template contains them, such as `&temporary` and `&tag:name`.
     pub names: Vec<Arc<str>>,
-    /// Expression with its parentheses, as text and parsed.
+    /// The marked expression: its text with parentheses, and the parsed expression.
     pub expr: Option<(Arc<str>, Child)>,
 }
 
 impl Marker {
-    /// Returns the name given by `&tag:`.
+    /// Returns the name that a marker `&tag:` contains.
     pub fn tag(&self) -> Option<&str> {
         self.names.iter().find_map(|name| name.strip_prefix("&tag:"))
     }
@@ -290,7 +291,8 @@ impl Marker {
 }
 
 impl Expr {
-    /// Tells whether a merge without a path is an operand at the top of the expression.
+    /// Tells whether the expression is a merge without a path, or contains one as an operand at its top
+    /// level.
     pub fn includes_direct_merge(&self) -> bool {
         match self {
             Self::Merge(merge) => !merge.redirect,

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::quote::json_quote;
 
-/// Returns the expression in a string, if it is one.
+/// Returns the expression in a string; `None` if the string contains no expression.
 ///
-/// `(( a ))` is an expression, `((! a ))` is not. With interpolation, `x (( a )) y` is the concatenation `"x
-/// " ( a ) " y"`.
+/// The string `(( a ))` is an expression, and `((! a ))` is none. If `interpolation` is true, `x (( a )) y`
+/// is the concatenation `"x " ( a ) " y"`.
 ///
 /// ```
 /// use windlass_spiff::syntax::embedded::expression;
@@ -59,7 +59,7 @@ pub fn unescape(text: &str, interpolation: bool) -> Cow<'_, str> {
                     out.push_str(rest);
                     out.push_str("))");
                 }
-                // Text that still contains expressions is not unescaped.
+                // If the text also contains an expression without an escape, the text stays unchanged.
                 None => return Cow::Borrowed(text),
             },
         }
@@ -73,14 +73,14 @@ fn enclosed(text: &str) -> Option<&str> {
 }
 
 enum Part<'a> {
-    /// Not part of an expression.
+    /// Text outside of expressions.
     Text(&'a str),
     /// The text between `((` and `))`.
     Inside(&'a str),
 }
 
-/// Converts a text with embedded expressions to one expression: quoted literals, and the embedded parts in
-/// parentheses.
+/// Converts a text that contains expressions to one expression: the concatenation of quoted texts and of the
+/// expressions in parentheses. Returns `None` if the text contains no expression.
 pub fn interpolation(text: &str) -> Option<String> {
     let parts = parts(text);
     let escaped = |inside: &str| inside.starts_with('!');
@@ -123,9 +123,10 @@ fn push_literal(out: &mut String, literal: &mut String) {
     literal.clear();
 }
 
-/// Splits text at its expressions. An expression starts after two opening parentheses: the last two of a
-/// longer run. It ends before two closing parentheses that have no opening ones inside. If such an end is
-/// missing, the rest is plain text.
+/// Splits text at its expressions. An expression begins after two opening parentheses. If more than two
+/// parentheses follow each other, it begins after the last one. It ends before the first two adjacent closing
+/// parentheses without opening ones inside the expression. If no such parentheses follow, the rest is plain
+/// text.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let bytes = text.as_bytes();
     let mut parts = Vec::new();
@@ -154,7 +155,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns the offset of the closing parentheses of an expression whose content begins at `begin`.
+/// Returns the offset of the two closing parentheses of an expression whose content begins at `begin`.
 fn end_of_expression(bytes: &[u8], begin: usize) -> Option<usize> {
     let (mut level, mut closing, mut quoted, mut masked) = (0_usize, 0, false, false);
     for (at, byte) in bytes.iter().enumerate().skip(begin) {

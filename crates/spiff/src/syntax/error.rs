@@ -1,8 +1,8 @@
-//! The errors of texts that are not expressions.
+//! The errors about texts that are no expressions.
 
 use std::fmt::{self, Display, Formatter};
 
-/// Maximum depth of an expression, in nesting or as a chain of operators.
+/// Maximum number of levels of an expression: of nested expressions, or of operators in a chain.
 pub const MAX_DEPTH: u32 = 1000;
 
 /// The reason why a text is not an expression.
@@ -15,16 +15,17 @@ pub enum SyntaxError {
     TooDeep,
 }
 
-/// The last part that was parsed. The error follows it.
+/// The last part of a text that could be parsed. The error follows this part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexpected {
-    /// Line and column of the start, both from 1, and of the end, after the last character.
+    /// The position of the first character of the part, and the position after its last character. A position
+    /// is a line and a column, both counted from 1.
     pub span: [(usize, usize); 2],
-    /// Text of the span.
+    /// Text of the part.
     pub text: String,
-    /// Whether the expression has more than one line.
+    /// Whether the whole text has more than one line.
     pub lines: bool,
-    /// Further details, if known.
+    /// Reason of the error, if it is known.
     pub reason: Option<String>,
 }
 
@@ -43,7 +44,7 @@ impl SyntaxError {
         })
     }
 
-    /// Creates the error of the original, which can't read non-ASCII characters in expressions.
+    /// Creates the error by which the original refuses an expression with non-ASCII characters.
     pub(crate) fn not_ascii(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let literal = chars.iter().position(|c| *c == '"').unwrap_or(0);

@@ -25,16 +25,16 @@ pub use error::{MAX_DEPTH, SyntaxError, Unexpected};
 /// Parses an expression, without the `((` and `))` around it.
 ///
 /// # Errors
-/// The last part that was parsed.
+/// A [`SyntaxError`], with the last part of the text that could be parsed.
 pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
     parser::parse(text, place).map(|parsed| parsed.expr)
 }
 
-/// Parses as [`parse`] does, and also tells whether the expression depends on its place. An expression that
-/// does not can be cached by its text.
+/// Parses an expression as [`parse`] does, and also tells whether the expression depends on its place. If it
+/// does not, the caller can cache it by its text.
 ///
 /// # Errors
-/// As [`parse`].
+/// Those of [`parse`].
 pub fn parse_placed(text: &str, place: &Place) -> Result<(Arc<Expr>, bool), SyntaxError> {
     parser::parse(text, place).map(|parsed| (parsed.expr, parsed.uses_place))
 }

@@ -1,4 +1,4 @@
-//! Prints expressions in the canonical form that reports and lambda values show.
+//! Writes expressions in one canonical form, which reports and the texts of lambdas contain.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -90,7 +90,7 @@ fn print(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Formats a value as an expression. As in the original, text is not escaped.
+/// Returns a value in the form of an expression. As in the original, quotes in texts are not escaped.
 fn known(value: &Value) -> String {
     let text = |text: &str| format!("\"{text}\"");
     match value {
@@ -113,7 +113,7 @@ fn known(value: &Value) -> String {
     }
 }
 
-/// Writes the part of a mapping after its source: an inline lambda, or an expression that yields a lambda.
+/// Writes the part of a mapping after its source: a lambda, or an expression whose value is a lambda.
 fn body(f: &mut Formatter<'_>, lambda: &Child) -> fmt::Result {
     match &**lambda {
         Expr::Lambda(lambda) => signature(f, lambda),
@@ -159,7 +159,7 @@ fn assignments(f: &mut Formatter<'_>, entries: &[(Child, Child)]) -> fmt::Result
 }
 
 fn range(f: &mut Formatter<'_>, start: Option<&Child>, end: Option<&Child>) -> fmt::Result {
-    // A missing end is printed as in the original, so that reports are equal.
+    // A missing end has the same text as in the original, so that reports are equal.
     const MISSING: &str = "%!s(<nil>)";
     f.write_char('[')?;
     match start {
@@ -231,7 +231,7 @@ impl Display for Merge {
         f.write_str("merge")?;
         let qualified = self.replace || self.key.is_some();
         if self.required && !self.redirect && qualified {
-            // As in the original, `merge replace` and `merge on key` without a path are printed as `merge
+            // As in the original, the text of `merge replace` or `merge on key` without a path is `merge
             // required`.
             f.write_str(" required")?;
         } else {

@@ -1,4 +1,4 @@
-//! String literals: read as JSON, written in Go's quoting.
+//! String literals. They are read as JSON strings, and written in Go's quoting.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub(crate) fn go_quote(text: &str) -> String {
     })
 }
 
-/// Quotes text as Go writes it in JSON.
+/// Quotes text as Go's JSON encoder does.
 pub(super) fn json_quote(text: &str) -> String {
     quoted(text, |c, out| match c {
         '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\u{0}'..='\u{1f}' => write!(out, "\\u{:04x}", c as u32),
@@ -55,7 +55,8 @@ fn is_printable(c: char) -> bool {
     }
 }
 
-/// Returns the content of a quoted literal, or the error message of Go's JSON reader.
+/// Returns the content of a quoted literal. If the literal is invalid, the error is the message of Go's JSON
+/// parser.
 pub(crate) fn unquote(literal: &[char]) -> Result<String, String> {
     let inner = &literal[1..literal.len() - 1];
     let mut out = String::with_capacity(inner.len());

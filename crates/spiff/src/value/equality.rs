@@ -1,4 +1,4 @@
-//! The two kinds of equality: of data (`PartialEq`), and of the operator `==` ([`equals`]).
+//! Two kinds of equality: equality of data (`PartialEq`), and that of the operator `==` ([`equals`]).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::number;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotComparable {
-    /// Null and another value. The original has no message for it.
+    /// Null and another value. As in the original, the message is empty.
     #[error("")]
     Null,
     /// A string and a value that has no text form.
@@ -17,8 +17,8 @@ pub enum NotComparable {
     Types,
 }
 
-/// Equality of data: annotations are ignored, `1` and `1.0` differ, NaN equals NaN. Lambdas are compared by
-/// syntax, templates by their original text.
+/// Equality of data. Annotations are ignored. `1` and `1.0` differ, and NaN equals NaN. Lambdas are equal if
+/// their syntax is equal, and templates if their original content is equal.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -64,10 +64,10 @@ impl PartialEq for Annotations {
     }
 }
 
-/// Compares two values as the operator `==` does, which converts the right value to the type of the left one.
+/// Compares two values as the operator `==` does. It converts the right value to the type of the left one.
 ///
-/// `1 == "1"` and `"true" == true` and `1 == true` are true, `true == 1` is false. Floats are never equal.
-/// Null equals only null. Inside lists and maps, values that can't be compared count as different.
+/// `1 == "1"`, `"true" == true` and `1 == true` are true, and `true == 1` is false. A float equals no value.
+/// Null equals only null. Inside of lists and maps, two values that can't be compared count as different.
 ///
 /// # Errors
 /// When one value is null or a string, and the operator can't compare it with the other value.

@@ -1,35 +1,39 @@
-//! Markers of a node.
+//! Flags of a node.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// A set of markers.
+/// A set of flags: markers that a template contains, such as `&temporary`, and marks of the engine.
+///
+/// *The next document* of a stub is the stub or template to which the stub supplies values.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u16);
 
 impl Flags {
-    /// The flags without any marker.
+    /// No flag.
     pub const NONE: Self = Self(0);
-    /// `&temporary`: removed from the final result.
+    /// `&temporary`: the node is removed from the final result.
     pub const TEMPORARY: Self = Self(1);
-    /// `&local`: removed when its document is finished.
+    /// `&local`: the node is removed when its own document is finished.
     pub const LOCAL: Self = Self(1 << 1);
-    /// `&inject`: added to the next document of the cascade.
+    /// `&inject`: if the next document lacks the node, the node is added. If not, its value overrides that of
+    /// the document.
     pub const INJECT: Self = Self(1 << 2);
-    /// `&default`: added to the next document of the cascade where it is absent.
+    /// `&default`: if the next document lacks the node, the node is added. If not, the value of the document
+    /// stays.
     pub const DEFAULT: Self = Self(1 << 3);
-    /// `&state`: part of the state document.
+    /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
-    /// `&dynamic`: a template that is instantiated in every document of the cascade.
+    /// `&dynamic`: the node is a template that each next document instantiates again.
     pub const DYNAMIC: Self = Self(1 << 5);
-    /// The node was injected by a stub.
+    /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);
-    /// The node is part of a default.
+    /// The node is a default, or an entry of one.
     pub const IMPLIED: Self = Self(1 << 7);
-    /// The entries of the list have no key.
+    /// The list has no key field.
     pub const NO_MERGE: Self = Self(1 << 8);
-    /// List entries without a key don't merge by their position, because other entries were inserted between
-    /// them.
+    /// Stubs do not override entries of the list by their positions, because a merge can insert other
+    /// entries.
     pub const NO_POSITION: Self = Self(1 << 9);
 
     const NAMES: [(Self, &'static str); 10] = [
@@ -65,17 +69,17 @@ impl Flags {
         self.0 == 0
     }
 
-    /// Tells whether the node is injected into the next document of the cascade, also as a default.
+    /// Tells whether the node is added to the next document, by `&inject` or `&default`.
     pub const fn is_inject(self) -> bool {
         self.has(Self::INJECT) || self.has(Self::DEFAULT)
     }
 
-    /// Tells whether the node is a default that never overrides.
+    /// Tells whether the node is a default, which overrides no other value.
     pub const fn is_default(self) -> bool {
         self.has(Self::DEFAULT) && !self.has(Self::INJECT)
     }
 
-    /// Tells whether the node is inside of a default, but not the default itself.
+    /// Tells whether the node is an entry of a default, but not the default itself.
     pub const fn is_implied(self) -> bool {
         self.has(Self::IMPLIED) && !self.has(Self::DEFAULT)
     }

@@ -9,9 +9,10 @@ pub struct Issue {
     pub message: String,
     /// Problems that caused this problem.
     pub nested: Vec<Issue>,
-    /// Whether the nested problems are a chain of calls, not nodes of an inner document.
+    /// Whether the nested problems come from a chain of calls. If not, they are problems of nodes of an inner
+    /// document.
     pub chain: bool,
-    /// Path at which the problem occurred.
+    /// Path of the node at which the problem occurred.
     pub path: Option<Path>,
 }
 

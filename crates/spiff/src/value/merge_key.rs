@@ -1,4 +1,4 @@
-//! Merge keys of maps, and insertions: list entries that consist of a merge key.
+//! The merge keys `<<` and `<<<` of maps. A list entry that consists of a merge key is an *insertion*.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ pub(crate) fn is_merge_key(key: &str) -> bool {
     matches!(key, "<<" | "<<<")
 }
 
-/// Tells whether a map contains no merge key. With `control`, keys of control structures count too.
+/// Tells whether a map contains no merge key. If `control` is true, the keys of control structures also count
+/// as merge keys.
 pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
     // Keys are sorted by byte, so all that begin with `<<` are adjacent.
     let from = Bound::Included("<<");
@@ -21,7 +22,8 @@ pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
     !keys.by_ref().take_while(|key| key.starts_with("<<")).any(|key| is_merge_key(key))
 }
 
-/// Returns the merge key and the expression of an insertion: an entry that is a map with only a merge key.
+/// Returns the merge key and its value, if a list entry is an insertion: a map with one key, which is a merge
+/// key.
 pub(crate) fn insert(entry: &Node) -> Option<(&Arc<str>, &Node)> {
     let map = entry.as_map()?;
     if map.len() != 1 {
@@ -30,7 +32,7 @@ pub(crate) fn insert(entry: &Node) -> Option<(&Arc<str>, &Node)> {
     map.iter().next().filter(|(key, _)| is_merge_key(key))
 }
 
-/// Tells whether a list has no insertions left.
+/// Tells whether a list contains no insertion.
 pub(crate) fn is_list_complete(list: &[Node]) -> bool {
     !list.iter().any(|entry| insert(entry).is_some())
 }

@@ -1,7 +1,7 @@
 //! The data model: a [`Node`] is a [`Value`] with its [`Annotations`] and the name of its document.
 //!
-//! Nodes are shared and immutable: a clone copies a pointer, and every change creates a new node. So two
-//! results that contain the same list can't affect each other.
+//! Nodes are shared and immutable. A clone copies a pointer, and a change creates a new node. So if two
+//! results contain the same list, a change of one result does not affect the other.
 
 mod convert;
 mod equality;

@@ -1,4 +1,4 @@
-//! Nodes, their values and their annotations. These types refer to each other.
+//! Nodes, their values and their annotations. The three types refer to each other.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,15 +10,14 @@ use super::flags::Flags;
 use super::issue::Issue;
 use crate::path::Path;
 
-/// The entries of a map, sorted by the bytes of the keys, which is the order of every traversal and of the
-/// output.
+/// The entries of a map, sorted by the bytes of the keys. Every traversal and the output have this order.
 pub type Map = BTreeMap<Arc<str>, Node>;
 
-/// A value of a document, or of an expression that is being evaluated.
+/// A value of a document, or a value during the evaluation of an expression.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Value {
-    /// `~~`: no value; a field with this value is removed.
+    /// The undefined value `~~`. A field with this value is removed.
     Undefined,
     /// The null value `~`.
     #[default]
@@ -27,17 +26,17 @@ pub enum Value {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A floating point number; it does not equal an integer of the same value.
+    /// A floating point number. It does not equal an integer of the same value.
     Float(f64),
     /// A text.
     String(Arc<str>),
-    /// Bytes, which only `!!binary` produces.
+    /// Bytes. The tag `!!binary` of a YAML document is their only source.
     Bytes(Arc<[u8]>),
     /// A list.
     List(Arc<Vec<Node>>),
     /// A map.
     Map(Arc<Map>),
-    /// A function created by an expression (`|x|->x + 1`).
+    /// A lambda: a function that an expression creates, such as `|x|->x + 1`.
     Lambda(Arc<dyn Callable>),
     /// A template: the result of `&template`.
     Template(Arc<dyn TemplateValue>),
@@ -45,13 +44,13 @@ pub enum Value {
     Expression(Arc<dyn Pending>),
 }
 
-/// The interface of a lambda value for code that doesn't call it.
+/// The interface of a lambda value for code that does not evaluate expressions.
 ///
-/// [`Host::call`](crate::functions::Host::call) calls it.
+/// [`Host::call`](crate::functions::Host::call) calls a lambda.
 pub trait Callable: Any + Debug + Send + Sync {
-    /// Returns the printed text, with its static bindings: `{x: 1}lambda|y|->x + y`.
+    /// Returns the text of the lambda with the values that it has captured, such as `{x: 1}lambda|y|->x + y`.
     fn text(&self) -> String;
-    /// Returns the text for documents, without static bindings.
+    /// Returns the text of the lambda for documents, without the captured values.
     fn source(&self) -> String {
         self.text()
     }
@@ -59,25 +58,25 @@ pub trait Callable: Any + Debug + Send + Sync {
     fn parameters(&self) -> usize;
     /// Tells whether two lambdas have the same syntax.
     fn equivalent(&self, other: &dyn Callable) -> bool;
-    /// Returns itself for a downcast by the evaluator.
+    /// Returns `self` as `Any`, so that the evaluator can downcast it.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The interface of a template value for code that doesn't instantiate it.
+/// The interface of a template value for code that does not evaluate expressions.
 pub trait TemplateValue: Any + Debug + Send + Sync {
-    /// Returns the content in its original form, which is written and compared.
+    /// Returns the content in its original form. This form is written to documents, and compared by `==`.
     fn original(&self) -> &Node;
-    /// Returns itself for a downcast by the evaluator.
+    /// Returns `self` as `Any`, so that the evaluator can downcast it.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The interface of a parsed expression for code that doesn't evaluate it.
+/// The interface of a parsed expression for code that does not evaluate expressions.
 pub trait Pending: Any + Debug + Send + Sync {
-    /// Returns the printed text, without `((` and `))`.
+    /// Returns the text of the expression, without `((` and `))`.
     fn text(&self) -> String;
     /// Tells whether two expressions have the same syntax.
     fn equivalent(&self, other: &dyn Pending) -> bool;
-    /// Returns itself for a downcast by the evaluator.
+    /// Returns `self` as `Any`, so that the evaluator can downcast it.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -140,43 +139,45 @@ impl Value {
     }
 }
 
-/// The place in the stubs at which the content of a node is looked up.
+/// The place in the stubs at which the values for a node are looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
     /// At the node's own path.
     #[default]
     None,
-    /// Nowhere: there is no merging below the node.
+    /// Nowhere. No stub overrides a node below this node.
     Nowhere,
     /// At the given path.
     To(Path),
 }
 
-/// The information that processing needs about a node. It is dropped before the document is written.
+/// Information about a node that the engine needs while it processes a document. It is dropped before the
+/// document is written.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
     /// The markers of the node.
     pub flags: Flags,
-    /// Path in the stubs at which the fields of the node are looked up.
+    /// Place in the stubs at which the values for the fields of the node are looked up.
     pub redirect: Redirect,
-    /// Whether the value is the result of `merge replace`, which is not processed further.
+    /// Whether the value is the result of `merge replace`. The engine does not process such a value further.
     pub replace: bool,
-    /// Whether a merge expression took the value from a stub, so that it is not overridden again.
+    /// Whether a merge expression has taken the value from a stub. No stub overrides such a value again.
     pub merged: bool,
-    /// Whether the node was marked by `prefer`.
+    /// Whether the expression of the node begins with `prefer`.
     pub preferred: bool,
-    /// Key field of a list (`key:id` of its entries).
+    /// Key field of a list, which its entries declare, for example by `key:id`.
     pub key_name: Option<Arc<str>>,
-    /// Name given by `&tag:`; a leading `*` makes the tag global.
+    /// Name of the tag that the marker `&tag:` declares. A leading `*` makes the tag global.
     pub tag: Option<Arc<str>>,
     /// Whether the value is `~~`, so that the node is removed from its map or list.
     pub undefined: bool,
-    /// Whether the problem is the node's own, in contrast to a problem of another node that it depends on.
+    /// Whether the node has a problem of its own. A problem of another node, on which the node depends, does
+    /// not count.
     pub error: bool,
-    /// Whether the problem is final.
+    /// Whether the node waits for a failed node, or has failed and is no expression.
     pub failed: bool,
-    /// Problem, if there is one.
+    /// Problem of the node, if it has one.
     pub issue: Option<Arc<Issue>>,
     /// Template that created the value of a `&dynamic` node. The next document creates a new value from it.
     pub template: Option<Arc<dyn TemplateValue>>,
@@ -241,12 +242,12 @@ impl Node {
         self.annotations.is_some()
     }
 
-    /// Returns the name of its document; empty for the result of an expression.
+    /// Returns the name of the document that contains the node; empty for the result of an expression.
     pub fn source(&self) -> &str {
         self.source.as_deref().unwrap_or("")
     }
 
-    /// Returns the name of its document in shared form.
+    /// Returns the name of the document in shared form; none for the result of an expression.
     pub fn source_name(&self) -> Option<&Arc<str>> {
         self.source.as_ref()
     }
@@ -280,7 +281,8 @@ impl Node {
         self.value.as_map()?.get(key)
     }
 
-    /// Replaces a node that is below maps; an undefined node removes it.
+    /// Replaces the node at `path`, which leads through maps. If the new node is undefined, removes the old
+    /// node.
     pub(crate) fn replace(&mut self, path: &[Arc<str>], node: Self) {
         let (Some((key, rest)), Value::Map(map)) = (path.split_first(), &mut self.value) else { return };
         let map = Arc::make_mut(map);
@@ -295,8 +297,8 @@ impl Node {
         }
     }
 
-    /// Tells whether two nodes have equal annotations and the same value: the same list or map in memory, or
-    /// an equal scalar.
+    /// Tells whether two nodes have equal annotations and the same value. Lists and maps are the same if they
+    /// have the same address. Scalars are the same if they are equal.
     pub(crate) fn same_place(&self, other: &Self) -> bool {
         self.same(other)
             || (self.annotations() == other.annotations()
@@ -304,7 +306,8 @@ impl Node {
                 && self.value == other.value)
     }
 
-    /// Tells whether two nodes are the same in memory: a fast test for an unchanged node.
+    /// Tells whether the values and annotations of two nodes have the same addresses in memory. This is a
+    /// fast test for an unchanged node.
     pub fn same(&self, other: &Self) -> bool {
         let annotations = match (&self.annotations, &other.annotations) {
             (None, None) => true,

@@ -1,7 +1,8 @@
-//! Formats and parses numbers as Go's `strconv` does, since documents and messages must equal the original's.
+//! Formats and parses numbers as Go's `strconv` does, because documents and messages must equal those of the
+//! original.
 
-/// Formats a float in its shortest form: plain between `1e-4` and `1e6`, else with an exponent of at least
-/// two digits.
+/// Formats a float with as few digits as possible. If the absolute value is below `1e-4`, or at least `1e6`,
+/// the form has an exponent of at least two digits. The form of 0 is `0`.
 ///
 /// ```
 /// use windlass_spiff::value::number::float_text;
@@ -15,7 +16,8 @@ pub fn float_text(value: f64) -> String {
     shortest(value, -4, 6, 2)
 }
 
-/// Formats a float as in JSON: with an exponent below `1e-6` and from `1e21`.
+/// Formats a float as in JSON. If the absolute value is below `1e-6`, or at least `1e21`, the form has an
+/// exponent. The form of 0 is `0`.
 pub fn float_json(value: f64) -> String {
     shortest(value, -6, 21, 1)
 }
@@ -43,7 +45,8 @@ pub fn parse_int(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-/// Parses a boolean as Go's `ParseBool` does: `1`, `t`, `T`, `true`, `TRUE`, `True` and their opposites.
+/// Parses a boolean as Go's `ParseBool` does. The words are `1`, `t`, `T`, `true`, `TRUE`, `True`, and the
+/// corresponding words for false.
 pub fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),

@@ -3,8 +3,8 @@
 use super::node::{Map, Node, Value};
 use crate::too_deep::with_stack;
 
-/// Rebuilds the nodes below a node, and removes those for which `change` returns `None`. Unchanged parts stay
-/// the same in memory.
+/// Replaces each node below `node` by the result of `change`, and removes it if the result is `None`.
+/// Unchanged lists and maps keep their addresses.
 pub(crate) fn rebuilt(node: &Node, change: &dyn Fn(&Node) -> Option<Node>) -> Node {
     with_stack(|| match node.value() {
         Value::List(list) => {

@@ -1,10 +1,10 @@
-//! Selects nodes below a node by path.
+//! Finds the node at a path below another node.
 
 use super::merge_key::{is_list_complete, is_map_complete};
 use super::node::{Node, Value};
 use crate::path::steps;
 
-/// Default key field of a list.
+/// Key field of a list that declares no other key field.
 pub(crate) const KEY: &str = "name";
 
 impl Node {
@@ -25,8 +25,8 @@ impl Node {
     }
 }
 
-/// Returns the node one step below. With `complete`, maps and lists with pending insertions are refused. The
-/// value of `complete` tells whether control structures are enabled.
+/// Returns the node one step below `here`. If `complete` is set, the result is `None` for a map or list that
+/// still contains a merge key. The value of `complete` tells whether control structures are enabled.
 pub(crate) fn step(here: &Node, step: &str, complete: Option<bool>) -> Option<Node> {
     match here.value() {
         Value::Map(map) => {
@@ -67,7 +67,8 @@ fn entry(list: &[Node], step: &str, key: Option<&str>, complete: Option<bool>) -
         .cloned()
 }
 
-/// Returns the node at a path. `None` if there is none, or if a map or list on the way to it is not complete.
+/// Returns the node at a path. Returns `None` if it does not exist, or if a map or list on the way still
+/// contains a merge key.
 pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, control: bool) -> Option<Node> {
     let mut here = root.clone();
     for name in path {

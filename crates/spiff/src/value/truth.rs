@@ -3,8 +3,8 @@
 use super::node::Value;
 
 impl Value {
-    /// Tells whether a value counts as true. Null, `false`, `""`, `0`, `[]` and `{}` don't; all others do,
-    /// including `0.0`.
+    /// Tells whether a value counts as true. The values `~~`, null, `false`, `""`, `0`, `[]` and `{}` count
+    /// as false. All other values, such as `0.0`, count as true.
     pub fn is_true(&self) -> bool {
         match self {
             Self::Undefined | Self::Null => false,

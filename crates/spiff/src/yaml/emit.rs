@@ -1,9 +1,9 @@
 //! Writes nodes as YAML, byte for byte as the original does.
 //!
-//! The layout is that of libyaml. Entries are indented by two, lists are not indented below their key, and
-//! lines are folded at spaces after column 80. The original also has its own choice of notation, and escapes
-//! all non-ASCII characters. No available emitter combines these rules, so this module is an emitter of our
-//! own.
+//! The layout is that of libyaml. Each level is indented by two columns, but a list is not indented below its
+//! key. Lines are folded at spaces after column 80. The original also has rules of its own for quotes, and
+//! escapes all non-ASCII characters. No available emitter combines these rules, so this module contains its
+//! own emitter.
 
 use base64::Engine as _;
 use windlass_source::SpiffScalar;
@@ -12,7 +12,7 @@ use crate::value::{Node, Value, number};
 
 /// Column after which lines are folded.
 const WIDTH: usize = 80;
-/// Maximum length of a key without the `? ` notation.
+/// Maximum length in bytes of a key that is written without `? `.
 const SIMPLE_KEY: usize = 128;
 
 /// Writes a node, with a line break at the end.
@@ -38,7 +38,7 @@ pub fn value_to_yaml(value: &Value) -> String {
     writer.out
 }
 
-/// The context of a node.
+/// The position of a value in the output.
 #[derive(Clone, Copy, PartialEq)]
 enum Context {
     Root,
@@ -51,9 +51,9 @@ struct Writer {
     out: String,
     column: usize,
     indent: Option<usize>,
-    /// Whether the last output needs no space after it.
+    /// Whether a value may follow the last output without a space.
     after_blank: bool,
-    /// Whether the line contains only indentation and indicators.
+    /// Whether the current line contains only indentation and signs such as `-`.
     at_indent: bool,
 }
 
@@ -250,14 +250,15 @@ impl Writer {
         self.at_indent = self.at_indent && at_indent;
     }
 
-    /// Writes a space, if the last output needs one.
+    /// Writes a space, unless a value may follow the last output without one.
     fn separate(&mut self) {
         if !self.after_blank {
             self.put(' ');
         }
     }
 
-    /// Moves to the indentation, on a new line unless this one is still empty.
+    /// Moves to a new line, and writes the indentation. If the current line is still empty, the method stays
+    /// on it.
     fn new_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.at_indent || self.column > indent || (self.column == indent && !self.after_blank) {
@@ -286,7 +287,7 @@ impl Writer {
     }
 }
 
-/// The notation of a text.
+/// The notation in which a text is written.
 #[derive(Clone, Copy, PartialEq)]
 enum Notation {
     Plain,
@@ -296,7 +297,7 @@ enum Notation {
 }
 
 fn notation(text: &str, traits: Traits, key: bool) -> Notation {
-    // The text would be read as another value, such as a date.
+    // Without quotes, the text would be read as another value, such as a date.
     if !matches!(SpiffScalar::plain(text), SpiffScalar::Text(read) if read == text) {
         return Notation::Double;
     }
@@ -310,12 +311,12 @@ fn notation(text: &str, traits: Traits, key: bool) -> Notation {
     }
 }
 
-/// Tells whether a key needs no `? ` notation.
+/// Tells whether a key is written without `? `.
 fn simple(key: &str) -> bool {
     key.len() <= SIMPLE_KEY && !key.contains('\n')
 }
 
-/// The notations in which a text can be written.
+/// Facts about a text: whether it has several lines, and in which notations it can be written.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent facts about one text")]
 struct Traits {
@@ -344,7 +345,7 @@ impl Traits {
     }
 }
 
-/// Tells whether a text contains characters that have a meaning outside of quotes.
+/// Tells whether a text contains characters that have a meaning in YAML outside of quotes.
 fn has_indicators(text: &str) -> bool {
     let blank = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
     let mut before = None;

@@ -11,7 +11,8 @@ use crate::value::{Value, number};
 #[error("json: unsupported value: {0}")]
 pub struct NotJson(String);
 
-/// Writes a value without whitespace, keys sorted. `<`, `>`, `&` and the Unicode line separators are escaped.
+/// Returns a value as JSON without white space, with sorted keys. The characters `<`, `>`, `&` and the
+/// Unicode line separators are escaped.
 ///
 /// ```
 /// use windlass_spiff::value::Value;
@@ -22,7 +23,7 @@ pub struct NotJson(String);
 /// ```
 ///
 /// # Errors
-/// For infinities and NaN, which have no JSON form.
+/// When the value contains an infinity or NaN, which have no JSON form.
 pub fn to_json(value: &Value) -> Result<String, NotJson> {
     let mut out = String::new();
     write(&mut out, value)?;
@@ -67,7 +68,7 @@ fn write(out: &mut String, value: &Value) -> Result<(), NotJson> {
     Ok(())
 }
 
-/// Writes a JSON string.
+/// Writes a text as a JSON string.
 pub(crate) fn string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {

@@ -1,20 +1,20 @@
 //! Reads and writes [`Node`](crate::value::Node)s as YAML and JSON, as the original does.
 //!
-//! [`windlass_source`], the only reader of windlass, reads the text. This module converts its tree to values,
-//! with scalars in the reading of [`SpiffScalar`](windlass_source::SpiffScalar). The output has the same
-//! bytes as the original's.
+//! [`windlass_source`] parses the text. This module converts the resulting tree to nodes, and interprets
+//! scalars as [`SpiffScalar`](windlass_source::SpiffScalar) does. The output has the same bytes as that of
+//! the original.
 //!
 //! # Differences from windlass's own documents
 //!
-//! `y`, `no` and `ON` are booleans, so they can't be keys. `017` is octal, and `1_000` is a number. Dates
-//! become text with a digit order specific to the original. A tag other than `!!binary` has no meaning of its
-//! own, but a quoted scalar with a tag is typed like a plain one. `<<` is an ordinary key. If a key is
-//! repeated, the last entry wins.
+//! The words `y`, `no` and `ON` are booleans, so they can't be keys. `017` is octal, and `1_000` is a number.
+//! A date becomes a text, with the original's order of its digits. A tag other than `!!binary` names no type,
+//! but it gives a quoted scalar the type that the same scalar has without quotes. `<<` is an ordinary key. If
+//! a key is repeated, its last entry counts.
 //!
 //! # Deviations from the original
 //!
-//! Syntax errors have windlass's wording and places. A list or map as a key is an error; the original
-//! crashes.
+//! Syntax errors have windlass's messages and places. A list or map as a key is an error, while it crashes
+//! the original.
 
 mod emit;
 mod json;

@@ -1,4 +1,4 @@
-//! Reads text as nodes.
+//! Converts YAML text to nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ pub enum ReadError {
     /// The text is not valid YAML.
     #[error("yaml: {}", .0.message())]
     Syntax(Box<Problem>),
-    /// The text contains a key that isn't text.
+    /// A key in the text is no text, but for example a boolean.
     #[error("map key must be a string: {key}")]
     Key {
-        /// The key as it was read.
+        /// The key, as a value in text form.
         key: String,
         /// Place of the key.
         place: Place,
@@ -29,16 +29,16 @@ pub enum ReadError {
     /// The text contains only comments.
     #[error("Expected document start at line 1, column 0")]
     OnlyComments,
-    /// The text contains a second document where one is expected.
+    /// The text contains more than one document, but only one is expected.
     #[error("multi document not possible")]
     MultipleDocuments,
-    /// A line in block notation is indented with a tab.
+    /// A tab indents a line that is not inside of brackets.
     #[error("yaml: a tab can't indent at {place}")]
     Tab {
         /// Place of the character after the tab.
         place: Place,
     },
-    /// A character beyond the basic plane is written as two escapes.
+    /// A character beyond the Basic Multilingual Plane is written as two `\u` escapes.
     #[error("yaml: two escapes for one character at {place}: write the character, or `\\U` and eight digits")]
     Surrogates {
         /// Place of the text with the escapes.
@@ -57,7 +57,7 @@ pub enum ReadError {
 pub struct Problem(Diagnostics);
 
 impl Problem {
-    /// Returns the diagnostics, with their places.
+    /// Returns the errors, with their places.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.0
     }
@@ -80,7 +80,7 @@ fn one_line(diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// Reads a text of one document; a text of whitespace is null.
+/// Reads a text that contains one document. If the text is blank, the document is null.
 ///
 /// ```
 /// use windlass_source::Source;
@@ -101,7 +101,7 @@ pub fn read_document(source: &Arc<Source>) -> Result<Node, ReadError> {
     }
 }
 
-/// Reads all documents of a text, at least one.
+/// Reads all documents of a text. The result contains at least one document.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -166,7 +166,8 @@ impl Reader<'_> {
         Ok(self.node(value))
     }
 
-    /// Refuses tabs as indentation in block notation. The windlass reader accepts such tabs.
+    /// Refuses a tab that indents a node outside of brackets, as the original does. `windlass_source` accepts
+    /// such tabs.
     fn refuse_tab(&self, tree: &Tree) -> Result<(), ReadError> {
         if matches!(tree.as_scalar().map(Scalar::style), Some(Style::Literal | Style::Folded))
             || tree.span().is_empty()
@@ -183,7 +184,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Refuses surrogate pairs, which the original doesn't support.
+    /// Refuses a character that is written as two `\u` escapes (a surrogate pair), which the original does
+    /// not support.
     fn refuse_surrogates(&self, tree: &Tree) -> Result<(), ReadError> {
         let Some(scalar) = tree.as_scalar().filter(|scalar| scalar.style() == Style::DoubleQuoted) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The function `x509cert`: creates a certificate from a map of its fields.
+//! The function `x509cert`, which creates a certificate from a map of fields.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -31,7 +31,7 @@ use crate::functions::network::parse_address;
 use crate::functions::{FunctionError, Host};
 use crate::value::{Map, Node, Value};
 
-/// The value of a field, or the error of a field with the wrong type.
+/// The value of a field. If the field has the wrong type, the error is the message.
 type Field<T> = Result<T, FunctionError>;
 
 /// The argument map of `x509cert`.
@@ -46,7 +46,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Returns a list of texts, or a single text as a list.
+    /// Returns the texts of a list, or a single text as a list.
     fn texts(&self, name: &str) -> Field<Option<Vec<String>>> {
         let wrong =
             || FunctionError::failed(format!("field {} must be a string or a list of strings", quoted(name)));
@@ -94,13 +94,14 @@ impl Fields<'_> {
     }
 }
 
-/// The signer of a certificate: its key, and its own certificate unless the certificate is self-signed.
+/// The signer of a certificate: its key, and its own certificate. A self-signed certificate has no other
+/// certificate.
 struct Authority {
     key: PrivateKey,
     certificate: Option<Certificate>,
 }
 
-/// The content of the certificate besides key, serial number and time.
+/// The content of the new certificate, apart from its key, its serial number and its validity.
 struct Content {
     subject: Name,
     issuer: Name,
@@ -137,8 +138,8 @@ pub(super) fn create(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(pem::write("CERTIFICATE", &der))
 }
 
-/// Returns the certificate authority of the fields. Without `caCert`, the certificate is self-signed with its
-/// own key.
+/// Returns the signer that the fields name. If the field `caCert` is missing, the certificate is self-signed
+/// by the key `own`.
 fn authority(fields: &Fields<'_>, own: Option<PrivateKey>) -> Field<Authority> {
     let certificate = match fields.text("caCert")? {
         "" => None,
@@ -202,7 +203,8 @@ fn content(fields: &Fields<'_>, authority: Option<&Certificate>) -> Field<Conten
     Ok(Content { subject, issuer, ca, usages, extended, hosts, authority_key })
 }
 
-/// Creates a subject of country, organisation and name, each kind in a separate part.
+/// Creates the subject of a certificate from countries, organisations and a common name. Each of the three
+/// kinds becomes a separate part of the subject.
 fn subject(countries: &[String], organizations: &[String], name: &str) -> x509_cert::der::Result<Name> {
     let common_name: Vec<String> =
         Some(name.to_owned()).filter(|name| !name.is_empty()).into_iter().collect();
@@ -220,7 +222,7 @@ fn subject(countries: &[String], organizations: &[String], name: &str) -> x509_c
     Name::from_der(&sequence.to_der()?)
 }
 
-/// Encodes text in the narrowest type that can represent it.
+/// Encodes a text as `PrintableString` if its characters permit this, and as `UTF8String` if they do not.
 fn directory_text(text: &str) -> x509_cert::der::Result<Any> {
     match PrintableStringRef::new(text) {
         Ok(printable) => Any::encode_from(&printable),
@@ -348,18 +350,19 @@ pub(super) fn key_of(certificate: &Certificate) -> Result<PublicKey, String> {
     PublicKey::from_spki(&der).ok_or_else(|| "unknown type of public key".to_owned())
 }
 
-/// Tells whether a certificate may sign others.
+/// Tells whether a certificate may sign other certificates.
 pub(super) fn may_sign(certificate: &Certificate) -> bool {
     let found = certificate.tbs_certificate().get_extension::<BasicConstraints>();
     found.ok().flatten().is_some_and(|(_, constraints)| constraints.ca)
 }
 
-/// Checks that a text is a certificate; the error is a validator's message.
+/// Checks that a text is a certificate. The error is the message of the condition `certificate`.
 pub(crate) fn is_certificate(text: &str) -> Result<(), String> {
     read(text).map(|_| ()).map_err(|error| format!("is no certificate: {error}"))
 }
 
-/// Checks that a text is the certificate of an authority; the error is a validator's message.
+/// Checks that a text is the certificate of a certificate authority. The error is the message of the
+/// condition `ca`.
 pub(crate) fn is_ca(text: &str) -> Result<(), String> {
     let certificate = read(text).map_err(|error| format!("is no certificate: {error}"))?;
     if may_sign(&certificate) { Ok(()) } else { Err("is no ca certificate".to_owned()) }

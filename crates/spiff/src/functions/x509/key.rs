@@ -1,4 +1,4 @@
-//! Private and public keys: RSA, and the NIST curves.
+//! Private and public keys of RSA, and of the elliptic curves P-224, P-256, P-384 and P-521.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -39,7 +39,7 @@ const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7
 const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 const P521: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.35");
 
-/// Draws numbers until one is a valid key; nearly every number is.
+/// Draws random numbers until one is a valid key. Nearly every number is valid.
 macro_rules! draw {
     ($lot:expr, $curve:ident, $bytes:literal) => {
         loop {
@@ -63,7 +63,7 @@ impl PrivateKey {
         Ok(Self::Rsa(Box::new(key)))
     }
 
-    /// Generates a key on a curve.
+    /// Generates a key on an elliptic curve.
     pub(super) fn on_curve<R: CryptoRng>(lot: &mut R, curve: &str) -> Result<Self, String> {
         Ok(match curve {
             "P224" => Self::P224(draw!(lot, p224, 28)),
@@ -165,7 +165,7 @@ impl PublicKey {
             .map_err(|error| format!("failed to write public key: {error}"))
     }
 
-    /// Encodes in the PEM block types of the original.
+    /// Encodes the key as PEM, with the block types of the original.
     pub(super) fn to_pem(&self) -> Result<String, String> {
         match self {
             Self::Rsa(key) => key
@@ -176,12 +176,12 @@ impl PublicKey {
         }
     }
 
-    /// Encodes in the standard PEM block type.
+    /// Encodes the key as PEM, with the standard block type.
     pub(super) fn to_pkix(&self) -> Result<String, String> {
         Ok(pem::write("PUBLIC KEY", &self.to_spki()?))
     }
 
-    /// Formats as a line of an `authorized_keys` file.
+    /// Formats the key as a line of the file `authorized_keys`.
     pub(super) fn to_ssh(&self) -> String {
         let point = |curve: &str, point: &[u8]| {
             let name = format!("ecdsa-sha2-{curve}");
@@ -207,8 +207,8 @@ impl PublicKey {
     }
 }
 
-/// Encodes a number for SSH: without leading zeros, except for a zero byte that keeps the number from being
-/// negative.
+/// Encodes a number for SSH, without leading zeros. If the first bit is 1, a zero byte stands before it,
+/// because the number would be negative without this byte.
 fn positive(bytes: &[u8]) -> Vec<u8> {
     let start = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[start..];

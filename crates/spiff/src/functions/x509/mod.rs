@@ -1,5 +1,5 @@
-//! Functions of keys and certificates: `x509genkey`, `x509publickey`, `x509cert`, `x509parsecert`, and their
-//! validators.
+//! The functions `x509genkey`, `x509publickey`, `x509cert` and `x509parsecert`, and the conditions for keys
+//! and certificates.
 
 mod certificate;
 mod key;
@@ -25,7 +25,7 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("x509cert", certificate::create).add("x509parsecert", parse::parse);
 }
 
-/// An adapter of the host's randomness for the key crates.
+/// An adapter by which the crates for keys get random bytes of the host.
 struct Lot<'h>(&'h mut dyn Host);
 
 impl TryRng for Lot<'_> {
@@ -51,8 +51,8 @@ impl TryRng for Lot<'_> {
 
 impl TryCryptoRng for Lot<'_> {}
 
-/// Permitted sizes of generated RSA keys in bits: smaller keys are insecure, and generating larger keys takes
-/// minutes.
+/// Permitted sizes of generated RSA keys in bits. Smaller keys are insecure, and the generation of larger
+/// keys takes minutes.
 const RSA_BITS: std::ops::RangeInclusive<i64> = 1024..=8192;
 
 fn genkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
@@ -72,7 +72,7 @@ fn genkey(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let key = match curve {
         Some(curve) => PrivateKey::on_curve(&mut Lot(host), curve),
         None if RSA_BITS.contains(&bits) => {
-            // The work grows with the fourth power of the size.
+            // The work grows with the fourth power of the key size.
             let size = bits.unsigned_abs() / 1024;
             host.spend(100_000 * size.pow(4))?;
             PrivateKey::rsa(&mut Lot(host), usize::try_from(bits).unwrap_or(2048))
@@ -107,8 +107,8 @@ fn publickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(written.map_err(FunctionError::failed)?)
 }
 
-/// Returns the public key of a private key, a public key or a certificate. For any other text, the error is
-/// that of reading a private key.
+/// Returns the public key of a private key, of a public key or of a certificate. For any other text, returns
+/// the error that reading a private key causes.
 fn public_key_of(text: &str) -> Result<PublicKey, String> {
     match PrivateKey::from_pem(text) {
         Ok(key) => Ok(key.public()),
@@ -116,12 +116,12 @@ fn public_key_of(text: &str) -> Result<PublicKey, String> {
     }
 }
 
-/// Checks that a text is a private key; the error is a validator's message.
+/// Checks that a text is a private key. The error is the message of the condition `privatekey`.
 pub(super) fn is_private_key(text: &str) -> Result<(), String> {
     PrivateKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no private key: {error}"))
 }
 
-/// Checks that a text is a public key; the error is a validator's message.
+/// Checks that a text is a public key. The error is the message of the condition `publickey`.
 pub(super) fn is_public_key(text: &str) -> Result<(), String> {
     PublicKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no public key: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The function `x509parsecert`: converts a certificate to a map.
+//! The function `x509parsecert`, which converts a certificate to a map.
 
 use std::net::IpAddr;
 
@@ -51,7 +51,7 @@ pub(super) fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     put("validUntil", date(end).into());
     let now = i64::try_from(host.now().as_nanos() / 1_000_000_000).unwrap_or(0);
     let started = i64::from(host.now().subsec_nanos() > 0);
-    // Remaining whole hours, rounded down.
+    // The number of whole hours until the end of the validity.
     put("validity", ((end - now - started) / 3600).into());
     put("usage", texts(usages(&certificate)));
     put(
@@ -61,7 +61,7 @@ pub(super) fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(map)
 }
 
-/// Returns the texts of one kind in the subject.
+/// Returns the texts of one kind in the subject of a certificate. `oid` identifies the kind.
 fn subject(certificate: &Certificate, oid: &str) -> Vec<String> {
     let oid = ObjectIdentifier::new_unwrap(oid);
     let name = certificate.tbs_certificate().subject();

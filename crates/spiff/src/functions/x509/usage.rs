@@ -1,18 +1,18 @@
-//! Key usages in the original's names.
+//! The usages of the key of a certificate, by the names of the original.
 
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::flagset::FlagSet;
 use x509_cert::ext::pkix::KeyUsages;
 
-/// A key usage.
+/// A usage of the key of a certificate.
 #[derive(Clone, Copy)]
 pub(super) enum Usage {
     Basic(KeyUsages),
     Extended(ObjectIdentifier),
 }
 
-/// Basic usages: the accepted name, the displayed name, the usage. Letter case is ignored, so all displayed
-/// names except `ContentCommitment` are also accepted.
+/// Basic usages: the name that `x509cert` accepts, the name that `x509parsecert` returns, and the usage.
+/// `x509cert` ignores the letter case, so it also accepts the returned names apart from `ContentCommitment`.
 const BASIC: [(&str, &str, KeyUsages); 9] = [
     ("signature", "Signature", KeyUsages::DigitalSignature),
     ("commitment", "ContentCommitment", KeyUsages::NonRepudiation),
@@ -46,11 +46,11 @@ const EXTENDED: [(&str, ObjectIdentifier); 14] = [
     ("MicrosoftKernelCodeSigning", oid("1.3.6.1.4.1.311.61.1.1")),
 ];
 
-/// The extended usage of every created certificate.
+/// The extended usage that every created certificate has.
 pub(super) const SERVER: ObjectIdentifier = EXTENDED[1].1;
 
 impl Usage {
-    /// Parses a name in any letter case.
+    /// Parses the name of a usage. The letter case has no meaning.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let lower = name.to_lowercase();
         let basic = BASIC.iter().find(|(read, ..)| *read == lower).map(|(.., usage)| Self::Basic(*usage));
@@ -59,12 +59,12 @@ impl Usage {
     }
 }
 
-/// Returns the displayed names of basic usages, in their order.
+/// Returns the names of basic usages for `x509parsecert`, in the order of the table.
 pub(super) fn basic_names(usages: FlagSet<KeyUsages>) -> impl Iterator<Item = &'static str> {
     BASIC.iter().filter(move |(.., usage)| usages.contains(*usage)).map(|(_, shown, _)| *shown)
 }
 
-/// Returns the displayed name of an extended usage.
+/// Returns the name of an extended usage for `x509parsecert`.
 pub(super) fn extended_name(usage: &ObjectIdentifier) -> &'static str {
     EXTENDED.iter().find(|(_, oid)| oid == usage).map_or("UnknownExtKeyUsage", |(shown, _)| shown)
 }

@@ -59,7 +59,7 @@ pub(super) fn list(p: &mut Parser<'_>) -> Option<Tree> {
     })
 }
 
-/// Parses `[ a, b... ]`. With `filled`, an empty list is refused, as for an index.
+/// Parses `[ a, b... ]`. If `filled` is true, as for an index, an empty list is refused.
 pub(super) fn bracketed(p: &mut Parser<'_>, filled: bool) -> Option<(Vec<Argument>, u32)> {
     p.rule(|p| {
         p.take('[')?;

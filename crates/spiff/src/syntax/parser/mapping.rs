@@ -1,4 +1,4 @@
-//! Parses expressions with a lambda for entries: mappings, sums, `catch` and `sync`.
+//! Parses expressions that contain a lambda: mappings, sums, `catch` and `sync`.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ fn sync_with_value(p: &mut Parser<'_>) -> Option<(Tree, Tree)> {
     Some((condition, value))
 }
 
-/// Parses an inline lambda, or an expression that yields a lambda.
+/// Parses a lambda, or `|` and an expression whose value is a lambda.
 fn lambda_or(p: &mut Parser<'_>) -> Option<Tree> {
     p.rule(|p| lambda(p).or_else(|| p.attempt(barred)))
 }

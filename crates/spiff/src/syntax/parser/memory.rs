@@ -1,8 +1,8 @@
-//! The memoized results of rules.
+//! The stored results of rules.
 
 use super::tree::Tree;
 
-/// The rules whose results are memoized.
+/// The rules whose results the parser stores for each position.
 #[derive(Clone, Copy)]
 pub(super) enum Slot {
     Expression,

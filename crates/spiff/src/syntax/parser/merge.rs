@@ -15,7 +15,7 @@ pub(super) fn merge(p: &mut Parser<'_>) -> Option<Tree> {
 
 fn merge_reference(p: &mut Parser<'_>) -> Option<Merge> {
     p.word("merge")?;
-    // `merge required` has no path.
+    // After `merge`, the word `required` is an option and no path.
     let begin = p.at;
     let required = p
         .attempt(|p| {

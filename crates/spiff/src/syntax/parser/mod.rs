@@ -1,9 +1,9 @@
-//! The parser: ordered choice without a tokenizer, with memoization.
+//! The parser: a recursive descent parser with ordered choice, which stores the results of its rules.
 //!
-//! The grammar is a parsing expression grammar: alternatives are tried in order, and whitespace matters
-//! around binary operators. Each rule memoizes its result per position, so parsing takes linear time despite
-//! backtracking (`memory`). Rules also record the farthest position reached; an error reports the farthest
-//! match.
+//! The grammar is a parsing expression grammar: the alternatives of a rule are tried in order. White space
+//! around binary operators has a meaning. The rules in `memory::Slot` store their results for each position.
+//! So parsing takes linear time, although the parser may try several alternatives at one position. The parser
+//! also records the match that ends farthest in the text, and a syntax error reports this match.
 
 mod chain;
 mod character;
@@ -29,7 +29,7 @@ use super::error::SyntaxError;
 /// The result of a parse.
 pub(super) struct Parsed {
     pub(super) expr: Child,
-    /// Whether the expression depends on its place.
+    /// Whether the value of the expression depends on its place in the document.
     pub(super) uses_place: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Parses operands with a leading sign, and constants.
+//! Parses constants, and operands with a sign or word before them.
 
 use super::super::ast::Expr;
 use super::super::error::SyntaxError;
@@ -58,7 +58,8 @@ fn string(p: &mut Parser<'_>) -> Option<Tree> {
     match unquote(&p.text[begin..p.at]) {
         Ok(text) => Some(Tree::leaf(Expr::Str(text.into()))),
         Err(reason) => {
-            // The literal may be part of an alternative that fails, so only the whole parse decides.
+            // The error is stored, and the whole parse ends with it. The alternatives that are still open may
+            // go on as if the literal were valid.
             p.fatal.get_or_insert(SyntaxError::at(&p.text, (begin, p.at), Some(reason)));
             Some(Tree::leaf(Expr::Nil))
         }

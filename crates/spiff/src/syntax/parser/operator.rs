@@ -1,4 +1,4 @@
-//! Parses operators, the weakest first.
+//! Parses binary operators. The first function handles the operators that bind the least.
 
 use super::super::ast::{Expr, Operator};
 use super::lambda::lambda;
@@ -109,7 +109,7 @@ fn multiply(p: &mut Parser<'_>) -> Option<Tree> {
     })
 }
 
-/// Parses operands separated by operators of one level, each surrounded by whitespace.
+/// Parses operands with operators of equal strength between them. White space must surround each operator.
 pub(super) fn chain(
     p: &mut Parser<'_>,
     operand: fn(&mut Parser<'_>) -> Option<Tree>,

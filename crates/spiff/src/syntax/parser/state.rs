@@ -1,4 +1,4 @@
-//! The state of parsing a text, with the combinators of rules.
+//! The state of the parser, and the functions that combine rules.
 
 use super::super::ast::Place;
 use super::super::error::{MAX_DEPTH, SyntaxError};
@@ -6,19 +6,19 @@ use super::memory::{Memory, SLOTS, Slot};
 use super::tree::Tree;
 use crate::too_deep;
 
-/// Maximum number of memoized rules in one level of nesting.
+/// Maximum number of rules with stored results that call each other in one level of an expression.
 const RULES_PER_LEVEL: u32 = 9;
 
 /// A rule of the grammar.
 pub(super) type Rule = fn(&mut Parser<'_>) -> Option<Tree>;
 
-/// The rules that contain themselves. Rules of lower modules call them through the parser.
+/// The rules that can contain themselves. Modules of lower layers call them through the parser.
 pub(super) struct Recursive {
     pub(super) expression: Rule,
     pub(super) or: Rule,
 }
 
-/// The state of parsing a text, with the combinators of rules. A rule is a function of the state.
+/// The state of the parser. A rule is a function that gets this state.
 pub(super) struct Parser<'a> {
     pub(super) text: Vec<char>,
     pub(super) at: usize,
@@ -58,7 +58,8 @@ impl<'a> Parser<'a> {
         (self.recursive.or)(self)
     }
 
-    /// Runs a rule. On failure it restores the position, on success it records the match.
+    /// Runs a rule. If the rule fails, restores the position. If it succeeds, records the match for error
+    /// messages.
     pub(super) fn rule<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let begin = self.at;
         let found = body(self);
@@ -75,7 +76,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Runs a parser function, and restores the position if it fails.
+    /// Runs a parser function. If the function fails, restores the position.
     pub(super) fn attempt<T>(&mut self, body: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let begin = self.at;
         let found = body(self);
@@ -118,7 +119,8 @@ impl<'a> Parser<'a> {
             return None;
         }
         self.memory[begin][slot as usize] = match &found {
-            // Positions fit into 32 bits: a text is a scalar of a document, whose size is limited.
+            // A position fits into 32 bits, because the text is a scalar of a document, and the size of
+            // documents is limited.
             Some(tree) => Memory::Found(tree.clone(), u32::try_from(self.at).unwrap_or(u32::MAX)),
             None => Memory::Failed,
         };

@@ -1,10 +1,10 @@
-//! A parsed expression with its depth.
+//! A parsed expression, and the number of its levels.
 
 use std::sync::Arc;
 
 use super::super::ast::{Child, Expr};
 
-/// An expression with its depth.
+/// An expression, and the number of its levels.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) expr: Child,
