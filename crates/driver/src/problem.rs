@@ -1,5 +1,7 @@
 //! Problems that a driver finds in a package.
 
+use std::fmt;
+
 use windlass_model::Action;
 use windlass_source::Diagnostic;
 
@@ -63,6 +65,12 @@ impl PackageProblem {
     #[must_use]
     pub fn in_property(self, action: Option<Action>, key: &str) -> Self {
         Self { declaration: Some(Declaration::Property { action, key: key.to_owned() }), ..self }
+    }
+}
+
+impl fmt::Display for PackageProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostic.fmt(f)
     }
 }
 

@@ -186,8 +186,8 @@ impl Outside {
         Some(granted.canonicalize().ok()?.to_string_lossy().into_owned())
     }
 
-    /// Returns `path` if it is below a folder that is granted for `capability`. Symbolic links are resolved
-    /// before the comparison.
+    /// Returns the path of a file without symbolic links, if the file is below a folder that is granted for
+    /// `capability`. The caller uses this path, so a link that is exchanged afterwards has no effect.
     fn granted(&self, capability: Capability, path: &str) -> Result<PathBuf, Denied> {
         let folders = if capability == Capability::Write { &self.write } else { &self.read };
         if folders.is_empty() {
@@ -203,7 +203,7 @@ impl Outside {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
             folder.canonicalize().is_ok_and(|folder| real.starts_with(folder))
         };
-        if folders.iter().any(below) { Ok(wanted) } else { Err(outside()) }
+        if folders.iter().any(below) { Ok(real) } else { Err(outside()) }
     }
 
     pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>, Denied> {
