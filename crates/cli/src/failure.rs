@@ -20,7 +20,7 @@ pub(crate) use fault;
 /// An error as JSON.
 #[derive(Serialize)]
 struct FailureView<'a> {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     version: u32,
     error: ErrorView<'a>,
 }

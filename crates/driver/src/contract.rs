@@ -102,9 +102,9 @@ pub trait Driver: Send + Sync {
     /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
-    /// Observes whether the requested states have been reached, and changes nothing in the outside world. If
-    /// elements of a [batch](Nature::batch) get no clear answer, the engine observes these elements again, in
-    /// smaller groups.
+    /// Observes whether the requested states have been reached, and changes nothing in the outside world. The
+    /// engine passes the calls with the same [key](Nature::batch) together. If some of these calls get no
+    /// clear answer, the engine observes them again in smaller groups.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
     /// Finds existing instances at a location, for example for references.

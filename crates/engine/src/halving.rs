@@ -22,12 +22,13 @@ pub const MAX_ALONE: usize = 16;
 /// The number of failed groups of suspects in one round after which groups of suspects are no longer halved.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
-/// The maximum number of elements in a batch. The answer of a script about so many elements is far smaller than
-/// the limit of 4 MiB. The checks of several thousand elements are several batches, which run at the same time.
+/// The maximum number of elements in a batch of health checks. The answer of a script about so many elements
+/// is far smaller than the limit of 4 MiB. The checks of several thousand elements are several batches, which
+/// run at the same time.
 pub const LARGEST_BATCH: usize = 1000;
 
-/// Tells whether an element of a batch must be checked again: the answer about the element is not clear, and a
-/// check of the element alone may be clear.
+/// Tells whether an element of a batch of health checks must be checked again: the answer about the element
+/// is not clear, and a check of the element alone may be clear.
 pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {
@@ -46,10 +47,10 @@ pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     Failure::new(FailureKind::Infrastructure, message)
 }
 
-/// The elements that one check covers, by their positions in the batch.
+/// The elements that one check covers, by their positions in the batch of health checks.
 pub type Group = Vec<usize>;
 
-/// The search for the bad elements of a batch.
+/// The search for the bad elements of a batch of health checks (see the [module](self)).
 #[derive(Debug)]
 pub struct Halving {
     suspects: Vec<bool>,

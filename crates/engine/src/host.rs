@@ -191,8 +191,8 @@ impl Host {
                 },
             };
             if let Some(input) = input {
-                // One input creates at most one batch. If the store has no room for a further batch during the
-                // whole term of a lease, the leases are lost.
+                // One input creates at most one batch of records. If the store has no room for a further
+                // batch during the whole term of a lease, the leases are lost.
                 tokio::select! {
                     () = running.dispatcher.ready() => {}
                     lost = &mut lost => return Err(lost),
@@ -238,8 +238,8 @@ impl<M: Machine, D: Dispatcher<M>> Running<'_, M, D> {
         }
     }
 
-    /// Returns the error that made the store refuse all later batches. The store answers batches in order, so
-    /// that error is already available.
+    /// Returns the error that made the store refuse all later batches of records. The store answers batches
+    /// in order, so that error is already available.
     fn root_cause(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::AfterFailure { .. }) {
             return error;

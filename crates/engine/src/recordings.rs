@@ -137,7 +137,7 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Returns a batch that drops the recordings of the calls of some processes.
+/// Returns a batch of records that drops the recordings of the calls of some processes.
 pub(crate) async fn drop_of(
     store: &dyn Store,
     assembly: &AssemblyName,

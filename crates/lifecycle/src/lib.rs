@@ -29,7 +29,7 @@
 //! | order | an element reaches one state before the next |
 //! | relationship | created after its ends with `post` reach their states, and before its ends with `pre` do |
 //! | relationship | ceased before one of its ends leaves its state |
-//! | property | a reader of an output comes after its producer is Installed |
+//! | property | a reader of an output comes after the part that publishes the output (its producer) is Installed |
 //! | property | a reader is removed, or gets other values, before its producer is removed |
 //! | phase | all parts reach a state before any part continues, except parts that an earlier phase needs |
 //!

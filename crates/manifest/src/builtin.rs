@@ -1,4 +1,5 @@
-//! The built-in pins of scripted component types. Manifests do not declare these pins.
+//! The built-in pins of the component types `scripted.Component` and `scripted.ComponentFactory`. Manifests
+//! do not declare these pins.
 
 use windlass_model::pins::{PinType, ValueType};
 

@@ -24,8 +24,8 @@ use crate::visible::{self, LeafPin, Visible};
 pub struct Checked<'m> {
     /// The manifest that was checked.
     pub manifest: &'m Manifest,
-    /// The role; `None` if the manifest has no scripted component, or if a mandatory value of this component
-    /// is missing.
+    /// The role; `None` if the manifest has no scripted component (`scripted.Component` or
+    /// `scripted.ComponentFactory`), or if a mandatory value of this component is missing.
     pub role: Option<Role>,
     /// The application with all of its pins.
     pub visible: Visible,
@@ -103,7 +103,8 @@ fn required(report: &mut Report<'_>, leaf: &Leaf) {
     }
 }
 
-/// The state of the check of a manifest's scripted component.
+/// The state of the check of a manifest's scripted component (its `scripted.Component` or
+/// `scripted.ComponentFactory`).
 struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,
@@ -132,7 +133,8 @@ impl Checker<'_, '_> {
         LeafPin { component: self.path.clone().into(), pin }
     }
 
-    /// Reports pins that a scripted component can't have.
+    /// Reports pins that a scripted component (`scripted.Component` or `scripted.ComponentFactory`) can't
+    /// have.
     fn declared_pins(&mut self) {
         let leaf = self.leaf;
         let built_in = builtin::pins(&leaf.kind.value);

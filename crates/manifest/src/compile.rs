@@ -181,7 +181,8 @@ impl Compiler<'_> {
         (properties, exposed)
     }
 
-    /// Returns the properties of the scripted component.
+    /// Returns the properties of the manifest's scripted component (its `scripted.Component` or
+    /// `scripted.ComponentFactory`).
     fn inner(
         &mut self,
         leaf: &Visible,

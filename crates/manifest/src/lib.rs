@@ -20,7 +20,7 @@
 //! | [`role`] | applications and factories |
 //! | [`check`](mod@check) | checks of a manifest |
 //! | [`pair`] | checks of several manifests |
-//! | [`pins`](mod@pins) | the pins of the scripted component |
+//! | [`pins`](mod@pins) | the pins of the `scripted.Component` or `scripted.ComponentFactory` |
 //! | [`compile`](mod@compile) | one flat topology |
 //! | [`scripts`] | checks of the scripts of a manifest against a folder or an image |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |

@@ -1,4 +1,5 @@
-//! The pins of the scripted component, in the form in which records and views contain them.
+//! The pins of a manifest's scripted component (its `scripted.Component` or `scripted.ComponentFactory`), in
+//! the form in which records and views contain them.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use crate::check::Checked;
 use crate::document::{Leaf, Parameter};
 use crate::value;
 
-/// Returns the pins of the scripted component: the declared pins and the built-in signals. Each pin lists the
-/// ids under which the application exposes it. Returns `None` for a manifest without a role.
+/// Returns the pins of the manifest's scripted component (its `scripted.Component` or
+/// `scripted.ComponentFactory`): the declared pins and the built-in signals. Each pin lists the ids under
+/// which the application exposes it. Returns `None` for a manifest without a role.
 ///
 /// Built-in configuration pins, such as the paths of scripts, are part of the [`Role`](crate::Role) instead.
 pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
@@ -45,8 +47,8 @@ pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
     Some(pins)
 }
 
-/// Tells whether a pin of a scripted component is declared by the manifest. All other pins are built in, and
-/// scripts do not get them.
+/// Tells whether the manifest declares a pin of its scripted component (`scripted.Component` or
+/// `scripted.ComponentFactory`). All other pins are built in, and scripts do not get them.
 pub(crate) fn is_declared(id: &PinId) -> bool {
     ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
 }

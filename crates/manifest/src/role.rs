@@ -16,7 +16,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the path of the scripted component.
+    /// Returns the path of the manifest's scripted component (its `scripted.Component` or
+    /// `scripted.ComponentFactory`).
     pub fn component(&self) -> &ComponentPath {
         match self {
             Self::Application(application) => &application.component,
@@ -28,7 +29,7 @@ impl Role {
 /// The title of an application's factory, and the paths of the application's scripts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApplicationRole {
-    /// The path of the scripted component.
+    /// The path of the `scripted.Component`.
     pub component: ComponentPath,
     /// The title of the factory: `factory.name`.
     pub factory: Spanned<String>,
@@ -47,7 +48,7 @@ pub struct ApplicationRole {
 /// The discovery and the mappings of a factory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactoryRole {
-    /// The path of the factory component.
+    /// The path of the `scripted.ComponentFactory`.
     pub component: ComponentPath,
     /// The discovery of instances; `None` if the manifest sets none of the three values of a [`Discovery`].
     pub discovery: Option<Discovery>,

@@ -66,7 +66,8 @@ impl Services {
         services
     }
 
-    /// Records the signals that the scripted component consumes.
+    /// Records the signals that the manifest's scripted component (its `scripted.Component` or
+    /// `scripted.ComponentFactory`) consumes.
     fn consumes(&mut self, checked: &Checked<'_>, path: &ComponentPath, leaf: &Leaf) {
         let required: BTreeSet<&str> = leaf.required.iter().map(|name| name.value.as_str()).collect();
         for (id, kind) in pins(leaf) {

@@ -35,7 +35,9 @@ pub struct VisiblePin {
     /// Type of the pin. `None` for a pin that could not be read, and for an undeclared pin of a component
     /// type that windlass does not know.
     pub kind: Option<PinType>,
-    /// The pins of typed components that this pin represents. A pin of a typed component represents itself.
+    /// The pins that this pin stands for. A declared or built-in pin of a leaf component (a component that is
+    /// no composition) stands for itself. A pin that a composition exposes stands for the pins that it is
+    /// bound to, followed through nested compositions.
     pub targets: Vec<LeafPin>,
     /// Whether the value of the pin is a secret.
     pub sensitive: bool,

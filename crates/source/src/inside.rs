@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::{Node, Scalar, Source, Span, Style};
 
-/// The source ranges of the parts of a scalar's text. It is created by [`Node::inside`].
+/// A map from the parts of a scalar's text to their ranges in the source. [`Node::inside`] creates it.
 ///
 /// ```
 /// use windlass_source::{LoadOptions, Source, load_one};

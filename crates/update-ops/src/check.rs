@@ -34,7 +34,7 @@ impl Shape {
 pub(crate) enum Mode {
     /// An update by an author. All rules apply.
     Authored,
-    /// A trusted update. Only sorts are checked.
+    /// A trusted update. Only the sorts (map, list or leaf) are checked.
     Trusted,
     /// A whole document. Rules about values apply, but rules about permitted operations don't.
     Document,

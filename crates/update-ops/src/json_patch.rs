@@ -16,11 +16,12 @@ use crate::update::{Op, Update};
 /// Translates a JSON Patch (RFC 6902) to an update. The patch may contain `add`, `replace` and `remove` on
 /// fields, and `add` at the end of a list.
 ///
-/// The update has the same effect as the patch on each document to which the patch can be applied, except for
-/// empty containers. If the patch fails, for example because a parent is missing, the update may succeed.
-/// Under an [untyped](Shape::untyped) shape, the last key `-` means the end of a list.
+/// The update has the same effect as the patch on each document to which the patch can be applied, with one
+/// difference: where the patch leaves an empty map or list, the update may leave nothing. If the patch fails,
+/// for example because a parent is missing, the update may succeed. Under an [untyped](Shape::untyped) shape,
+/// the last key `-` means the end of a list.
 ///
-/// As in [`Update::from_ops`], the sorts of the shape are checked, but its rules are not.
+/// As in [`Update::from_ops`], the sorts of the shape (map, list or leaf) are checked, but its rules are not.
 ///
 /// ```
 /// use serde_json::json;

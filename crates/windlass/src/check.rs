@@ -30,7 +30,7 @@ use crate::script_files::ScriptFiles;
 /// The result of a check.
 #[derive(Debug, Clone, Serialize)]
 pub struct CheckView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// Number of errors.
     pub errors: usize,

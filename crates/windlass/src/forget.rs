@@ -15,7 +15,7 @@ use crate::wiring::Removal;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ForgetView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,

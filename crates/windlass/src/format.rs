@@ -17,7 +17,7 @@ use crate::repair::Repair;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct FormatView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The files whose layout was changed, or would be changed by a repair.
     pub changed: Vec<String>,

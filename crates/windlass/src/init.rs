@@ -25,7 +25,7 @@ pub enum Language {
 /// The files that were created, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct InitView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub name: String,

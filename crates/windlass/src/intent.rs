@@ -240,8 +240,8 @@ impl Windlass {
         })
     }
 
-    /// Returns the id of a call that is open, such as an undecided call. Returns `None` if no open call of
-    /// the assembly has the id.
+    /// Parses `id` as the id of an open call of the assembly. Returns `None` if the assembly has no open call
+    /// with this id. An undecided call is open, too.
     ///
     /// # Errors
     /// Fails if the store can't be read.

@@ -26,7 +26,7 @@ const PAGE: usize = 1_000;
 /// An entry of the log, as a JSON document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogEntry {
-    /// The version of this format.
+    /// The version of the layout of this entry, for programs that read it as JSON.
     pub version: u32,
     /// The time of the entry.
     #[serde(serialize_with = "crate::view::time::one")]

@@ -12,7 +12,7 @@ use crate::upkeep::Upkeep;
 /// The records that were removed, or that would be removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct PruneView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// Whether the records were only listed and not removed.
     pub dry_run: bool,

@@ -12,7 +12,7 @@ use crate::upkeep::Upkeep;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct RenameView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The new name of the assembly.
     pub assembly: AssemblyName,

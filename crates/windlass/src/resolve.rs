@@ -13,7 +13,7 @@ use crate::input::AssemblyInput;
 /// A descriptor in which the known values are filled in.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResolveView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name that the assembly would get.
     pub assembly: AssemblyName,

@@ -49,7 +49,7 @@ const KINDS: [(&str, Transition); 4] = [
 /// The result of a script, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScriptView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The result of the call.
     pub result: CaseResult,
@@ -60,7 +60,7 @@ pub struct ScriptView {
 /// The results of the test cases of a package.
 #[derive(Debug, Clone, Serialize)]
 pub struct CasesView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The cases, in the order in which they ran.
     pub cases: Vec<CaseView>,

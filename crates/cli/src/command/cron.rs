@@ -18,7 +18,7 @@ use crate::output::{say, tell};
 /// The fire times as JSON.
 #[derive(Serialize)]
 struct NextView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     version: u32,
     /// The expression in canonical form.
     expression: String,
@@ -30,7 +30,7 @@ struct NextView {
 /// The explanation as JSON.
 #[derive(Serialize)]
 struct ExplainView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     version: u32,
     /// The expression in canonical form.
     expression: String,

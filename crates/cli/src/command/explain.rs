@@ -16,7 +16,7 @@ use crate::output::{STRONG, say, styled, tell};
 /// The explanation of a code as JSON.
 #[derive(Serialize)]
 struct ExplainedView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     version: u32,
     #[serde(flatten)]
     info: &'static CodeInfo,

@@ -27,7 +27,7 @@ use crate::size_limit::{larger, max_size};
 /// The conflicts of two updates as JSON.
 #[derive(Serialize)]
 struct ConflictsView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     version: u32,
     conflicts: Vec<ConflictView>,
 }

@@ -149,7 +149,9 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// The values of the keys of `cluster`. A value that is not known yet is `None`.
+/// The values of the keys of `cluster`. A missing `minimum-nodes` counts as 1. Otherwise, `None` means that
+/// the key is missing, or that its value is not known. [`Bounds::literal`] also replaces a missing
+/// `initial-quantity` by the minimum.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bounds {
     pub(crate) initial: Option<u32>,

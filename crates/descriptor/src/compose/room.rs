@@ -24,11 +24,12 @@ pub(super) struct Excess {
 
 /// The sizes that are counted against the limits.
 pub(super) struct Room {
-    /// Maximum number of copied elements.
+    /// Maximum number of copied elements: nodes of a group after the first one, and parts of an assembly that
+    /// is nested again. `multiplied` counts them.
     nodes: usize,
     /// Whether a limit is exceeded.
     full: bool,
-    /// Number of copied elements so far.
+    /// Number of copied elements so far; see `nodes`.
     multiplied: usize,
     /// Total size in bytes of the properties of elements whose descriptor was used before.
     copied: usize,

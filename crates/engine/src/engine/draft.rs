@@ -47,8 +47,8 @@ pub(super) struct PreviousState {
     pub(super) unfinished: Option<Intent>,
     /// The limits of the last intent, which also apply to a retry.
     pub(super) limits: Limits,
-    /// The groups that were in a pause between batches when the last process was interrupted, each with the
-    /// end of its pause.
+    /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
+    /// with the end of its pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 

@@ -133,15 +133,15 @@ impl HealthChecks<'_> {
         Checks { answers: failed.chain(answered).collect(), failed: seen.failed, lines: seen.lines }
     }
 
-    /// Runs the checks of all batches.
+    /// Runs the checks of all batches (see [`LookBatch`]).
     async fn look_round(&self, batches: Vec<LookBatch>, round: &CheckRound) -> Vec<Asked> {
         let checked = stream::iter(batches).map(|batch| self.look_at(batch, round));
         let checked: Vec<Vec<Asked>> = checked.buffer_unordered(self.parallelism).collect().await;
         checked.into_iter().flatten().collect()
     }
 
-    /// Observes the elements of a batch together. Elements without a clear answer are then observed again in
-    /// smaller groups.
+    /// Observes the elements of a batch of health checks together. Elements without a clear answer are then
+    /// observed again in smaller groups.
     async fn look_at(&self, batch: LookBatch, round: &CheckRound) -> Vec<Asked> {
         let LookBatch { driver, elements, calls } = batch;
         let suspects = elements.iter().map(|(_, element)| element.is_suspect).collect();
@@ -175,7 +175,7 @@ impl HealthChecks<'_> {
             .collect()
     }
 
-    /// Observes a group of elements of a batch by one call of the driver.
+    /// Observes a group of elements of a batch of health checks by one call of [`Driver::observe`].
     async fn look_together(
         &self,
         group: Group,
@@ -197,7 +197,7 @@ impl HealthChecks<'_> {
         GroupAnswer { group, answers, is_faulty }
     }
 
-    /// Asks a driver about calls of one batch. Returns one answer for each call.
+    /// Asks a driver about calls of one batch of health checks. Returns one answer for each call.
     ///
     /// # Errors
     /// The driver has a fault, such as a panic. The check then counts as a check that could not run.
@@ -391,8 +391,9 @@ const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 /// The time that a driver has to answer after its check was ended.
 const LAST_ANSWER: Duration = Duration::from_secs(6);
 
-/// Groups checks into batches. Also returns the results of the checks that can't run, each with the position of
-/// its check.
+/// Groups health checks into batches. A driver can make all checks of a batch by one call of
+/// [`Driver::observe`]. Also returns the results of the checks that can't run, each with the position of its
+/// check.
 fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     let mut batches: Vec<LookBatch> = Vec::new();
     let mut last: HashMap<BatchKey, usize> = HashMap::new();
@@ -428,10 +429,11 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     (batches, unseen)
 }
 
-/// The key of a batch: the driver's own key, the driver, and the shared package, action and location.
+/// The key of a batch of health checks: the driver's own key, the driver, and the shared package, action and
+/// location.
 type BatchKey = (String, DriverKind, PackageDigest, String, String);
 
-/// Checks that a driver can make by one call.
+/// A batch: health checks that a driver can make by one call of [`Driver::observe`].
 struct LookBatch {
     driver: Arc<dyn Driver>,
     /// The elements, with their positions among all checks.
@@ -447,7 +449,8 @@ struct LookElement {
     is_suspect: bool,
 }
 
-/// The answer of a driver about an element of a batch.
+/// The answer of a driver about one element in a batch of checks. A driver can make all checks of a batch by
+/// one call of [`Driver::observe`].
 struct Asked {
     element: (usize, LookElement),
     call: Call,
@@ -455,7 +458,7 @@ struct Asked {
     answer: Result<Observed, Failure>,
 }
 
-/// The answers of a driver about a group of a batch.
+/// The answers of a driver about a [group](Group) of the elements in a batch of health checks.
 struct GroupAnswer {
     group: Group,
     answers: Vec<Result<Observed, Failure>>,

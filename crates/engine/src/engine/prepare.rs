@@ -159,7 +159,7 @@ impl Engine {
             commands::drop_oldest(&*self.store, &process.assembly, &mut batch).await?;
         }
         if let Some(request) = request {
-            // The same batch ends the request, so that the request is executed only once.
+            // The same batch of records ends the request, so that the request is executed only once.
             batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
         }
         self.store.commit(lease, batch).await?;
@@ -176,7 +176,7 @@ fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
     is_up.then_some(if was_launched { ApplicationIntent::Reconfigure } else { ApplicationIntent::Launch })
 }
 
-/// Returns the batch that begins a process.
+/// Returns the batch of records that begins a process.
 pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     let (id, now) = (process.id, process.created);
     let Found { states, mut batch, .. } = std::mem::take(&mut draft.found);

@@ -62,7 +62,8 @@ pub struct Ended {
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent for a further process, which [`continued`](Self::continued) requests.
     pub consent: Consent,
-    /// The group with a failed batch that demands a rollback; `None` if there is no such group.
+    /// The first group that demands a rollback and in which a batch of nodes has failed; `None` if there is
+    /// no such group.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes, each with the number of these nodes. Another plan removes
     /// the additional nodes.
@@ -191,8 +192,8 @@ impl Ended {
         }
     }
 
-    /// Tells whether a further process has to roll the assembly back, because a batch of a group that demands a
-    /// rollback has failed.
+    /// Tells whether a further process has to roll the assembly back, because a batch of nodes has failed in
+    /// a group that demands a rollback.
     pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
         has_failed && self.process.intent.rolls_back()

@@ -77,8 +77,8 @@ impl Upkeep<'_> {
 
     async fn prune_under(&self, lease: &Lease, keep: Retention) -> Result<Pruned, EngineError> {
         let pruned = self.prunable(&lease.scope, keep).await?;
-        // One batch removes all versions. If the store keeps a version as a difference from removed versions,
-        // the store then rewrites the version only once.
+        // One batch of records removes all versions. If the store keeps a version as a difference from
+        // removed versions, the store then rewrites the version only once.
         let versions: Batch = pruned.versions.iter().map(|process| Change::DropVersion(*process)).collect();
         self.store.commit(lease, versions).await?;
         for processes in pruned.processes.chunks(MANY) {

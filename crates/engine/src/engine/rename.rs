@@ -20,8 +20,9 @@ const PAGE: usize = 500;
 
 impl Upkeep<'_> {
     /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The name also
-    /// changes in the records of other assemblies that reference the assembly, or whose owner is the assembly.
-    /// `documents` are the project's documents that name the assembly, already with its new name.
+    /// changes in the records of other assemblies that reference the assembly, or that the assembly owns
+    /// (`AssemblyRecord::owner`). `documents` are the project's documents that name the assembly, already
+    /// with its new name.
     ///
     /// Returns the names of these other assemblies.
     ///
@@ -122,8 +123,8 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Returns the other assemblies whose records name an assembly, because they reference it or it is their
-    /// owner.
+    /// Returns the other assemblies whose records name an assembly, because they reference this assembly, or
+    /// because this assembly owns them (`AssemblyRecord::owner`).
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
         let mut after: Option<AssemblyName> = None;

@@ -146,7 +146,7 @@ impl Engine {
         calls.collect()
     }
 
-    /// Returns the batches that close undecided calls with the operator's answer.
+    /// Returns the batches of records that close undecided calls with the operator's answer.
     async fn assumed(
         &self,
         snapshot: Snapshot,
@@ -337,7 +337,8 @@ fn named(
     }
 }
 
-/// Applies the changes of elements, pairs, calls and secrets in a batch to a snapshot, as the store would.
+/// Applies the changes of elements, pairs, calls and secrets in a batch of records to a snapshot, as the
+/// store would.
 fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     for change in batch.changes() {
         match change {

@@ -323,7 +323,8 @@ impl Upkeep<'_> {
     }
 }
 
-/// Returns the owner of an application and its natural id, which no other application of the owner may have.
+/// Returns the factory that owns an application, and the natural id of the application. No other application
+/// of the factory may have this id.
 fn owned(bundle: &Bundle) -> Option<(&AssemblyName, &str)> {
     let natural = bundle.instances.iter().find_map(|instance| instance.natural.as_deref());
     bundle.assembly.owner.as_ref().zip(natural)

@@ -52,7 +52,7 @@ use crate::world::World;
 /// An event of the machine: the result of a command, or a message of a driver or an operator.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A batch is durable.
+    /// A batch of records is durable.
     Durable(Vec<Ack>),
     /// A driver has answered a call.
     Performed { call: CallId, result: Result<Report, Failure>, artifacts: CallArtifacts },
@@ -78,13 +78,13 @@ pub(crate) enum Event {
 pub(crate) enum Timer {
     /// The next observation or the next attempt of a call.
     Call(CallId),
-    /// The end of a pause between batches.
+    /// The end of a pause between batches of nodes.
     Pause(StepKey),
 }
 
 /// A command of the machine.
 pub(crate) enum Command {
-    /// Commits a batch. When the batch is durable, [`Event::Durable`] returns `acks`.
+    /// Commits a batch of records. When the batch is durable, [`Event::Durable`] returns `acks`.
     Commit { batch: Batch, acks: Vec<Ack> },
     /// Performs a call. With a `failed_endpoint`, no new job begins, but an existing job is awaited.
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
@@ -96,7 +96,7 @@ pub(crate) enum Command {
     Reply { reply: u64, result: Result<(), Failure> },
 }
 
-/// A consequence that takes effect when a batch is durable.
+/// A consequence that takes effect when a batch of records is durable.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ack {
     /// The call may be performed.
@@ -180,7 +180,7 @@ pub(crate) struct ProcessMachine {
     undecided: HashSet<ElementName>,
     /// The open calls of earlier processes, which the machine resumes when it begins.
     left_open: Vec<CallRecord>,
-    /// The running pauses between batches.
+    /// The running pauses between batches of nodes.
     pauses: BTreeSet<StepKey>,
     /// The number of started steps whose end is not durable yet.
     unfinished: usize,

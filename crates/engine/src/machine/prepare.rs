@@ -72,8 +72,8 @@ pub(crate) struct Look {
 pub(crate) struct ReadyLook {
     pub(crate) call: Box<Call>,
     pub(crate) driver: Arc<dyn Driver>,
-    /// The key of the batch in which the driver checks the element. All elements with the same key may be
-    /// checked together. `None` means that the driver checks this element alone.
+    /// The key of the batch of health checks in which the driver checks the element. All elements with the
+    /// same key may be checked together. `None` means that the driver checks this element alone.
     pub(crate) batch: Option<String>,
 }
 

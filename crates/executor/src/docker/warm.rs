@@ -40,7 +40,7 @@ use crate::{
     runner,
 };
 
-/// Mount point of the volume with the runner and the folders of the jobs.
+/// Mount point of the volume with the [runner](crate::runner) and the folders of the jobs.
 const PLACE: &str = "/windlass";
 
 /// Size in bytes of `/tmp`, which is the `TMPDIR` of all jobs.
@@ -57,7 +57,7 @@ const USER: &str = "65534:65534";
 const POOL: &str = "io.windlass.pool";
 const POOL_CLIENT: &str = "io.windlass.pool.client";
 
-/// Maximum number of bytes that are quoted from a runner's stderr.
+/// Maximum number of bytes that are quoted from a [runner](crate::runner)'s stderr.
 const LAST_WORDS: usize = 1000;
 
 /// The warm containers of one client on one container engine.
@@ -127,7 +127,7 @@ impl WarmContainers {
         Ok(created.id)
     }
 
-    /// Copies the runner into the container, attaches to the container, and starts it.
+    /// Copies the [runner](crate::runner) into the container, attaches to the container, and starts it.
     async fn wake(&self, id: &str, program: &[u8]) -> Result<(Output, Input), EngineError> {
         let docker = self.engine.client();
         let options =
@@ -160,7 +160,7 @@ type Input = Pin<Box<dyn tokio::io::AsyncWrite + Send>>;
 impl Carrier for WarmContainers {
     async fn shape(&self, job: &Job) -> Option<Shape> {
         runner::program()?;
-        // The runner enforces no limit on open files.
+        // The runner (the program that runs jobs in a warm container) enforces no limit on open files.
         if job.limits.open_files.is_some() {
             return None;
         }
@@ -242,7 +242,7 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
         readonly_rootfs: Some(true),
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
-        // The runner counts as one process, too.
+        // The runner (the first process of the container) counts as one process, too.
         pids_limit: Some(i64::from(shape.pids.unwrap_or(PIDS)) + 1),
         memory: Some(memory),
         memory_swap: Some(memory),
@@ -274,7 +274,8 @@ fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
     }
 }
 
-/// Creates a tar archive with the runner, and with a folder in which any user can create folders for jobs.
+/// Creates a tar archive with the [runner](crate::runner), and with a folder in which any user can create
+/// folders for jobs.
 fn archive(program: &[u8]) -> Vec<u8> {
     let mut tar = Vec::with_capacity(program.len() + 4096);
     tar.extend_from_slice(&header("jobs/", 0o1777, 0, b'5'));
@@ -303,8 +304,8 @@ fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
     header
 }
 
-/// A runner's stdout, extracted from a stream that also contains its stderr. The first bytes of the stderr
-/// are kept, for error texts.
+/// A [runner](crate::runner)'s stdout, extracted from a stream that also contains its stderr. The first bytes
+/// of the stderr are kept, for error texts.
 struct RunnerOutput {
     stream: Output,
     /// Received bytes that were not read yet.

@@ -53,11 +53,11 @@ pub struct Shape {
     pub volumes: Vec<(String, String)>,
 }
 
-/// A container with a runner in it, and the connection to the runner.
+/// A container with a [runner](crate::runner) in it, and the connection to the runner.
 pub struct WarmContainer {
-    /// Writer to the runner's stdin.
+    /// Writer to the [runner](crate::runner)'s stdin.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
-    /// Reader of the runner's stdout.
+    /// Reader of the [runner](crate::runner)'s stdout.
     pub output: Box<dyn AsyncRead + Send + Unpin>,
     /// Digest of the image.
     pub image_digest: Option<String>,

@@ -1,4 +1,5 @@
-//! The connection to one runner, which runs one job after the other.
+//! The connection to one [runner](crate::runner): the program that runs jobs in a warm container, one after
+//! the other.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -22,19 +23,20 @@ use crate::{
 /// Default `PATH` of every job.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Time after which a runner that receives no message ends its jobs and exits.
+/// Time after which a [runner](crate::runner) that receives no message ends its jobs and exits.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Maximum time between two messages to a runner. It is shorter than `LEASE`, so the runner stays alive.
+/// Maximum time between two messages to a [runner](crate::runner). It is shorter than `LEASE`, so the runner
+/// stays alive.
 pub(crate) const BEAT: Duration = Duration::from_secs(15);
 
-/// Maximum time for a runner to answer or to read a message.
+/// Maximum time for a [runner](crate::runner) to answer or to read a message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Number of bytes of a frame that are reserved for everything except the spec.
 const RESERVED: usize = 64;
 
-/// The connection to one runner.
+/// The connection to one [runner](crate::runner).
 pub(crate) struct RunnerConnection {
     input: Box<dyn AsyncWrite + Send + Unpin>,
     output: Box<dyn tokio::io::AsyncRead + Send + Unpin>,
@@ -47,7 +49,7 @@ pub(crate) struct RunnerConnection {
     cut: bool,
 }
 
-/// The connection to the runner is broken; the text is the reason.
+/// The connection to the [runner](crate::runner) is broken; the text is the reason.
 #[derive(Debug)]
 pub(crate) struct Broken(pub(crate) String);
 
@@ -82,7 +84,7 @@ impl RunnerConnection {
         }
     }
 
-    /// Checks that the runner answers.
+    /// Checks that the [runner](crate::runner) answers.
     pub(crate) async fn ping(&mut self) -> Result<(), Broken> {
         let number = self.jobs;
         self.send(&Request::Ping { number }).await?;
@@ -113,7 +115,7 @@ impl RunnerConnection {
         }
     }
 
-    /// Returns the number of jobs that the runner has run.
+    /// Returns the number of jobs that the [runner](crate::runner) has run.
     pub(crate) fn jobs(&self) -> u32 {
         self.jobs
     }
@@ -126,7 +128,7 @@ impl RunnerConnection {
     /// Removes the container. If the container has ended by itself, returns the reason, as far as it is
     /// known.
     pub(crate) async fn end(self) -> Option<String> {
-        // The runner exits when its connection is closed.
+        // The runner at the other end exits when its connection is closed.
         drop((self.input, self.output));
         self.end.end().await
     }
@@ -176,7 +178,7 @@ pub(crate) fn fits(job: &Job, id: &str, env: Vec<(String, String)>) -> bool {
     spec(job, id, env).encoded_length() + RESERVED < MAX_FRAME
 }
 
-/// Returns the environment variables of a job, without those that the runner sets.
+/// Returns the environment variables of a job, without those that the [runner](crate::runner) sets.
 pub(crate) fn environment(
     job: &Job,
     tmp: Option<&str>,
@@ -279,7 +281,7 @@ async fn send_all(
 
 type Files = BTreeMap<usize, Vec<u8>>;
 
-/// Returns the maximum number of bytes that a runner may send for the content of an output.
+/// Returns the maximum number of bytes that a [runner](crate::runner) may send for the content of an output.
 fn most_bytes(output: &OutputRequest) -> u64 {
     match output.kind {
         OutputKind::File => output.max_bytes,

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use super::{Carrier, EndContainer, Shape, StartError, WarmContainer};
 use crate::{Job, RuntimeError, runner};
 
-/// Starts runners as children of this process.
+/// Starts [runners](crate::runner) as children of this process.
 #[derive(Debug)]
 pub struct LocalCarrier {
     folder: PathBuf,
@@ -43,8 +43,8 @@ fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
     if path.exists() {
         return Ok(());
     }
-    // The file gets its final name when it is complete, so it is never open for writing while a runner
-    // starts.
+    // The file with the runner's program gets its final name when it is complete, so it is never open for
+    // writing while a runner starts.
     let fresh = path.with_extension("new");
     std::fs::remove_file(&fresh).or_else(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(()),

@@ -141,8 +141,8 @@ impl Slots {
         drop(permit);
     }
 
-    /// Removes a container whose runner no longer answers. If the container has ended by itself, returns the
-    /// reason, as far as it is known.
+    /// Removes a container whose [runner](crate::runner) no longer answers. If the container has ended by
+    /// itself, returns the reason, as far as it is known.
     pub(crate) async fn lose(&self, slot: Slot) -> Option<String> {
         let why = slot.connection.end().await;
         self.state().there -= 1;
@@ -159,8 +159,9 @@ impl Slots {
         });
     }
 
-    /// Starts a task that pings idle containers at intervals. Without messages, a runner would take this
-    /// process for dead. A ping also detects dead runners.
+    /// Starts a task that pings the runner of each idle container at intervals. A runner is the program that
+    /// runs the jobs inside a container. A runner that gets no message for a minute takes this process for
+    /// dead, and exits. A ping also detects dead runners.
     fn keep_alive(self: &Arc<Self>) {
         let mut state = self.state();
         if std::mem::replace(&mut state.keeper, true) {

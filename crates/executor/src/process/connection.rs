@@ -27,7 +27,7 @@ pub(crate) type Problem = String;
 #[derive(Debug)]
 pub(crate) struct Connection {
     child: Child,
-    /// The supervisor treats a closed stdin as the death of its owner.
+    /// The supervisor treats a closed stdin as the death of its owner, the process that submits the jobs.
     stdin: Option<ChildStdin>,
     replies: Lines<BufReader<ChildStdout>>,
     stderr: ChildStderr,
@@ -39,7 +39,8 @@ impl Connection {
         let mut child = Command::new(&command.program)
             .arg0("windlass-supervisor")
             .args(&command.args)
-            // Jobs might read the supervisor's environment, and the owner's variables may hold secrets.
+            // Jobs might read the supervisor's environment, and the variables of this process may contain
+            // secrets.
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -97,7 +98,8 @@ impl Connection {
         serde_json::from_str(&reply).ok()
     }
 
-    /// Closes the supervisor's stdin. The supervisor treats this as the death of its owner.
+    /// Closes the supervisor's stdin. The supervisor treats this as the death of its owner, the process that
+    /// submits the jobs.
     pub(crate) fn disconnect(&mut self) {
         self.stdin = None;
     }

@@ -1,5 +1,5 @@
-//! The protocol between the runner and its owner, the process that submits jobs: frames, each with a length,
-//! a kind and fields.
+//! The protocol between the runner (the program that runs jobs in a container) and its owner (the process
+//! that submits the jobs): frames, each with a length, a kind and fields.
 //!
 //! This file is compiled twice: into this crate, and into the runner, which has only the standard library.
 //! All numbers are little-endian. A frame starts with the length of its rest (`u32`) and its kind (`u8`). The
@@ -26,7 +26,7 @@ pub(crate) const MAX_FRAME: usize = 4 << 20;
 /// Maximum number of bytes of a file or stream in one frame.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// A message from the owner to the runner.
+/// A message from the owner (the process that submits the jobs) to the runner (the program that runs them).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
     /// First frame of the owner.
@@ -65,7 +65,7 @@ pub(crate) enum Request {
     },
 }
 
-/// A message from the runner to the owner.
+/// A message from the runner (the program that runs the jobs) to the owner (the process that submits them).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// First frame of the runner.

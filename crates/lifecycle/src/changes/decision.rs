@@ -23,15 +23,15 @@ impl<'a> ChangeRules<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the rank in which desired parts end. A part ends in a higher rank if a relationship requires
-    /// it.
+    /// Returns the [rank](crate::rank) in which desired parts end. A part ends in a higher rank if a
+    /// relationship requires it.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
         goal.rank().unwrap_or(rank::ABSENT)
     }
 
-    /// Sets the kind of change of a part, its package change, and the lowest and the last rank of its path.
-    /// Changed values are not considered yet.
+    /// Sets the kind of change of a part, its package change, and the lowest and the last [rank](crate::rank)
+    /// of its path. Changed values are not considered yet.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());
@@ -138,7 +138,7 @@ fn package_change(part: &Part<'_>, options: &Options) -> PackageChange {
     }
 }
 
-/// Sets the lowest rank on a part's path.
+/// Sets the lowest [rank](crate::rank) on a part's path.
 fn settle(part: &mut Part<'_>) {
     let start = part.now.state.rank().unwrap_or(rank::ABSENT);
     part.low = match part.change_kind {

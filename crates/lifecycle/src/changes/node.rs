@@ -10,9 +10,9 @@ use crate::rank;
 /// The path of an endpoint of a relationship: how the plan lowers and raises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NodePath {
-    /// The lowest rank of the path down; [`rank::ABOVE_ALL`] if the endpoint is not lowered.
+    /// The lowest [rank](crate::rank) of the path down; [`rank::ABOVE_ALL`] if the endpoint is not lowered.
     pub(crate) falls_to: u8,
-    /// The last rank of the path.
+    /// The last [rank](crate::rank) of the path.
     pub(crate) end: u8,
     /// Whether the endpoint and all its parts are Absent before the plan.
     pub(crate) absent: bool,

@@ -73,9 +73,9 @@ pub(crate) struct Part<'a> {
     pub(crate) package: PackageChange,
     /// Whether a limited plan leaves the part as it is.
     pub(crate) untouched: bool,
-    /// The lowest rank of the path.
+    /// The lowest [rank](crate::rank) of the path.
     pub(crate) low: u8,
-    /// The last rank of the path.
+    /// The last [rank](crate::rank) of the path.
     pub(crate) end: u8,
     /// The properties whose values change; empty if the part does not exist.
     pub(crate) changes: Vec<PropertyChange>,
@@ -124,7 +124,7 @@ impl<'a> Part<'a> {
         matches!(self.now.state, State::Failed | State::Broken)
     }
 
-    /// Returns the lowest rank of the part's path; none if the path does not lead down first.
+    /// Returns the lowest [rank](crate::rank) of the part's path; none if the path does not lead down first.
     pub(crate) fn falls_to(&self) -> Option<u8> {
         let falls = match self.change_kind {
             ChangeKind::Keep | ChangeKind::Add | ChangeKind::Adopt | ChangeKind::Reconfigure => false,
@@ -139,7 +139,7 @@ impl<'a> Part<'a> {
         !self.untouched && self.low < rank::INSTALLED
     }
 
-    /// Returns the producers of the new outputs that this part reads.
+    /// Returns the parts that publish the new outputs that this part reads.
     pub(crate) fn awaited_producers(&self) -> impl Iterator<Item = &ElementName> {
         let producers = self.changes.iter().filter_map(|change| match &change.after {
             Shown::KnownAfter(producers) => Some(producers),
@@ -169,8 +169,8 @@ impl<'a> Part<'a> {
         self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }
 
-    /// Returns the step in which the part leaves a rank. If no step leaves that rank, returns the step in
-    /// which the part leaves the next lower rank of its path.
+    /// Returns the step in which the part leaves a [rank](crate::rank). If no step leaves that rank, returns
+    /// the step in which the part leaves the next lower rank of its path.
     ///
     /// Returns `None` if the plan contains no such step, and for the rank of Absent. Also returns `None` for
     /// the rank of Created if the resource declares neither Create nor Delete.
@@ -182,7 +182,7 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the step after which the part is at a rank, or above the rank on its path up.
+    /// Returns the step after which the part is at a [rank](crate::rank), or above the rank on its path up.
     ///
     /// Returns `None` if the part is at the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {

@@ -122,7 +122,7 @@ impl<'a> Parts<'a> {
         self.place(name).map(|at| &self.list[at])
     }
 
-    /// Raises the last rank of parts if a relationship requires more than the goal.
+    /// Raises the last [rank](crate::rank) of parts if a relationship requires more than the goal.
     ///
     /// A relationship names a state of its source and a state of its target. Suppose that the target reaches
     /// its state, and that the modifier `pre` demands the creation of the relationship before that. Then the
@@ -161,7 +161,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the highest rank in which a node of an endpoint ends.
+    /// Returns the highest [rank](crate::rank) in which a node of an endpoint ends.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)

@@ -1,4 +1,4 @@
-//! The steps of a part's path, by the rank that they leave or reach.
+//! The steps of a part's path, by the [rank](crate::rank) that they leave or reach.
 //!
 //! The module `steps` records the steps in the part itself. So code that needs a part and its steps reads
 //! adjacent memory.
@@ -20,12 +20,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Returns the step that leaves a rank.
+    /// Returns the step that leaves a [rank](crate::rank).
     pub(crate) fn leave(&self, rank: u8) -> Option<Draft> {
         self.at(self.leave[usize::from(rank)])
     }
 
-    /// Returns the step that reaches a rank.
+    /// Returns the step that reaches a [rank](crate::rank).
     pub(crate) fn enter(&self, rank: u8) -> Option<Draft> {
         self.at(self.enter[usize::from(rank)])
     }
@@ -40,12 +40,12 @@ impl Steps {
         self.at(self.leave.iter().copied().max().unwrap_or(0))
     }
 
-    /// Returns the first step of the path up that reaches a rank or a higher one.
+    /// Returns the first step of the path up that reaches a [rank](crate::rank) or a higher one.
     pub(crate) fn up_to(&self, rank: u8) -> Option<Draft> {
         (rank..5).find_map(|rank| self.enter(rank))
     }
 
-    /// Records the step in which the part leaves these ranks.
+    /// Records the step in which the part leaves these [ranks](crate::rank).
     pub(crate) fn set_leave(&mut self, ranks: RangeInclusive<u8>, step: Draft) {
         let number = self.number(step);
         for rank in ranks {
@@ -53,7 +53,7 @@ impl Steps {
         }
     }
 
-    /// Records the step in which the part reaches these ranks.
+    /// Records the step in which the part reaches these [ranks](crate::rank).
     pub(crate) fn set_enter(&mut self, ranks: RangeInclusive<u8>, step: Draft) {
         let number = self.number(step);
         for rank in ranks {

@@ -38,9 +38,9 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
     }
 }
 
-/// Records new values for the readers of parts that publish their outputs again.
-///
-/// Also records new values for readers that were last configured before their producer was last installed.
+/// Adds changes to the readers of parts that publish their outputs again: the new value of each reading
+/// property is known only after the producer (the part that publishes the output) is installed. Does the same
+/// for readers that were last configured before their producer was last installed.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
     let mut before = Resolver::new(before.topology, before.lookup);
@@ -74,7 +74,8 @@ struct Read {
     property: PropertyName,
 }
 
-/// Records that a property of a reader changes because `producer` publishes a new output.
+/// Records that a property of a reader (`read`) changes, because the part at the position `producer`
+/// publishes a new output that the property reads.
 fn note(
     parts: &mut Parts<'_>,
     producer: usize,
@@ -107,8 +108,8 @@ fn note(
     }
 }
 
-/// Returns the existing parts that read outputs, with the reading properties, by the position of the
-/// producer.
+/// Returns the existing parts that read outputs, with the reading properties, by the position of the producer
+/// (the part that publishes the output).
 fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
     let mut resolver = Resolver::of_all(desired, &NothingYet);

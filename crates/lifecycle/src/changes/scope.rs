@@ -34,7 +34,8 @@ pub(crate) struct Scope {
 pub(crate) enum ScopeError {
     /// A value can't be resolved.
     Value(ResolveError),
-    /// The part `part` changes, and needs the part `needs`, which the options except from changes.
+    /// The plan may change the part `part`, which needs the excepted part `needs`. The state of `needs` is
+    /// not sufficient, or an output of `needs` is not known yet.
     NeedsExcepted { part: ElementName, needs: ElementName },
     /// The part `part` stays, and depends on the part `needs`, which the plan would remove.
     NeedsRemoved { part: ElementName, needs: ElementName },
@@ -181,14 +182,14 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the producers of the outputs that a part reads.
+    /// Finds the producers of the outputs that a part reads: the parts that publish these outputs.
     fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         let Some(after) = self.topology.get(&part.name) else { return Ok(()) };
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
         producers.extend(reads.element(part.after_at, after)?.iter().map(|read| read.producer));
-        // If an output is not known yet, the plan contains the complete path of its producer, even if the
-        // state of the producer is sufficient.
+        // If an output is not known yet, the plan contains the complete path of its producer (the part that
+        // publishes the output), even if the state of the producer is sufficient.
         let lookup = self.situation.desired.map_or(&NothingYet as _, |version| version.lookup);
         let mut unknown = Reads::few(self.topology, lookup);
         for read in unknown.element(part.after_at, after)? {
@@ -243,7 +244,8 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the producers of the values of a relationship. `by` is the part that needs the relationship.
+    /// Finds the producers of the values of a relationship: the parts that publish the outputs in these
+    /// values. `by` is the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,
@@ -269,7 +271,7 @@ impl Search<'_, '_> {
         leaves.try_for_each(|leaf| self.need(&leaf.name, rank, by, open))
     }
 
-    /// Records that the part `by` needs the part `name` at a rank or above it.
+    /// Records that the part `by` needs the part `name` at a [rank](crate::rank) or above it.
     fn need(
         &mut self,
         name: &ElementName,
@@ -305,7 +307,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns the rank of a state. A Broken part counts as Inactive, and a Failed part as Absent.
+/// Returns the [rank](crate::rank) of a state. A Broken part counts as Inactive, and a Failed part as Absent.
 fn reached_by(state: State) -> u8 {
     match state {
         State::Broken => rank::INACTIVE,

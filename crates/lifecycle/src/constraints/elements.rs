@@ -28,11 +28,11 @@ pub(crate) struct Constraints<'a> {
     /// The steps that create pairs of nodes in batches, each with the numbers of its group and its batch. A
     /// step that creates several of these pairs may occur several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
-    /// The barriers that wait until all parts of a group or assembly have reached a rank. The key contains
-    /// the element's position in the desired topology, and the rank.
+    /// The barriers that wait until all parts of a group or assembly have reached a [rank](crate::rank). The
+    /// key contains the element's position in the desired topology, and the rank.
     reached: HashMap<(usize, u8), Option<Draft>>,
-    /// The barriers that wait until all parts of a group or assembly have left a rank. The key contains the
-    /// element's position in the installed topology, and the rank.
+    /// The barriers that wait until all parts of a group or assembly have left a [rank](crate::rank). The key
+    /// contains the element's position in the installed topology, and the rank.
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
@@ -46,13 +46,14 @@ pub(crate) struct Constraints<'a> {
     pub(crate) awaits_outputs: bool,
     /// The steps that create pairs. Each entry names an end that must reach a rank before the step.
     pub(crate) arrivals: Vec<Arrival>,
-    /// The results of [`passed`](Self::passed), by the element's position and the rank.
+    /// The results of [`passed`](Self::passed), by the element's position and the [rank](crate::rank).
     passed: HashMap<(usize, u8), Vec<Draft>>,
-    /// The results of [`passed_leaving`](Self::passed_leaving), by the element's position and the rank.
+    /// The results of [`passed_leaving`](Self::passed_leaving), by the element's position and the
+    /// [rank](crate::rank).
     passed_leaving: HashMap<(usize, u8), Vec<Draft>>,
 }
 
-/// A step that requires that an end of a relationship has reached a rank.
+/// A step that requires that an end of a relationship has reached a [rank](crate::rank).
 pub(crate) struct Arrival {
     pub(crate) step: Draft,
     pub(crate) end: ElementName,
@@ -60,8 +61,8 @@ pub(crate) struct Arrival {
     pub(crate) why: Why,
 }
 
-/// The waits that delay elements before they reach or leave a rank. The key contains the element's position
-/// in its topology, and the rank.
+/// The waits that delay elements before they reach or leave a [rank](crate::rank). The key contains the
+/// element's position in its topology, and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
 /// A wait of an element for the step `until`, with its priority and reason. [`Constraints::settle`] turns a
@@ -112,7 +113,7 @@ impl<'a> Constraints<'a> {
         self.situation.installed.or(self.situation.desired).map(|version| version.topology)
     }
 
-    /// Returns the step or barrier after which an element is at a rank.
+    /// Returns the step or barrier after which an element is at a [rank](crate::rank).
     ///
     /// Returns `None` if the element is at the rank already, or never reaches the rank.
     pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
@@ -135,7 +136,7 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Returns the step or barrier after which an element has left a rank.
+    /// Returns the step or barrier after which an element has left a [rank](crate::rank).
     ///
     /// Returns `None` if the element does not exist or stays at the rank.
     pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
@@ -163,8 +164,8 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which an element should wait before it reaches a rank, but cannot wait, because
-    /// one of its parts has no step to this rank.
+    /// Returns the steps for which an element should wait before it reaches a [rank](crate::rank), but cannot
+    /// wait, because one of its parts has no step to this rank.
     ///
     /// For example, `a` depends on `b`, `b` depends on `c`, and `b` has no steps. Then the result for `b`
     /// contains the steps of `c`. The caller makes the steps of `a` wait for the returned steps, so `a` and
@@ -189,9 +190,9 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which an element should wait before it leaves a rank, but cannot wait, because
-    /// one of its parts has no step that leaves this rank. [`passed`](Self::passed) is the same function for
-    /// the path up.
+    /// Returns the steps for which an element should wait before it leaves a [rank](crate::rank), but cannot
+    /// wait, because one of its parts has no step that leaves this rank. [`passed`](Self::passed) is the same
+    /// function for the path up.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -222,7 +223,7 @@ impl<'a> Constraints<'a> {
         Some(barrier)
     }
 
-    /// Makes all parts of an element wait for the step `until` before they reach a rank.
+    /// Makes all parts of an element wait for the step `until` before they reach a [rank](crate::rank).
     pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: Draft, why: Why) {
         add(
             &mut self.holds,
@@ -233,7 +234,7 @@ impl<'a> Constraints<'a> {
         );
     }
 
-    /// Makes an element wait for the step `until` before it reaches a rank.
+    /// Makes an element wait for the step `until` before it reaches a [rank](crate::rank).
     ///
     /// An assembly or a group reaches a rank when the last of its parts reaches the rank. So one waiting part
     /// is sufficient. All parts get soft constraints, and the planner drops the constraint of a part that
@@ -244,7 +245,7 @@ impl<'a> Constraints<'a> {
         add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, priority, why });
     }
 
-    /// Makes all parts of an element wait for the step `until` before they leave a rank.
+    /// Makes all parts of an element wait for the step `until` before they leave a [rank](crate::rank).
     pub(crate) fn hold_leaving(
         &mut self,
         name: &ElementName,
@@ -265,7 +266,8 @@ impl<'a> Constraints<'a> {
         self.graph.settle_soft_constraints();
     }
 
-    /// Adds the waits of holds to the steps that reach a rank (if `up` is set) or leave a rank.
+    /// Adds the waits of holds to the steps that reach a [rank](crate::rank) (if `up` is set) or leave a
+    /// rank.
     ///
     /// If an element with several parts has several hard constraints, all parts wait for one common barrier.
     /// Soft constraints apply to each part separately, because the planner may drop the constraint of one
@@ -306,7 +308,7 @@ impl<'a> Constraints<'a> {
         Hold { until: gate, priority: Priority::Required, why }
     }
 
-    /// Returns the steps in which parts reach or leave a rank.
+    /// Returns the steps in which parts reach or leave a [rank](crate::rank).
     fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(Draft, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;
@@ -319,16 +321,17 @@ impl<'a> Constraints<'a> {
     }
 }
 
-/// Returns the step that waits if a part must wait before it reaches a rank.
+/// Returns the step that waits if a part must wait before it reaches a [rank](crate::rank).
 fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     // A hold before Created applies to the first step up, as `depends-on` demands, even if this step reaches
     // a higher rank than Created.
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which some holds wait: the holds of an element, of the elements that contain it, and
-/// of the elements inside it. A hold counts only if `lacks` is true for a part of the element to which the
-/// hold applies. Such a part has no step that could wait.
+/// Collects the holds (see [`Hold`]) with a [rank](crate::rank) in `ranks` of the element `name`, of the
+/// elements that contain it, and of the elements inside it. Returns the steps `until` of those holds that at
+/// least one resource cannot obey, because it has no step that could wait (`lacks`). This resource is inside
+/// both `name` and the element of the hold, or is one of these elements itself.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

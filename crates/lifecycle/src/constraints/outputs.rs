@@ -9,7 +9,8 @@ use crate::changes::{Later, Part};
 use crate::rank;
 use crate::situation::Reads;
 
-/// Makes readers of outputs wait until the producers have published these outputs.
+/// Makes the readers of outputs wait until the producers (the parts that publish the outputs) have published
+/// them.
 pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
     let Constraints { situation, parts, graph, .. } = constraints;
     let Some(desired) = situation.desired else { return Ok(()) };
@@ -29,8 +30,8 @@ pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), Resolv
     Ok(())
 }
 
-/// Makes producers of outputs wait, before they are uninstalled, until their readers are uninstalled or have
-/// other values.
+/// Makes the producers of outputs (the parts that publish them) wait before they are uninstalled. A producer
+/// waits until the readers of its outputs are uninstalled or have other values.
 pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
     let Some(installed) = constraints.installed() else { return Ok(()) };
     let Constraints { parts, graph, .. } = constraints;
@@ -53,17 +54,17 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
     Ok(())
 }
 
-/// Returns the wait of a producer for its reader: the step of the producer that waits, the step of the reader
-/// for which it waits, and the kind and priority of the wait.
+/// Returns the wait of a producer (a part that publishes an output) for a reader of its output: the step of
+/// the producer that waits, the step of the reader for which it waits, and the kind and priority of the wait.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
-    // The removal of a producer without an instance needs no wait.
+    // If the producer has no instance, its removal needs no wait.
     let leaving = producer.leaving(rank::INSTALLED).filter(|_| producer.is_there())?;
     let kind = if producer.is_unwell() { WaitKind::After } else { WaitKind::Needs };
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Priority::Required));
     }
-    // A reader that stays should get its new values before its producer is removed. This order is impossible
-    // if the producer of the new values waits for the removal.
+    // A reader that stays should get its new values before the part `producer` is removed. This order is
+    // impossible if the producer of the new values waits for the removal.
     let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
     Some((leaving, changed, kind, Priority::Strong))
 }

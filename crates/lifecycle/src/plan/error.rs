@@ -30,7 +30,8 @@ pub enum LifecycleError {
         /// The elements of the versions, sorted.
         known: Vec<ElementName>,
     },
-    /// A part that changes needs a part that the options except from changes.
+    /// A part that the plan may change needs an excepted part ([`Options::except`](crate::Options::except))
+    /// whose state is not sufficient, or whose output is not known yet.
     #[error(
         "`{}` needs `{}`, which stays as it is; leave `{}` as it is too, or plan both",
         part.local(), needs.local(), part.local()

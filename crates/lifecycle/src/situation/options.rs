@@ -41,8 +41,8 @@ pub struct Options {
     pub target: BTreeSet<ElementName>,
     /// The elements that stay as they are, even if they are in `target`.
     ///
-    /// Planning fails if a part that changes needs one of these elements to run, and the state of that
-    /// element is not sufficient.
+    /// Planning fails if a part that the plan may change needs a part of these elements whose state is not
+    /// sufficient, or whose output is not known yet.
     pub except: BTreeSet<ElementName>,
     /// How many nodes of each group may be down at once while Active nodes change.
     ///

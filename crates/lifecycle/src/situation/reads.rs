@@ -15,10 +15,11 @@ pub(crate) struct Reads<'a> {
     found: Vec<Read<'a>>,
 }
 
-/// An output that a producer has not published yet, with the first property that reads it.
+/// An output that its producer (the part with this output) has not published yet, with the first property
+/// that reads it.
 pub(crate) struct Read<'a> {
     pub(crate) producer: &'a ElementName,
-    /// The producer's position in the topology.
+    /// The position of the producer in the topology.
     pub(crate) place: usize,
     output: PropertyName,
     property: &'a PropertyName,
@@ -36,7 +37,8 @@ impl<'a> Reads<'a> {
         Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
 
-    /// Returns one [`Read`] for each producer for which a resource waits, sorted by producer.
+    /// Returns one [`Read`] for each producer (a part that publishes outputs) for which a resource waits,
+    /// sorted by producer.
     ///
     /// `place` is the resource's position in the topology.
     pub(crate) fn element(&mut self, place: u32, element: &'a Element) -> Result<&[Read<'a>], ResolveError> {
@@ -56,8 +58,8 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Returns one [`Read`] for each producer for which the values of a relationship wait, sorted by
-    /// producer.
+    /// Returns one [`Read`] for each producer (a part that publishes outputs) for which the values of a
+    /// relationship wait, sorted by producer.
     ///
     /// Three kinds of properties count: the relationship's own properties, the properties of its ends that it
     /// reads, and the properties of the resources on which its operations are called. `installs` tells
@@ -95,7 +97,7 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the producers for which a property of an end waits.
+    /// Finds the producers (the parts that publish outputs) for which a property of an end waits.
     ///
     /// The end's own outputs don't count here. A value that cannot be resolved is ignored, because the
     /// operation's call reports the error later.

@@ -147,12 +147,12 @@ struct Stair {
     offset: Phase,
     from: State,
     to: State,
-    /// The highest rank that the step leaves.
+    /// The highest [rank](crate::rank) that the step leaves.
     above: u8,
     calls: Transitions,
 }
 
-/// Returns the steps from a part's state down to a rank.
+/// Returns the steps from a part's state down to a [rank](crate::rank).
 fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
     let below = if element.has_created() { State::Created } else { State::Absent };
     let stop = |from| Stair {

@@ -61,9 +61,10 @@ struct Bond {
 /// One end of a pair.
 struct End {
     leaves: BTreeSet<ElementName>,
-    /// The minimum rank of the end.
+    /// The minimum rank (state as a number) of the end.
     least: u8,
-    /// The rank that the relationship names; none if the versions name different ranks.
+    /// The rank (state as a number) of the state that the relationship names; none if the versions name
+    /// different states.
     named: Option<u8>,
 }
 
@@ -374,7 +375,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether another part keeps an assembly below a rank, or had this rank before the process began.
+    /// Tells whether another part keeps an assembly below a rank (a state as a number), or had this rank
+    /// before the process began.
     fn is_not_the_last(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -383,15 +385,16 @@ impl Ground {
             .any(|other| self.state(other).rank() < Some(rank) || before(other) >= Some(rank))
     }
 
-    /// Returns the rank of a resource. A resource whose first installation failed counts as Absent.
+    /// Returns the rank (state as a number) of a resource. A resource whose first installation failed counts
+    /// as Absent.
     fn rank(&self, name: &ElementName) -> Option<u8> {
         let thing = self.things.get(name);
         let nothing = thing.is_none_or(|thing| thing.state == State::Failed && thing.generation == 0);
         if nothing { Some(0) } else { self.state(name).rank() }
     }
 
-    /// Returns the required rank `least` as it applies to a resource. If `least` is Created and the resource
-    /// has no state Created, the required rank is Absent.
+    /// Returns the required rank (state as a number) `least` as it applies to a resource. If `least` is
+    /// Created and the resource has no state Created, the required rank is Absent.
     fn floor(&self, leaf: &ElementName, least: u8) -> u8 {
         let has_created = self.versions.iter().filter_map(|t| t.get(leaf)).all(Element::has_created);
         if least == 1 && !has_created { 0 } else { least }

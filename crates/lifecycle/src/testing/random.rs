@@ -43,7 +43,7 @@ pub struct Tie {
     pub source: u8,
     /// The component that is the target.
     pub target: u8,
-    /// The ranks of the states of source and target.
+    /// The ranks (states as numbers) that the relationship names for source and target.
     pub states: (u8, u8),
     /// Whether the modifiers of source and target are `pre`.
     pub modifiers: (bool, bool),

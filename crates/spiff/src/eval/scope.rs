@@ -21,7 +21,7 @@ pub(crate) struct Scope {
     /// Fields of the map. If a lambda or template has captured the scope, each pass replaces the fields by
     /// those of the new map.
     fields: RwLock<Arc<Map>>,
-    /// Entries of the document, if it is a list.
+    /// Entries of the document, if it is a list and this is its outermost scope; otherwise `None`.
     items: RwLock<Option<Arc<Vec<Node>>>>,
     next: Option<Arc<Scope>>,
     /// Outermost scope of the chain; `None` if this scope is the outermost one.

@@ -58,7 +58,7 @@ impl fmt::Display for ServiceName {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct EnvironmentListView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The environments, sorted by name.
     pub environments: Vec<EnvironmentSummary>,
@@ -80,7 +80,7 @@ pub struct EnvironmentSummary {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct EnvironmentView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the environment.
     pub name: DocumentName,
@@ -327,8 +327,9 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Checks a choice. Refuses the choice if the manifest of the service does not contain the component.
-    /// Also refuses the choice if the chosen service does not expose the component's pins.
+    /// Checks the choice of a service (`chosen`) for a component of another service (`service`). Refuses the
+    /// choice if the manifest of `service` does not contain the component, or if `chosen` does not expose the
+    /// pins of the component.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));

@@ -16,7 +16,7 @@ use crate::view::time;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct PublishView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The title of the application.
     pub title: String,
@@ -48,7 +48,7 @@ impl PublishView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct UnpublishView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The title of the application.
     pub title: String,
@@ -60,7 +60,7 @@ pub struct UnpublishView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationListView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The applications and factories, sorted by their short names.
     pub applications: Vec<ApplicationSummary>,
@@ -106,7 +106,7 @@ impl ApplicationSummary {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The title of the application.
     pub title: String,

@@ -28,7 +28,7 @@ const RECENT: usize = 20;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CommandsView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the application.
     pub name: AssemblyName,
@@ -54,7 +54,7 @@ pub struct CommandView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CalledCommandView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The id of the call of the command.
     pub id: CommandId,

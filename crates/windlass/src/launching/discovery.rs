@@ -31,7 +31,7 @@ const AT_ONCE: usize = 256;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct DiscoveryView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the factory.
     pub factory: AssemblyName,

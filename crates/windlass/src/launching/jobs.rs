@@ -18,7 +18,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobsView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The application or factory.
     pub name: AssemblyName,
@@ -63,7 +63,7 @@ impl JobSummary {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The summary of the job.
     pub job: JobSummary,
@@ -81,7 +81,7 @@ pub struct JobView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ReplayView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The job whose output was read again.
     pub job: JobSummary,

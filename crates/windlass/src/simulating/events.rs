@@ -10,7 +10,7 @@ use windlass_model::{AssemblyName, Timestamp};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SimulationEvent {
-    /// The version of this format.
+    /// The version of the layout of this event, for programs that read it as JSON.
     pub version: u32,
     /// The time since the beginning of the simulation, in milliseconds.
     pub offset_ms: u64,
@@ -54,7 +54,7 @@ impl Runs {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SimulationView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The virtual time at which the simulation begins.
     #[serde(serialize_with = "crate::view::time::one")]

@@ -9,7 +9,7 @@ use windlass_model::{AssemblyName, ProcessId, RequestId};
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CancelView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
@@ -37,7 +37,7 @@ impl CancelView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct TransferView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,

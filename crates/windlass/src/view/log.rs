@@ -46,7 +46,7 @@ impl LogFilter {
 /// The history of an assembly, oldest entries first, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
@@ -139,7 +139,7 @@ pub struct ProcessLog {
 /// The history of one process, as a JSON document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneProcessView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,

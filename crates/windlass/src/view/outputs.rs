@@ -14,7 +14,7 @@ use crate::wiring::Wiring;
 /// The outputs of an assembly, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutputsView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,

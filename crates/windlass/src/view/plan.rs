@@ -12,7 +12,7 @@ use windlass_plan::{Step, StepNumber, WaitKind};
 /// A plan as output data, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
@@ -107,7 +107,7 @@ impl DriftView {
 /// The explanation why a step of a plan waits.
 #[derive(Debug, Clone, Serialize)]
 pub struct WhyView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The step that is explained.
     pub step: StepId,

@@ -24,7 +24,7 @@ use crate::view::log::{LogFilter, LogView, MoveLog, OneProcessView};
 /// A list of processes and pending requests, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessesView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The processes, oldest first.
     pub processes: Vec<ProcessSummary>,
@@ -51,7 +51,7 @@ pub struct RequestSummary {
 /// The status of one request, as a JSON document of its own.
 #[derive(Debug, Clone, Serialize)]
 pub struct OneRequestView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The summary of the request.
     pub request: RequestSummary,
@@ -91,7 +91,7 @@ pub struct ProcessSummary {
 /// The processes and the versions of an assembly, oldest first, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
@@ -159,7 +159,7 @@ pub struct VersionView {
 /// The differences between two versions, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct DiffView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,

@@ -27,7 +27,7 @@ use crate::wiring::{Removal, Wiring};
 /// The status of some assemblies, with a version for JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct StatusView {
-    /// The version of this format.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The assemblies, sorted by name.
     pub assemblies: Vec<AssemblyView>,
@@ -338,9 +338,11 @@ impl Views<'_> {
         Ok(clusters.map(|element| element.name.clone()).collect())
     }
 
-    /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). The result
-    /// contains only this part and the elements inside it. `part` is the part's name relative to the assembly
-    /// (`B__1`), its full name, or an id.
+    /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). Four lists of
+    /// the result contain only this part and what is inside it: the elements, the undecided calls, the
+    /// additional nodes, and the parts that are no longer desired but still exist. The other fields describe
+    /// the whole assembly. `part` is the part's name relative to the assembly (`B__1`), its full name, or an
+    /// id.
     ///
     /// # Errors
     ///
@@ -356,8 +358,9 @@ impl Views<'_> {
 }
 
 impl AssemblyView {
-    /// Keeps only one part in the status: its element with the elements inside it, its undecided calls, its
-    /// additional nodes, and the leaving parts inside it.
+    /// Reduces four lists of the status to one part and what is inside it: the elements, the undecided calls,
+    /// the additional nodes, and the parts that are no longer desired but still exist (`leaving`). The other
+    /// fields stay.
     fn keep(&mut self, part: &ElementName) {
         let mut parts = std::mem::take(&mut self.components);
         while let Some(at) = parts.iter().position(|element| is_within(part, &element.name)) {

@@ -36,12 +36,14 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Sends a reply to the owner. If the owner is dead, the reply is dropped.
+    /// Sends a reply to the owner (the process that submits the jobs). If the owner is dead, the reply is
+    /// dropped.
     pub(crate) async fn send(&self, reply: Reply) {
         let _gone = self.replies.send(reply).await;
     }
 
-    /// Sends a reply to the owner. If the queue of replies is full, the reply is dropped.
+    /// Sends a reply to the owner (the process that submits the jobs). If the queue of replies is full, the
+    /// reply is dropped.
     pub(crate) fn try_send(&self, reply: Reply) {
         let _gone_or_slow = self.replies.try_send(reply);
     }

@@ -34,7 +34,7 @@ impl Handle {
 pub(crate) struct JobRequests {
     /// Deadline after which the job is killed; `None` until the end of the job is requested.
     pub(crate) cancel: Option<Instant>,
-    /// Whether the owner wants to know how long the output is.
+    /// Whether the owner (the process that submitted the job) wants to know how long the output is.
     pub(crate) watched: bool,
 }
 

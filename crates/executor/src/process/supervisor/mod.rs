@@ -1,8 +1,9 @@
 //! The supervisor: the parent process of jobs.
 //!
-//! The supervisor has one thread and one loop. Requests of its owner arrive on stdin. Cancellations by other
-//! processes arrive through a named pipe. Each job is a task of its own ([`run`]). The state of each job is
-//! also in the folder of the job, so other processes can read it there.
+//! The supervisor has one thread and one loop. Requests of its owner (the process that submits the jobs)
+//! arrive on stdin. Cancellations by other processes arrive through a named pipe. Each job is a task of its
+//! own ([`run`]). The state of each job is also in the folder of the job, so other processes can read it
+//! there.
 
 mod context;
 mod fork;
@@ -63,14 +64,16 @@ use crate::{
     },
 };
 
-/// Maximum number of replies that wait for the owner. If the queue is full, replies about output are dropped.
-/// The task of a job waits until it can send any other reply, but the job continues.
+/// Maximum number of replies that wait for the owner (the process that submits the jobs). If the queue is
+/// full, replies about output are dropped. The task of a job waits until it can send any other reply, but the
+/// job continues.
 const REPLIES: usize = 1024;
 
 /// Number of attempts to create a named pipe, since other processes may remove its folder in between.
 const CONTROL_TRIES: u32 = 10;
 
-/// Runs the supervisor until its owner is gone and all its jobs have ended.
+/// Runs the supervisor until its owner (the process that submits the jobs) is gone, and all its jobs have
+/// ended.
 ///
 /// A [`SupervisorCommand`](super::SupervisorCommand) names a program. The `main` of this program must call
 /// this function first, before it starts threads, opens files or prints, and must do nothing afterwards. The
@@ -94,10 +97,12 @@ fn serve() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     confine::leave_keyring();
     keep_files_from_jobs()?;
-    // The supervisor gets a new session, so that an interrupt typed at the terminal reaches only the owner.
+    // The supervisor gets a new session, so that an interrupt typed at the terminal reaches only the owner
+    // (the process that submits the jobs).
     setsid()?;
     set_child_subreaper(Some(getpid()))?;
-    // The supervisor gets another working folder, since the owner's may be removed or unmounted.
+    // The supervisor gets another working folder, since the folder of the owner (the process that submits the
+    // jobs) may be removed or unmounted.
     std::env::set_current_dir("/")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, Supervisor::run())
@@ -208,8 +213,8 @@ impl Supervisor {
             Ok(Request::Start { id, staged, stdin }) => self.start(id, &staged, stdin).await,
             Ok(Request::Cancel { id, grace_ms }) => self.cancel(&id, Duration::from_millis(grace_ms)),
             Ok(Request::Watch { id }) => self.watch(&id),
-            // The owner's request `Open` was read before this loop. Malformed lines from the pipe are
-            // ignored.
+            // The request `Open` of the owner (the process that submits the jobs) was read before this loop.
+            // Malformed lines from the pipe are ignored.
             Ok(Request::Open { .. }) | Err(_) => {}
         }
     }
@@ -296,7 +301,7 @@ fn put_on_disk(state: &StateDir, memory: &Memory) {
     let _by_the_next = memory.sweep(state);
 }
 
-/// Reads the path of the jobs folder from the owner's first request.
+/// Reads the path of the jobs folder from the first request of the owner (the process that submits the jobs).
 async fn opened(owner: &mut RequestLines) -> io::Result<StateDir> {
     let first = owner.next_line().await?.unwrap_or_default();
     match serde_json::from_str(&first) {
@@ -309,8 +314,8 @@ fn request_lines(pipe: Receiver) -> RequestLines {
     BufReader::new(pipe).lines()
 }
 
-/// Starts the task that writes replies to the owner, several at a time. After the death of the owner, the
-/// task discards the replies.
+/// Starts the task that writes replies to the owner (the process that submits the jobs), several at a time.
+/// After the death of the owner, the task discards the replies.
 fn replies(mut pipe: Sender) -> mpsc::Sender<Reply> {
     let (sender, mut receiver) = mpsc::channel(REPLIES);
     spawn_local(async move {

@@ -53,8 +53,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Runs the job and reports to the owner. `lock` is the locked folder. As long as it is open, all
-    /// processes see the job as running.
+    /// Runs the job and reports to the owner, the process that submitted the job. `lock` is the locked
+    /// folder. As long as it is open, all processes see the job as running.
     pub(crate) async fn run(mut self, lock: OwnedFd) {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);
@@ -71,7 +71,8 @@ impl Job {
         };
         let ending = self.write(ending).await;
         drop(lock);
-        // The job is removed from the table before the reply, since the owner may use the id again at once.
+        // The job is removed from the table before the reply, since the owner (the process that submitted the
+        // job) may use the id again at once.
         self.context.jobs.borrow_mut().remove(&self.id);
         self.context.over.notify_one();
         self.context.send(Reply::Ended { id: self.id, ending, written }).await;
@@ -159,8 +160,8 @@ impl Job {
         Pumping { ended, pumped }
     }
 
-    /// Writes the outcome, and returns the ending to report to the owner. On a full disk, the function
-    /// retries, because the outcome must not be lost.
+    /// Writes the outcome, and returns the ending to report to the owner (the process that submitted the
+    /// job). On a full disk, the function retries, because the outcome must not be lost.
     async fn write(&self, ending: Ending) -> Ending {
         let durable = self.record.on_owner_death == OnOwnerDeath::Finish;
         for _ in 0..WRITE_TRIES {

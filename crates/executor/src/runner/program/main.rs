@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The build script of the crate compiles the runner statically, without other crates; the module `runner`
-//! gives the reasons. The runner has one thread with one loop around `poll`. Each job is a small state
-//! machine (`job`): it receives events and returns the time of its next check.
+//! gives the reasons. An owner is a process that submits jobs. The runner has one thread with one loop around
+//! `poll`. Each job is a small state machine (`job`): it receives events and returns the time of its next
+//! check.
 
 #[path = "../../folder_content.rs"]
 mod folder_content;

@@ -43,7 +43,7 @@ pub(crate) struct Processes {
 pub(crate) struct Others<'a> {
     /// Main processes of all jobs.
     pub(crate) mains: &'a [i32],
-    /// Whether the runner has no children at all.
+    /// Whether the runner (this program) has no children at all.
     pub(crate) childless: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Runs the jobs that an owner sends.
+//! Runs the jobs that an owner (a process that submits jobs) sends.
 //!
 //! All messages to the owner go through one buffer. As long as the buffer is full, the runner reads no output
 //! of jobs, no output files and no requests. So the runner needs little memory. If the owner doesn't read,
@@ -22,13 +22,13 @@ use crate::{
     sys::{self, POLLIN, POLLOUT, PollFd},
 };
 
-/// Number of bytes in the buffer above which the runner reads no more output.
+/// Number of bytes in the buffer above which the runner (this program) reads no more output.
 const ENOUGH: usize = 1 << 20;
 
-/// Maximum time to end all jobs after the owner has gone.
+/// Maximum time to end all jobs after the owner (the process that submits the jobs) has gone.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Runs jobs until the owner has gone.
+/// Runs jobs until the owner (the process that submits the jobs) has gone.
 pub(crate) fn serve(folder: &Path, scrub: &[&str]) -> io::Result<()> {
     sys::settle();
     let signals = sys::signals(&[sys::SIGCHLD, sys::SIGTERM])?;
@@ -130,7 +130,7 @@ impl Out {
     }
 }
 
-/// The sink that forwards the output of one job to the owner.
+/// The sink that forwards the output of one job to the owner, the process that submitted the job.
 struct ToOwner<'a> {
     job: u32,
     out: &'a mut Out,
@@ -159,8 +159,8 @@ impl Runner {
             self.clear(&ended);
             match written {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-                // An owner that reads replies is alive, even if the runner reads no requests of the owner at
-                // the moment.
+                // An owner (a process that submits jobs) that reads replies is alive, even if the runner
+                // reads no requests of the owner at the moment.
                 Ok(true) => self.last_message = Instant::now(),
                 Ok(false) => {}
                 Err(error) => return Err(error),
@@ -264,8 +264,8 @@ impl Runner {
 
     fn start(&mut self, job: u32, spec: Box<Spec>) {
         if self.jobs.contains_key(&job) {
-            // The owner has used the number of a running job. The request is ignored, and the owner gets no
-            // answer to it.
+            // The owner (the process that submits the jobs) has used the number of a running job. The request
+            // is ignored, and the owner gets no answer to it.
             return;
         }
         let (folders, made) = self.ahead.take().map_or_else(|| self.make_folders(), |ahead| (ahead, Ok(())));
@@ -394,7 +394,7 @@ impl Runner {
         self.jobs.remove(&number).map(|phase| phase.folders().clone())
     }
 
-    /// Ends all jobs without a message to the owner.
+    /// Ends all jobs, and sends no message to the process that submitted them.
     fn end_all(&mut self) {
         let limit = Instant::now() + LAST;
         for phase in self.jobs.values_mut() {

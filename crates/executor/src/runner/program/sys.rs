@@ -134,8 +134,8 @@ pub(crate) fn spawn(
     let child = Child { image, folder, streams, failed: AtomicI32::new(0) };
     let mut stack: Box<[MaybeUninit<u128>]> = Box::new_uninit_slice(STACK / size_of::<u128>());
     let argument: *const Child<'_> = &child;
-    // If memory runs out, the kernel should kill the job and not the runner. The child inherits the score of
-    // the runner. So the score is changed before the child exists.
+    // If memory runs out, the kernel should kill the job and not the runner (this program). The child
+    // inherits the score of the runner. So the score is changed before the child exists.
     score(JOB_SCORE);
     // SAFETY: this thread is suspended until the child has executed its program or has ended. So the child
     // has the stack to itself, and `child` stays alive. This program has one thread and no signal handlers.
@@ -185,8 +185,8 @@ extern "C" fn become_job(argument: *mut c_void) -> c_int {
 /// values first.
 const JOB_SCORE: i32 = 500;
 
-/// The file with the runner's own OOM score adjustment, and its initial value. The file is opened as long as
-/// that is permitted.
+/// The file with the OOM score adjustment of the runner (this program), and the initial value. The file is
+/// opened as long as that is permitted.
 static SCORE: OnceLock<Option<(File, i32)>> = OnceLock::new();
 
 fn open_score() -> Option<(File, i32)> {
@@ -195,13 +195,13 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// Returns the OOM score adjustment that the runner has when it starts no child. If the runner can't change
-/// its value, this is the value of jobs.
+/// Returns the OOM score adjustment that the runner (this program) has when it starts no child. If the runner
+/// can't change its value, this is the value of jobs.
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }
 
-/// Sets the runner's OOM score adjustment, which a child inherits.
+/// Sets the OOM score adjustment of the runner (this program), which a child inherits.
 fn score(score: i32) {
     if let Some(Some((file, own))) = SCORE.get()
         && *own < JOB_SCORE
@@ -332,7 +332,8 @@ pub(crate) fn signals_seen(fd: RawFd) -> Vec<i32> {
     infos.filter_map(|info| Some(i32::from_le_bytes(*info.first_chunk::<4>()?))).collect()
 }
 
-/// Makes the runner the parent of orphaned descendants, and denies other processes access to its memory.
+/// Makes the runner (this program) the parent of orphaned descendants, and denies other processes access to
+/// its memory.
 pub(crate) fn settle() {
     // The file with the OOM score adjustment is opened first. After the calls below, this process can't open
     // its files in `/proc`.
@@ -355,7 +356,7 @@ pub(crate) enum Open {
 pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
     let flags = match how {
         Open::Named => O_PATH,
-        // A pipe without a writer must not block the runner.
+        // A pipe without a writer must not block the runner (this program).
         Open::ForReading => O_NONBLOCK as u64,
     };
     // `struct open_how`: flags, mode, resolve.

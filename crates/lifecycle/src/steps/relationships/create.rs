@@ -621,8 +621,8 @@ fn rule(text: std::fmt::Arguments<'_>) -> String {
     rule
 }
 
-/// Returns the step after which a node has a rank; `None` if the node has the rank already, or never reaches
-/// the rank.
+/// Returns the step after which a node has a [rank](crate::rank); `None` if the node has the rank already, or
+/// never reaches the rank.
 fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Option<Draft> {
     match node.place {
         Some(place) => constraints.parts.list[place].reaching(rank),
@@ -630,7 +630,8 @@ fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Opti
     }
 }
 
-/// Makes the creation of a relationship wait for the step `reached`, after which an end has the rank `least`.
+/// Makes the creation of a relationship wait for the step `reached`, after which an end has the
+/// [rank](crate::rank) `least`.
 fn after_end(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,

@@ -128,7 +128,8 @@ pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }
 
-/// Returns the ends of one side of a relationship, and the rank that the relationship requires of these ends.
+/// Returns the ends of one side of a relationship, and the [rank](crate::rank) that the relationship requires
+/// of these ends.
 fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     match end {
         End::Source => (&relationship.sources, rank::of(relationship.source_state)),
