@@ -291,8 +291,8 @@ impl Job {
     /// Requests all files directly in a folder as the output `name`. The runtime creates the folder before
     /// the job starts. The contents of the files may have `max_bytes` in total. If a file doesn't fit into
     /// the rest of this size, the output contains the name and the size of the file. A subfolder, a link, or
-    /// a special file such as a pipe is [`Output::NotAFile`]. A folder with more than 1000 entries is
-    /// [`Output::Unreadable`].
+    /// a special file such as a pipe is [`NotAFile`](crate::Output::NotAFile). A folder with more than 1000
+    /// entries is [`Unreadable`](crate::Output::Unreadable).
     pub fn output_folder(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
         self.outputs.push(OutputRequest { name: name.into(), path, max_bytes, kind: OutputKind::Folder });
         self
