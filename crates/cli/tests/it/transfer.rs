@@ -125,6 +125,11 @@ fn an_exported_assembly_goes_on_elsewhere() {
     here.ok(&["up", "small", "--force"]);
     here.ok(&["down", "small"]);
     here.ok(&["up", "small"]);
+    // An import ends the rule, even if the assembly has no later process.
+    here.ok(&["export", "small", "-o", "again.export"]);
+    here.ok(&["import", "again.export"]);
+    here.ok(&["forget", "small", "--yes"]);
+    here.ok(&["up", "small"]);
     assert_eq!(here.json(&["history", "small"])["moves"][0]["way"], "exported");
     assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
 }

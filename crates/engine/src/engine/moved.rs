@@ -70,7 +70,8 @@ async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<Moved
     Ok((newest <= last).then_some(to))
 }
 
-fn key(name: &AssemblyName) -> DocumentKey {
+/// Returns the key of the document for an old name. The import of the assembly drops the document.
+pub(super) fn key(name: &AssemblyName) -> DocumentKey {
     DocumentKey {
         scope: DocumentScope::Project,
         kind: "moved".parse().expect("it is a valid kind"),

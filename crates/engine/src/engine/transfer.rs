@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
+use windlass_model::document::Expected;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, PackageRecord, PairRecord,
     ProcessRecord, VersionRecord,
@@ -16,7 +17,7 @@ use windlass_model::{AssemblyName, Clock, ProcessId, Seq, Timestamp, TransferId}
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
-use super::moved::moved;
+use super::moved::{self, moved};
 use super::references::{leave, refuse_if_entangled, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, MovedTo};
@@ -315,7 +316,8 @@ impl Upkeep<'_> {
         for version in bundle.versions {
             batch = batch.put_version(version);
         }
-        self.store.commit(lease, batch.event(said(&name, now, body))).await?;
+        let batch = batch.event(said(&name, now, body)).drop_document(moved::key(&name), Expected::Any);
+        self.store.commit(lease, batch).await?;
         if let Some(natural) = natural {
             self.store.claim(lease, &natural).await?;
         }
