@@ -13,7 +13,8 @@ pub enum Capability {
     Network,
     /// The runtime runs a job as another [user](crate::Job::user).
     User,
-    /// The runtime isolates jobs, so that a [relaxation](crate::Isolation) has an effect.
+    /// The runtime isolates jobs, and can relax the isolation of a job that [requests](crate::Isolation)
+    /// this.
     Isolation,
     /// The runtime enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     MemoryLimit,

@@ -20,7 +20,8 @@ use crate::{
     sandbox::SandboxOptions,
 };
 
-/// The kind of this runtime, as locations name it.
+/// The kind of this runtime. In `windlass.yaml`, a location (a place where scripts run) chooses the runtime
+/// by this word.
 const KIND: &str = "sandbox";
 
 /// User id of a job if neither the job nor its image names a user id.
