@@ -85,7 +85,7 @@ impl SandboxPlan {
         // because root owns these files. So this code makes the paths in `READ_ONLY` read-only, and mounts
         // `/dev/null` over the paths in `HIDDEN`. The protection by `bwrap` is not sufficient: `bwrap`
         // protects a path of `/proc` only if `bwrap` can write to this path. If a path exists on the host, it
-        // also exists in the sandbox, because the kernel provides `/proc` in both.
+        // also exists in the sandbox, because the kernel provides `/proc` on the host and in the sandbox.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);

@@ -46,7 +46,7 @@ const EVENTS: usize = 16;
 /// A runtime that runs each job in a container of its own.
 ///
 /// Several clients may share a container engine. Each of them can find, wait for, cancel and remove the jobs
-/// of all clients. If a `DockerRuntime` is dropped, it disconnects from its jobs. Jobs with
+/// of all clients. If a `DockerRuntime` is dropped, the runtime disconnects from its jobs. Jobs with
 /// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) then end, and other jobs continue.
 /// [`close`](Self::close) also disconnects, and waits until the jobs with `Kill` have ended.
 #[derive(Debug)]

@@ -80,8 +80,7 @@ pub enum BuildError {
         /// The error at the writing of the archive.
         source: io::Error,
     },
-    /// The builder runs a program of the host to find the files that belong into the image, and this program
-    /// failed.
+    /// The builder runs a program of the host to find the files that the image needs. This program failed.
     #[error("`{command}` failed: {problem}")]
     Tool {
         /// The program and its arguments.

@@ -189,7 +189,7 @@ impl Place<'_> {
             None => Ok(()),
             Some(FileType::Directory) => {
                 // The path starts at the descriptor of the parent folder, so no link in a higher folder can
-                // redirect it. Inside the removed folder, `remove_dir_all` follows no link.
+                // redirect the path. Inside the removed folder, `remove_dir_all` follows no link.
                 std::fs::remove_dir_all(self.through_descriptor())
             }
             Some(_) => Ok(unlinkat(self.folder, self.name, AtFlags::empty())?),

@@ -123,7 +123,8 @@ impl SandboxRuntime {
         job
     }
 
-    /// Finds a job's image. The inner error is the reason why the job can't start without its image.
+    /// Finds a job's image. If the image is missing or unusable, the inner result is the reason why the job
+    /// can't start. The outer error means that the runtime itself failed.
     async fn image(&self, name: &str) -> Result<Result<Image, StartFailure>, RuntimeError> {
         let missing = |why: String| StartFailure::ImageNotFound { image: name.to_owned(), why };
         let reference: Reference = match name.parse::<Reference>() {

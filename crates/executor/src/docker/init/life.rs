@@ -36,7 +36,7 @@ pub(crate) enum Event {
     OwnerGone,
 }
 
-/// The end of the job. The field `end` of the report's last line `X` (see `main.rs`) states it.
+/// The end of the job. The field `end` of the report's last line `X` (see `main.rs`) states this end.
 pub(crate) enum End {
     /// Status of the main process, as `waitpid` returns it.
     Status(i32),

@@ -8,8 +8,8 @@
 //! - It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
 //! - It counts the bytes of output that are not stored.
 //! - It enforces the time limit.
-//! - If the client that submitted the job has gone, it ends the job. It does not end a job whose limits
-//!   (record `n`) contain `finish` instead of `kill`.
+//! - If the client that submitted the job has gone, this program ends the job, unless the limits of the job
+//!   (record `n`) contain `finish`.
 //!
 //! # Input
 //! The input consists of records. A record is a letter, a length (`u64`, little-endian), and as many bytes of

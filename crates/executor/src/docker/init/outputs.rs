@@ -33,8 +33,8 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
                         Ok(0) => break,
                         Ok(length) => report.say_bytes("f", &piece[..length]),
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        // When the client receives this line, it drops the content of this output from
-                        // earlier lines.
+                        // When the client receives this line, the client drops the content that earlier lines
+                        // have reported for this output.
                         Err(error) => break report.say(&format!("F {number} {}", unreadable(&error))),
                     }
                 }
