@@ -3,8 +3,9 @@
 //! that runs a single job. The build script compiles both programs only for the feature `docker`.
 //!
 //! The programs must run in any image, so they are linked statically. They use the standard library only, so
-//! `rustc` alone compiles them in a few seconds. If a compilation fails, for example because the host has no
-//! static C library, cargo prints a warning, and the crate is built without this program.
+//! `rustc` compiles them without cargo, in a few seconds. If the compilation of a program fails, for example
+//! because the host has no static C library, cargo prints a warning. The crate is then built without the
+//! program that failed to compile.
 
 #![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by variables")]
 
@@ -16,7 +17,8 @@ use std::{
     process::Command,
 };
 
-/// The programs: name, main source file, all source paths, and the consequence of a failed compilation.
+/// The two programs. Each row contains the program's name, its main source file, all its source paths, and
+/// the consequence of a failed compilation.
 const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
     (
         "windlass-runner",

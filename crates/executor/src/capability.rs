@@ -13,7 +13,8 @@ pub enum Capability {
     Network,
     /// The runtime runs a job as another [user](crate::Job::user).
     User,
-    /// The runtime isolates jobs, so that a [relaxation](crate::Isolation) has an effect.
+    /// The runtime isolates jobs. It accepts a job that [requests](crate::Isolation) a writable root or
+    /// kernel capabilities.
     Isolation,
     /// The runtime enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     MemoryLimit,

@@ -126,9 +126,13 @@ impl fmt::Debug for Captured {
 pub(crate) mod tests {
     use super::*;
 
-    /// Cases of captured streams, with the result that every runtime must give. A row consists of the stored
-    /// first bytes, the last bytes of the part that was not stored, the total length, the limit of the
-    /// outcome, and the resulting text.
+    /// Examples of streams, with the text that every runtime must put into the outcome. The columns are:
+    ///
+    /// - the first bytes of the stream, which the runtime has stored
+    /// - the last bytes of the stream, from the part after the stored first bytes
+    /// - the number of bytes of the whole stream
+    /// - the maximum number of bytes of the stream in the outcome
+    /// - the text in the outcome
     pub(crate) const CUTS: [(&str, &str, u64, u64, &str); 7] = [
         ("0123", "", 4, 8, "0123"),
         ("0123456789", "", 10, 4, "01[… 6 bytes left out …]89"),

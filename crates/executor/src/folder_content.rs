@@ -23,7 +23,8 @@ pub(crate) type NamedFile = (String, FileState);
 pub(crate) enum FileState {
     /// The content of the file.
     Content(Vec<u8>),
-    /// The file has this many bytes, which is more than the rest of the folder's limit.
+    /// The file has this many bytes. With this file, the contents of the folder's files would exceed the size
+    /// limit of the folder.
     TooLarge(u64),
     /// The entry is a folder, link, device, pipe or socket.
     NotAFile,
@@ -101,9 +102,14 @@ pub(crate) fn max_encoded(max_bytes: u64) -> u64 {
     max_bytes.saturating_add(MAX_FILES as u64 * MAX_HEAD)
 }
 
-/// Encodes files. The form of a file is: its kind (one byte), a number, the length of its name, its name, the
-/// length of its content, its content. In place of a content, there may be an error text. Numbers and lengths
-/// have eight bytes and are little-endian.
+/// Encodes files as a sequence of bytes. The fields of a file are:
+///
+/// - its kind (one byte)
+/// - its size, if the file is too large, or else 0
+/// - the length of its name, and the name
+/// - the length of its content, and the content; an error text if the file is unreadable
+///
+/// The size and the lengths have eight bytes each and are little-endian.
 pub(crate) fn encode(files: &[NamedFile]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, state) in files {

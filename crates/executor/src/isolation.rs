@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Settings of the isolation of a job. The default relaxes nothing: the root is read-only, and the job has no
 /// kernel capabilities.
 ///
-/// A job gets a relaxation only if it requests the relaxation here, by [`Job::network`](crate::Job::network)
-/// or by [`Job::user`](crate::Job::user). The runtime stores the requests with the job.
+/// A job can request a relaxation of its isolation by these settings, by
+/// [`Job::network`](crate::Job::network) and by [`Job::user`](crate::Job::user). Without a request, a job
+/// gets no relaxation. The runtime stores the requests with the job.
 ///
 /// ```
 /// use windlass_executor::{Isolation, Job, Root};

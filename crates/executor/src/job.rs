@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 
-/// A command with its input, its limits, and its outputs: the files that the runtime reads after the end.
+/// A command with its input, its limits, and its outputs (the files that the runtime reads after the job has
+/// ended).
 ///
 /// A job doesn't name a runtime. Its builder methods set the values that differ from the defaults:
 ///
@@ -359,8 +360,8 @@ impl Job {
         self
     }
 
-    /// Checks the rules that the types don't guarantee. For example, the kernel must accept each text, and
-    /// names must differ.
+    /// Checks the rules that the types of the fields don't guarantee. For example, no argument may contain a
+    /// NUL byte, and no two outputs may have the same name.
     ///
     /// # Errors
     /// [`JobError`] lists all problems.

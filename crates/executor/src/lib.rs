@@ -7,9 +7,9 @@
 //! ([`End`]). If the process that submitted the job is killed, the next process can still find the job.
 //!
 //! # The life of one job
-//! The jobs of the process runtime are children of a supervisor. The supervisor is the program itself,
-//! started a second time with the argument `--supervise-jobs`. The first lines of `main` check for this
-//! argument.
+//! The jobs of the process runtime are children of a supervisor. The supervisor is a second process of the
+//! program that submits the jobs. In this example, the program starts the second process with the argument
+//! `--supervise-jobs`, and the first lines of `main` check for this argument.
 //!
 //! ```standalone_crate
 //! use std::{env, error::Error, process::ExitCode, time::Duration};

@@ -21,8 +21,9 @@ pub struct Limits {
     /// bytes and the last bytes, half of the limit each. Default: 256 KiB.
     pub stderr_bytes: u64,
     /// Maximum number of bytes of each stream that the runtime stores until the job is removed. If
-    /// `stdout_bytes` or `stderr_bytes` is larger, the larger value counts. The runtime counts all bytes
-    /// beyond the limit, but keeps only the last bytes, for the outcome. Default: 64 MiB.
+    /// `stdout_bytes` or `stderr_bytes` is larger, the runtime stores that number of bytes of stdout or
+    /// stderr. If a stream exceeds this maximum, the runtime also stores its last bytes, which the outcome
+    /// needs, and counts the omitted bytes. Default: 64 MiB.
     pub spill_bytes: u64,
     /// Maximum memory of the job, in bytes.
     pub memory_bytes: Option<u64>,

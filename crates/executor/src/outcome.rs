@@ -64,8 +64,8 @@ impl Outcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum End {
-    /// The main process of the job exited with this code, from 0 to 255. Even codes such as 126, 127 and 137
-    /// come from the job itself.
+    /// The main process of the job exited with this code, from 0 to 255. The runtime never uses an exit code
+    /// to report its own errors, so the codes 126, 127 and 137 also come from the job itself.
     Exited(i32),
     /// A signal killed the job. The runtime did not send this signal.
     Signalled(i32),

@@ -1,4 +1,5 @@
-//! Derives the reason why the kernel refused to run a program from the kernel's error and the program's file.
+//! Finds the reason why the kernel refused to run a program. The reason follows from the kernel's error and
+//! from the program's file.
 //!
 //! The supervisor and the two programs inside containers share this file. `rustc` compiles those two programs
 //! without other crates, so this file uses the standard library only. Each of the three programs opens the
@@ -55,8 +56,8 @@ impl Found {
     }
 }
 
-/// Derives the reason why the kernel refused to run a program with `error`. `found` describes the path of the
-/// program. `exists` tells whether another path exists in the job's file system.
+/// Finds the reason why the kernel refused to run a program. `error` is the kernel's error. `found` describes
+/// the path of the program. `exists` tells whether another path exists in the job's file system.
 pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str) -> bool) -> Refusal {
     match (error.kind(), found) {
         (ErrorKind::NotFound | ErrorKind::NotADirectory, Found::File(start)) => {

@@ -10,7 +10,7 @@ use crate::{Capabilities, Events, Job, JobId, Outcome, Owner, RuntimeError};
 ///
 /// A caller calls `submit`, `wait` and `remove` for each job. If the caller dies between two of these calls,
 /// the next process calls [`find`](Runtime::find) with the id that the caller stored before the submission.
-/// The next process continues from the answer.
+/// The answer tells the next process whether the job was submitted, and whether it has ended.
 ///
 /// No method assumes that a job shares a disk with the caller or runs on the caller's host. The conformance
 /// suite (module and feature `testing`) checks this contract for every implementation.

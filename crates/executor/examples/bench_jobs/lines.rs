@@ -27,13 +27,13 @@ const OUTPUT: &str = "status: ok\n";
 /// Number of measured runs of a contestant whose run takes a tenth of a second or more.
 const SLOW: usize = 50;
 
-/// Image in which sandboxes and engines run the script.
+/// Image in which sandboxes and containers run the script.
 const IMAGE: &str = "windlass-bench/busybox:1";
 
-/// The contestants that can run here, and the absent ones.
+/// The contestants that can run on this host, and the names of the contestants that can't.
 #[derive(Default)]
 pub(crate) struct Contestants {
-    /// Contestants to measure. The first is bare fork and exec.
+    /// Contestants to measure. The first contestant starts the shell directly, without a runtime.
     pub(crate) running: Vec<Box<dyn Contestant>>,
     /// Name of each contestant that can't run, and the reason.
     pub(crate) absent: Vec<(&'static str, String)>,
@@ -84,7 +84,7 @@ pub(crate) async fn contestants(dir: &Path) -> Result<Contestants, Failure> {
     Ok(all)
 }
 
-/// Connects to the engine that the command line would choose too.
+/// Connects to the same container engine as the command `docker`.
 async fn engine() -> Result<Engine, Failure> {
     #[expect(clippy::disallowed_methods, reason = "it is the program that reads the environment")]
     let variables = Environment::READ.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
@@ -100,7 +100,7 @@ impl Contestants {
         self.crowds.push(Crowd { name, runtime: runtime.clone(), job: job.clone(), jobs });
     }
 
-    /// Adds fresh containers and warm ones, as a location has them.
+    /// Adds a contestant with fresh containers (`docker`) and a contestant with warm containers (`pool`).
     async fn add_containers(&mut self, engine: Engine, dir: &Path, job: &Job) -> Result<(), Failure> {
         let fresh = Arc::new(DockerRuntime::open(engine.clone(), DockerOptions::new()).await?);
         self.running.push(Box::new(OnRuntime { rounds: SLOW, ..OnRuntime::new("docker", &fresh, job) }));
@@ -114,7 +114,7 @@ impl Contestants {
         Ok(())
     }
 
-    /// Adds the command line of an engine that has the image.
+    /// Adds `docker run` and `docker exec` as contestants, if the command `docker` finds the image.
     fn add_docker(&mut self) {
         let docker = |args: &[&str]| Command::new("docker").args(args).stdin(Stdio::null()).output();
         if !docker(&["image", "inspect", IMAGE]).is_ok_and(|output| output.status.success()) {
@@ -191,13 +191,13 @@ impl Contestant for OnRuntime {
     }
 }
 
-/// A contestant that starts a program directly: bare, or the command line of an engine.
+/// A contestant that starts a program without a runtime of this crate: the shell, or the command `docker`.
 struct Program {
     name: &'static str,
     command: &'static str,
     args: Vec<String>,
     rounds: usize,
-    /// Container that is removed at the end.
+    /// Container that [`close`](Contestant::close) removes.
     container: Option<String>,
 }
 

@@ -38,7 +38,8 @@ const CROWD: usize = 256;
 /// Number of comparisons between levels of concurrency.
 const CROWD_ROUNDS: usize = 5;
 
-/// Minimum ratio of two throughputs that counts as equal. Other load of the machine causes such differences.
+/// Minimum ratio of the throughput with 64 concurrent jobs to the throughput with 8 concurrent jobs. The
+/// minimum is below 1 because other programs on this machine also affect the throughput.
 const SAME: f64 = 0.9;
 
 type Failure = Box<dyn std::error::Error>;
@@ -63,8 +64,9 @@ pub(crate) trait Contestant {
     }
 }
 
-/// Durations of the phases of one run: submitting, waiting for the end, removing. A contestant without phases
-/// has its whole duration in the second.
+/// Durations of the three phases of one run: the submission of the job, the wait for its end, and its
+/// removal. If a contestant has no phases, the second value is the duration of the whole run, and the other
+/// two values are zero.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Phases(pub(crate) [Duration; 3]);
 
@@ -133,7 +135,8 @@ async fn compare(out: &mut impl Write, all: &mut Contestants) -> Result<Vec<Goal
     }
     for round in 0..ROUNDS {
         for (contestant, times) in running.iter_mut().zip(&mut times) {
-            // Contestants with fewer rounds have them spread over all rounds.
+            // If a contestant has fewer runs than there are rounds, its runs are spread evenly over the
+            // rounds.
             if round % (ROUNDS / contestant.rounds()) == 0 {
                 times.push(contestant.once(round).await?);
             }
@@ -188,17 +191,17 @@ fn print_table(out: &mut impl Write, lines: &[Line]) -> io::Result<()> {
     Ok(())
 }
 
-/// A runtime with its job, for the measurements of concurrent jobs and of long sequences.
+/// A runtime, and a job that the benchmark runs on it many times: concurrently, and in a long sequence.
 pub(crate) struct Crowd {
     pub(crate) name: &'static str,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) job: Job,
-    /// Number of jobs to run.
+    /// Number of runs of the job in each measurement of concurrent jobs.
     pub(crate) jobs: usize,
 }
 
 impl Crowd {
-    /// Compares 64 concurrent jobs with 8 concurrent jobs, in turns.
+    /// Compares the throughput with 64 concurrent jobs to the throughput with 8. The measurements alternate.
     async fn compare(&self, out: &mut impl Write) -> Result<Goal, Failure> {
         let (mut few, mut many) = (Vec::new(), Vec::new());
         for round in 0..CROWD_ROUNDS {

@@ -28,7 +28,7 @@ const FEW: f64 = 4.0;
 /// Resources that a job may leave behind.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
-    /// Memory of this process and all its descendants, in KiB.
+    /// Memory of this process and its children, in KiB.
     memory: u32,
     descriptors: u32,
 }
@@ -65,7 +65,8 @@ pub(crate) async fn row(out: &mut impl Write, crowd: &Crowd) -> Result<Vec<Goal>
     ])
 }
 
-/// Returns the resources of this process and its children: the owner and its supervisors.
+/// Returns the resources that this process and its children hold. The children are the supervisors of the
+/// jobs.
 fn held() -> Held {
     let me = std::process::id();
     let below = fs::read_to_string(format!("/proc/self/task/{me}/children")).unwrap_or_default();
@@ -82,8 +83,8 @@ fn held() -> Held {
     })
 }
 
-/// Returns the anonymous memory of a process in KiB. Pages of files don't count, as the kernel caches them as
-/// it likes.
+/// Returns the anonymous memory of a process in KiB. Pages of files don't count, because the kernel decides
+/// how many of them stay in memory.
 fn memory(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok())

@@ -81,10 +81,11 @@ impl SandboxPlan {
         say(&["--uid", &self.uid.to_string(), "--gid", &self.gid.to_string(), "--hostname", "sandbox"]);
         say(&["--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--info-fd", info_fd]);
         say(&["--ro-bind", &text(&self.image.join("root")), "/", "--proc", "/proc"]);
-        // If windlass runs as root, the job owns the files of `/proc` that root may write to, although the
-        // job has no capability. So this code covers the paths of `READ_ONLY` and `HIDDEN`. `bwrap` itself
-        // covers such a path only if `bwrap` can write to it. A path that exists on the host also exists in
-        // the sandbox, because the kernel provides both.
+        // If windlass runs as root, the job could write to files of `/proc` even without capabilities,
+        // because root owns these files. So this code makes the paths in `READ_ONLY` read-only, and mounts
+        // `/dev/null` over the paths in `HIDDEN`. The protection by `bwrap` is not sufficient: `bwrap`
+        // protects a path of `/proc` only if `bwrap` can write to this path. If a path exists on the host, it
+        // also exists in the sandbox, because the kernel provides `/proc` on the host and in the sandbox.
         let there = |path: &&&str| std::path::Path::new(path).exists();
         for path in READ_ONLY.iter().filter(there) {
             say(&["--ro-bind", path, path]);

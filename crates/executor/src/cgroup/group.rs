@@ -104,10 +104,11 @@ impl Group {
                 Version::V1 => ("memory.memsw.limit_in_bytes", bytes.to_string()),
                 Version::V2 => ("memory.swap.max", "0".to_owned()),
             };
-            // A kernel without swap accounting has no such file.
+            // If the kernel does not count the swap of a group, the file for the swap limit does not exist.
             let _not_there = write(&folder.join(swap), &none);
             if version == Version::V2 {
-                // When the kernel kills one process for lack of memory, it kills the whole job.
+                // This setting lets the kernel kill all processes of the job if it kills one of them for lack
+                // of memory.
                 write(&folder.join("memory.oom.group"), "1")?;
             }
             self.memory = Some(Memory { folder, version, kills: Cell::new(0) });
@@ -229,8 +230,9 @@ fn kill(folder: &Path, version: Version) {
         return;
     }
     for pid in processes(folder) {
-        // The descriptor always refers to the process that has this id now. The second listing shows that
-        // this process is in the group.
+        // After the group was listed, a process of the group may end, and another process may get its id. So
+        // the process is opened first, and then the group is listed again. If the new list contains the id,
+        // the opened process is in the group.
         if let Some(pid) = Pid::from_raw(pid)
             && let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
             && processes(folder).contains(&pid.as_raw_nonzero().get())

@@ -27,7 +27,8 @@ pub(crate) enum Version {
 /// The folders in which this process can create groups.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Folder for groups that find and kill the processes of a job, and have no limits.
+    /// Folder for groups without limits. By such a group, a supervisor finds and kills the processes of a
+    /// job.
     pub(crate) track: Option<Place>,
     /// Folders for groups with limits, by controller.
     pub(crate) limit: BTreeMap<Controller, Place>,
@@ -47,9 +48,10 @@ impl Places {
             let writable = own.probe();
             places.track = writable.contains(KILL).then(|| own.clone());
             places.add(&own, &writable);
-            // A group of version 2 that contains processes can't delegate controllers to subgroups. The own
-            // group of this process contains at least this process. So groups with limits are usually created
-            // directly below the root of the hierarchy.
+            // If a group of version 2 contains a process, the group can't delegate controllers to its
+            // subgroups. The group of this process contains at least this process, so limits are usually not
+            // available in its subgroups. Groups with limits are then created directly below the root of the
+            // hierarchy.
             if unified.root != unified.own && places.limit.len() < Controller::ALL.len() {
                 let root = Place { folder: unified.root.clone(), version: Version::V2 };
                 places.add(&root, &root.probe());
@@ -126,9 +128,9 @@ fn remove_abandoned(place: &Path) {
 }
 
 impl Place {
-    /// Returns the names of the limit files, and of the file `cgroup.kill`, if this process may write to them
-    /// in a new group. For this check, the function creates a group with a subgroup, and removes both again.
-    /// Returns no names if no process can be put into the subgroup.
+    /// Returns the names of the files that this process may write to in a new group. The function tests the
+    /// limit files and the file `cgroup.kill`. For the test, the function creates a group with a subgroup,
+    /// and then removes both. If no process can be put into the subgroup, the function returns no names.
     fn probe(&self) -> BTreeSet<&'static str> {
         let name = format!("windlass-probe-{}-{:?}", std::process::id(), std::thread::current().id());
         let outer = self.folder.join(name.replace(['(', ')'], ""));

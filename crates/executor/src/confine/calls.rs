@@ -109,8 +109,8 @@ pub(crate) fn filter() -> Result<(), Errno> {
         let length = u16::try_from(program.len()).map_err(|_| Errno::INVAL)?;
         let loaded = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
         #[expect(unsafe_code, reason = "neither `std` nor rustix has seccomp")]
-        // SAFETY: the structure says how long the program is; `sock_filter` has the layout of the kernel's, and the
-        // kernel only reads it.
+        // SAFETY: `sock_fprog` contains the number of instructions of the program. An instruction has the
+        // layout of the kernel's structure `sock_filter`. The kernel only reads the instructions.
         let result = unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, 0, &raw const loaded) };
         if result != 0 {
             return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM));

@@ -1,7 +1,7 @@
-//! Restricts a process further than the rights of its user: system-call filters (seccomp) and file access
-//! (Landlock).
+//! Restricts the system calls of a process by filters (seccomp), and its access to files by rules (Landlock).
+//! These restrictions apply in addition to the permissions of the process's user.
 //!
-//! Filters and Landlock need no privileges and no external program. They apply to a process and all its
+//! The restrictions need no privileges and no external program. They apply to the process and all its
 //! descendants, and can't be undone. [`Confinement::probe`] reports the features of the kernel. If the kernel
 //! can't enforce a confinement, a runtime with this confinement refuses to open.
 

@@ -179,8 +179,9 @@ const OWN_THREADS: i64 = 6;
 
 fn network(network: &Network, anchor: &str) -> String {
     match network {
-        // Jobs share the network of the anchor, which has only the loopback device. Creating such a network
-        // for each container would take as long as the rest of its start.
+        // If a job has no network, its container uses the network of the client's anchor (see `tools`), with
+        // only the loopback device. Creating a network for each container would double the time in which a
+        // container starts.
         Network::Default | Network::None => format!("container:{anchor}"),
         Network::Bridge => "bridge".to_owned(),
         Network::Host => "host".to_owned(),

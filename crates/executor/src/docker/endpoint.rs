@@ -81,12 +81,12 @@ pub struct Tls {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// The text names no container engine.
+    /// A text is neither the name nor the address of a container engine.
     #[error(
         "`{found}` is not a container engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
     )]
     Choice {
-        /// The text as given.
+        /// The text.
         found: String,
     },
     /// The Docker client has no context with this name.

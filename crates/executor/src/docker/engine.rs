@@ -79,7 +79,7 @@ pub struct Description {
     pub live_restore: bool,
     /// Number of processors of the host of the container engine.
     pub processors: usize,
-    /// Processor architecture of that host, in the notation of images.
+    /// Processor architecture of the host of the container engine, as images name it, such as `amd64`.
     pub architecture: String,
     /// Whether tests cover this kind of connection. They do not cover Podman over ssh or TLS, where the
     /// client can't find out whether Podman is rootless.

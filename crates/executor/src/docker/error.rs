@@ -6,7 +6,8 @@ use bollard::errors::Error;
 
 use crate::{RuntimeError, docker::EndpointError};
 
-/// The kind of this runtime, as locations name it.
+/// The kind of this runtime. In `windlass.yaml`, a location (a place where scripts run) chooses the runtime
+/// by this word.
 pub(crate) const KIND: &str = "docker";
 
 /// An error of a request to a container engine.
@@ -145,7 +146,8 @@ pub(crate) fn classified(endpoint: &str, action: &str, limit: Duration, error: E
     }
 }
 
-/// Returns the text of an error without the names of layers of the client library.
+/// Returns the text of an error and of its causes, without prefixes that name a library, such as `client
+/// error (Connect)`.
 fn in_words(error: &dyn std::error::Error) -> String {
     let text = chain(error);
     let text = ["Error in the hyper legacy client: ", "client error (Connect): ", "tcp connect error: "]

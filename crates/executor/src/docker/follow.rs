@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Number of checks whether the container of an ended job has exited: five seconds in total.
 const EXITS: usize = 100;
 
-/// The state of following one job for one receiver.
+/// Reads the log of one job's container, and sends the events of the job to one receiver.
 pub(crate) struct Follower {
     engine: Engine,
     id: JobId,
@@ -33,13 +33,14 @@ pub(crate) struct Follower {
     started: bool,
     /// Number of bytes of each stream that were sent to the receiver.
     shown: [u64; 2],
-    /// Number of bytes of each stream that the current reading of the log has passed.
+    /// Number of bytes of each stream that were read from the log. The count restarts at zero each time the
+    /// log is read from its beginning.
     passed: [u64; 2],
     /// Pieces of one stream that are joined into one event.
     pending: Option<(Stream, Vec<u8>)>,
 }
 
-/// The end of following: the receiver is dropped, or no event is left.
+/// The signal that a follower must stop: its receiver was dropped, or it has sent all events of the job.
 struct Over;
 
 impl Follower {
@@ -47,8 +48,9 @@ impl Follower {
         Self { engine, id, events, started: false, shown: [0; 2], passed: [0; 2], pending: None }
     }
 
-    /// Follows a job to its end. A job of this client has a `phase`: the job may not have a container yet, or
-    /// may never get a container.
+    /// Follows a job until the job has ended. If this client has submitted the job, `phase` is the phase of
+    /// the job. Such a job may have no container yet, or may never get a container. So the function first
+    /// waits until the job is no longer `Waiting`.
     pub(crate) async fn follow(mut self, phase: Option<watch::Receiver<Phase>>) {
         if let Some(mut phase) = phase {
             let now = phase.wait_for(|phase| !matches!(phase, Phase::Waiting)).await.map(|now| now.clone());
@@ -78,7 +80,8 @@ impl Follower {
                 self.flush().await?;
             }
             match inspect::inspect(&self.engine, &self.id).await {
-                // The container was removed or killed, so the log may lack the line that states the end.
+                // The container no longer exists, so no line is left to read, even if no line has stated the
+                // end of the job.
                 Ok(None) => return self.end().await,
                 Ok(Some(inspected)) if inspected.stage == Stage::Exited => return self.rest().await,
                 _ => {}
@@ -87,7 +90,7 @@ impl Follower {
         }
     }
 
-    /// Reads the whole log of an exited container. It may be longer than at the last reading.
+    /// Reads the whole log of an exited container. The log may be longer than at the last reading.
     async fn rest(&mut self) -> Result<(), Over> {
         self.passed = [0; 2];
         let engine = self.engine.clone();

@@ -1,5 +1,5 @@
-//! The part of a job's task that callers access: the phase of the job, and the requests of callers to the
-//! task.
+//! The connection between callers and the task that runs one job (a task of tokio). Callers read the phase of
+//! the job, and send requests to the task.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ pub(crate) enum Phase {
     Failed(String),
 }
 
-/// The requests of callers to the task of a job.
+/// The requests of callers to the task that runs a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JobRequests {
     /// Deadline after which the job is killed; `None` until the end of the job is requested.
@@ -30,7 +30,7 @@ pub(crate) struct JobRequests {
     pub(crate) disconnect: bool,
 }
 
-/// The part of a job's task that callers access.
+/// The connection between callers and the task that runs one job.
 #[derive(Debug, Clone)]
 pub(crate) struct Handle {
     pub(crate) owner: Owner,
@@ -53,7 +53,7 @@ impl Handle {
         self.owner == *owner
     }
 
-    /// Requests the end of the job. If the end is requested several times, the earliest deadline counts.
+    /// Requests the end of the job. If callers request the end several times, the earliest deadline applies.
     pub(crate) fn cancel(&self, grace: Duration) {
         let now = Instant::now();
         let until = now.checked_add(grace).unwrap_or(now + Duration::from_secs(1 << 30));
@@ -66,7 +66,7 @@ impl Handle {
         self.requests.send_modify(|requests| requests.disconnect = true);
     }
 
-    /// Waits until the job's task in this process has ended.
+    /// Waits until the task that runs the job has ended.
     pub(crate) async fn disconnected(&self) {
         let mut phase = self.phase.clone();
         while phase.changed().await.is_ok() {}

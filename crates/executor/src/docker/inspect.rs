@@ -34,8 +34,9 @@ const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 const STORE_CHECKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
-/// First signal that asks a job to end: it grants no grace period. The next signal grants 50 ms, and each
-/// further signal grants twice as much as the signal before it (`docker/init`).
+/// Lowest number of a signal that asks a job to end. The signal with this number grants no grace period. The
+/// signal with the next higher number grants 50 ms. Each higher number doubles the grace period (see
+/// `docker/init`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
 const FIRST_GRACE: Duration = Duration::from_millis(50);
@@ -64,9 +65,10 @@ pub(crate) enum Stage {
 /// The end of a job whose container has exited.
 #[derive(Debug)]
 pub(crate) enum ExitedJob {
-    /// The container has not confirmed the whole job, because its client died or broke off.
+    /// The container has not confirmed that it received the whole job, because the client died or gave up the
+    /// launch.
     NeverBegan,
-    /// The log states the end, or the container engine knows it.
+    /// The end of the job is known, from the log of the container or from the container engine.
     Ended(Box<Outcome>),
     /// The job may have started, and its end is unknown.
     Gone(Box<Outcome>),
@@ -141,8 +143,8 @@ where
 }
 
 /// Reads all lines of the first process, whose container has exited. The lines come from the log. The log may
-/// lack the last line, because the container engine logs nothing while it is down. For a job with `Finish`,
-/// all lines then come from the copy in the volume of the job.
+/// lack the last line, because the container engine logs nothing while it is down. If the log lacks the last
+/// line of a job with `Finish`, all lines come from the copy in the volume of the job.
 pub(crate) async fn all_lines(
     engine: &Engine,
     id: &JobId,
@@ -204,8 +206,9 @@ pub(crate) async fn exited_job(
     })
 }
 
-/// Determines whether a job never began because its client died or broke off. If the container waits for the
-/// rest of its job, it is first killed, since it would wait forever.
+/// Determines whether a job never began because its client died or gave up the launch. If the container is
+/// still waiting for the rest of the job, the function first kills the container. Otherwise the container
+/// would wait forever.
 pub(crate) async fn never_began(
     engine: &Engine,
     id: &JobId,
@@ -286,8 +289,9 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     let options = KillContainerOptionsBuilder::default().signal(signal).build();
     match engine.call("signal a container", engine.client().kill_container(&name(id), Some(options))).await {
         Err(error) if error.is_absent() || error.is_conflict() => Ok(()),
-        // The container has already ended. Podman always reports this by one of these texts. Docker also uses
-        // them, until Docker has noticed the end of the container.
+        // These texts mean that the container has already ended. Podman always answers with one of these
+        // texts. Docker uses such a text only for a moment after the end of the container. Later, Docker
+        // reports a conflict.
         Err(EngineError::Refused { message, .. })
             if message.contains("is not running")
                 || message.contains("process not found")

@@ -83,8 +83,9 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     EngineError::NoImage { image, problem: advice }
 }
 
-/// Tries one launch. If a retry may help, sets `gone`: to the name of the missing anchor, or to an empty name
-/// if the anchor runs.
+/// Tries once to launch a job. If the launch fails and a retry may help, sets `gone`. If the cause is that
+/// the anchor (see `tools`) no longer runs, `gone` is the name of the anchor. Otherwise `gone` is an empty
+/// text.
 async fn attempt(
     shared: &Shared,
     id: &JobId,
@@ -110,7 +111,8 @@ async fn attempt(
         }
         return not_made(shared, id, anchor, error, gone).await;
     }
-    // From now on, the job's container uses the volume, too.
+    // From now on, the job's container uses the volume that the container `scratch` has prepared. So
+    // `scratch` is no longer needed.
     let shell = scratch.map(|scratch| {
         let tools = shared.tools.clone();
         tokio::spawn(async move { tools.remove_shell(&scratch).await })
@@ -130,8 +132,8 @@ async fn attempt(
     }
 }
 
-/// Returns an anchor other than `gone`, and a container that has prepared a volume for the job, if the job
-/// needs it.
+/// Returns the name of an anchor other than `gone`. If the job needs a prepared volume, also returns the name
+/// of the container that has prepared the volume.
 async fn prepare(
     shared: &Shared,
     job: &Job,
@@ -149,7 +151,8 @@ async fn prepare(
     Ok((anchor?, scratch))
 }
 
-/// Handles the error of a request that did not create the job's container. If a retry may help, sets `gone`.
+/// Handles the error of a request that did not create the job's container. If a retry may help, sets `gone`
+/// (see [`attempt`]).
 async fn not_made(
     shared: &Shared,
     id: &JobId,
@@ -207,7 +210,7 @@ async fn start_and_send(
     let input = Input::new(id, job, &image.env);
     let (mut to, on_owner_death) = (attached.input, job.on_owner_death);
     let owner = tokio::spawn(async move {
-        // A container that has ended reads no more. Its lines contain the reason.
+        // A write fails if the container has ended. The lines of the container then contain the reason.
         let written = input.write(&mut to).await;
         if written.is_ok() && on_owner_death == OnOwnerDeath::Finish {
             let _ended = to.shutdown().await;

@@ -167,8 +167,9 @@ impl JobTask {
                     break;
                 }
                 Some(Stop::Late(end)) => {
-                    // The first process did not end the job. The outcome is not read from the container
-                    // engine, which only knows the kill.
+                    // The first process of the container did not end the job in time, so this client kills
+                    // the container. The outcome does not come from the container engine, because the engine
+                    // would report only this kill.
                     let _tried = inspect::kill(&self.shared.engine, &self.id).await;
                     break self.ended(collector.broken_off(end));
                 }

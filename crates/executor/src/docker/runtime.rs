@@ -30,7 +30,8 @@ use crate::{
     },
 };
 
-/// Maximum number of repetitions of a request for a list whose answer was malformed.
+/// Maximum number of repetitions of the request for a list of containers, if the answer to the request is
+/// malformed.
 const LIST_TRIES: u32 = 10;
 
 /// Minimum age at which a container without a job counts as abandoned, if its client has no running anchor.
@@ -45,8 +46,9 @@ const EVENTS: usize = 16;
 /// A runtime that runs each job in a container of its own.
 ///
 /// Several clients may share a container engine. Each of them can find, wait for, cancel and remove the jobs
-/// of all clients. If a `DockerRuntime` is dropped, its jobs are treated as after the death of this process.
-/// [`close`](Self::close) has this effect too, and waits for it.
+/// of all clients. If a `DockerRuntime` is dropped, the runtime disconnects from its jobs. Jobs with
+/// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill) then end, and other jobs continue.
+/// [`close`](Self::close) also disconnects, and waits until the jobs with `Kill` have ended.
 #[derive(Debug)]
 pub struct DockerRuntime {
     shared: Arc<Shared>,
@@ -127,8 +129,8 @@ impl DockerRuntime {
         for id in own.iter().filter(never_ran).filter_map(|container| container.id.as_deref()) {
             self.shared.tools.remove(id).await;
         }
-        // A client that was killed during a launch also leaves such containers. Here this client removes the
-        // containers of dead clients.
+        // If a client is killed while it launches a job, containers that run no job also remain. So this
+        // client also removes the containers of dead clients that run no job.
         let others = self.containers(labels::ROLE, None).await.unwrap_or_default();
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
@@ -178,7 +180,7 @@ impl DockerRuntime {
         Ok(jobs.iter().any(|job| !alive.contains(client_of(job))))
     }
 
-    /// Removes those containers of dead clients that run no job.
+    /// Removes the containers that run no job and whose clients are dead.
     async fn remove_abandoned(&self, others: &[ContainerSummary], alive: &BTreeSet<&str>) {
         for container in others.iter().filter(|other| is_old(other) && !alive.contains(client_of(other))) {
             if let Some(id) = &container.id {
@@ -265,7 +267,7 @@ impl DockerRuntime {
                 Ok(ForeignJob::Ended(outcome) | ForeignJob::Gone(outcome)) => return Ok(*outcome),
                 Ok(ForeignJob::Running) => {
                     silent_since = None;
-                    // The log ends with the container.
+                    // This stream of log lines ends when the container ends.
                     let mut lines = inspect::logged(&self.shared.engine, id, true);
                     while let Some(Ok(_)) = lines.next().await {}
                 }

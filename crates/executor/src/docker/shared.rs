@@ -76,7 +76,8 @@ impl Shared {
 }
 
 /// Deletes the container of a removed job. Retries as long as the container engine is unavailable and the
-/// runtime exists. Without retries, the runtime would report the job again.
+/// runtime exists. Without retries, the container would remain, and the runtime would find the removed job
+/// again.
 pub(crate) async fn remove_in_background(shared: Weak<Shared>, id: JobId) {
     let mut pause = FIRST_PAUSE;
     while let Some(shared) = shared.upgrade() {

@@ -66,8 +66,9 @@ pub(crate) struct Tools {
     /// The anchor that runs or is being started. If a caller is dropped while it starts the anchor, the next
     /// caller completes the start.
     anchor: Mutex<Arc<OnceCell<Anchor>>>,
-    /// The volumes that are being prepared, by name. An entry lives only as long as callers wait for it,
-    /// since a prepared volume may be removed at any time.
+    /// The volumes that are being prepared, by name. An entry exists only while callers wait for the
+    /// preparation. Afterwards, the next caller asks the container engine whether the volume exists, because
+    /// a prepared volume may be removed at any time.
     preparing: Mutex<HashMap<String, Weak<OnceCell<()>>>>,
     next: AtomicU64,
 }
@@ -188,7 +189,8 @@ impl Tools {
         engine: &Description,
         uid: u32,
     ) -> Result<Option<String>, EngineError> {
-        // Podman gives a new volume to the user of the container, and root may write to any volume.
+        // Podman makes the user of the container the owner of a new volume, and root may write to any volume.
+        // In both cases, the job can write to the volume without a preparation.
         if engine.kind == EngineKind::Podman || uid == 0 {
             return Ok(None);
         }

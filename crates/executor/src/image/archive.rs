@@ -8,7 +8,7 @@
 //! | OCI layout | `index.json` | `blobs/sha256/<hex>` |
 //! | artifact set (component archive) | `index.json` or `artifact-descriptor.json` (old) | `blobs/sha256.<hex>` |
 //!
-//! If a file matches several formats, it is read in the first of them.
+//! If an image file matches several formats, the first matching row of the table applies.
 
 use std::{
     collections::BTreeMap,

@@ -80,7 +80,7 @@ pub enum BuildError {
         /// The error at the writing of the archive.
         source: io::Error,
     },
-    /// A program of the host that lists the files of the image failed.
+    /// The builder runs a program of the host to find the files that the image needs. This program failed.
     #[error("`{command}` failed: {problem}")]
     Tool {
         /// The program and its arguments.

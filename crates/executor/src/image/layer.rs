@@ -151,7 +151,7 @@ impl<T: Target> Layer<'_, T> {
         Ok(())
     }
 
-    /// Deletes a file that a lower layer has created.
+    /// Deletes a file that a lower layer has created. A file from this layer remains.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
             return Err(io::Error::other("it hides something other than a file"));
@@ -163,7 +163,7 @@ impl<T: Target> Layer<'_, T> {
         self.target.remove(&path)
     }
 
-    /// Deletes everything in a folder that lower layers have created.
+    /// Deletes each entry of a folder that a lower layer has created. Entries from this layer remain.
     fn empty(&mut self, folder: &[&str]) -> io::Result<()> {
         if folder.is_empty() {
             return Err(io::Error::other("it hides the whole image"));

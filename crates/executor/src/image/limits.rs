@@ -1,6 +1,6 @@
 //! Size limits of images.
 
-/// Size limits of an image. They prevent that an image from outside fills the disk.
+/// Size limits of an image. With these limits, an image from an unknown source can't fill the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageLimits {

@@ -188,8 +188,8 @@ impl Place<'_> {
         match self.kind()? {
             None => Ok(()),
             Some(FileType::Directory) => {
-                // The path leads only through the descriptor of the parent folder. Below the path, the
-                // standard library follows no link.
+                // The path starts at the descriptor of the parent folder, so no link in a higher folder can
+                // redirect the path. Inside the removed folder, `remove_dir_all` follows no link.
                 std::fs::remove_dir_all(self.through_descriptor())
             }
             Some(_) => Ok(unlinkat(self.folder, self.name, AtFlags::empty())?),

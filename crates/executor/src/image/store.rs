@@ -11,8 +11,9 @@
 //! <store>/fresh/<n>/               an image that a process, which locks it, is unpacking or removing
 //! ```
 //!
-//! An image appears by one rename, complete and flushed to the disk. If two processes need the same image at
-//! the same time, only one of them unpacks it. Jobs lock the image that they use, so that it is not pruned.
+//! A process unpacks an image in the folder `fresh`, flushes it to the disk, and then moves it to `images` by
+//! one rename. So an image in `images` is always complete. If two processes need the same image at the same
+//! time, only one of them unpacks it. Jobs lock the image that they use, so that it is not pruned.
 
 use std::{
     collections::BTreeMap,
@@ -140,8 +141,9 @@ impl Stamp {
         }
     }
 
-    /// Tells whether the file was written in the last two seconds, or has a time in the future. No file system
-    /// has longer ticks.
+    /// Tells whether the file was written in the last two seconds, or has a time in the future. No file
+    /// system stores times in units longer than two seconds. So if a file that is not recent is changed, its
+    /// time changes as well.
     fn is_recent(self, now: Timestamp) -> bool {
         i64::try_from(now.as_millis() / 1000).unwrap_or(i64::MAX) <= self.seconds.saturating_add(2)
     }
@@ -153,8 +155,8 @@ impl Image {
         self.folder.join("root")
     }
 
-    /// Returns the folder of the image. A user of the image locks the folder (`flock`, shared), so that the
-    /// image isn't pruned.
+    /// Returns the folder of the image. A process that uses the image locks the folder (`flock`, shared).
+    /// While the lock is held, the image isn't pruned.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

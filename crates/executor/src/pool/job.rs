@@ -30,7 +30,7 @@ pub(crate) struct PooledJob {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress {
     started: Option<Timestamp>,
-    /// Numbers of bytes of stdout and stderr that were received as first bytes, and stored.
+    /// Number of stored bytes from the beginning of stdout, and from the beginning of stderr.
     lengths: [u64; 2],
     outcome: Option<Arc<Outcome>>,
 }

@@ -1,9 +1,9 @@
 //! Warm containers, which run one job after another, for short jobs that can be repeated.
 //!
-//! Starting a container takes a hundred milliseconds; running a job in a running container takes two. So a
-//! pool keeps up to `size` containers. The first process of each is a [runner](crate::runner). A container
-//! runs one job at a time. When the job has ended, the runner kills the job's remaining processes and empties
-//! the writable folders. Then the next job may follow.
+//! Starting a container takes a hundred milliseconds. Running a job in a container that already runs takes
+//! two milliseconds. So a pool keeps up to `size` containers. The first process of each is a
+//! [runner](crate::runner). A container runs one job at a time. When the job has ended, the runner kills the
+//! job's remaining processes and empties the writable folders. Then the next job may follow.
 //!
 //! A job gets a warm container under three conditions. It has [`OnOwnerDeath::Kill`], it does not ask to be
 //! [alone](Job::alone), and a warm container can provide all that it needs. Each other job gets a fresh
@@ -161,7 +161,8 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     }
 }
 
-/// Waits for a warm container for a job. An error is the end of a job that gets no container.
+/// Waits for a warm container for a job. If the job gets no container, returns the [`End`] for its outcome as
+/// the error.
 async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Result<Slot, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
     let mut cancellation = job.cancellation();

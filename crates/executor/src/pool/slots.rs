@@ -196,7 +196,8 @@ impl Slots {
         let _or_left_to_the_next = timeout(CLOSE_LIMIT, all).await;
     }
 
-    /// Begins to remove all idle containers. Returns `None` when no removal is in progress.
+    /// Begins to remove all idle containers. Returns the tasks of these removals and of earlier removals, or
+    /// `None` if no task is left.
     fn end_all(&self) -> Option<JoinSet<()>> {
         let mut state = self.state();
         let mut ending = std::mem::take(&mut state.ending);

@@ -12,8 +12,8 @@ use crate::Captured;
 /// Maximum number of bytes that are kept in memory. Longer output is stored in a file.
 const MEMORY: usize = 256 << 10;
 
-/// The stored bytes of one stream: its first bytes and its last bytes. The first bytes are in memory if they
-/// are few; otherwise they are in a file.
+/// The stored bytes of one stream: its first bytes and its last bytes. The first bytes are in memory if their
+/// number is at most [`MEMORY`]. Otherwise they are in a file.
 ///
 /// Async tasks write to the file directly, without moving the write to another thread. A write to the page
 /// cache of a local disk takes microseconds, which is less than the move.
@@ -23,7 +23,7 @@ pub(crate) struct StreamBuffer {
     file: Option<File>,
     path: PathBuf,
     length: u64,
-    /// Last bytes of the stream, from the part that is not stored as first bytes.
+    /// Last bytes of the stream. They do not contain bytes that are stored in `memory` or in `file`.
     tail: Vec<u8>,
 }
 
@@ -95,8 +95,8 @@ impl StreamBuffer {
         let head = self.read(0, keep - tail_bytes)?;
         let tail =
             &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_bytes).unwrap_or(usize::MAX))..];
-        // If no bytes are missing between the first and the last bytes, the last bytes alone may be too few
-        // for the tail. The missing bytes of the tail then come from the first bytes.
+        // `self.tail` may be shorter than half of `keep`. If no byte is missing between the stored first
+        // bytes and `self.tail`, the end of the stored first bytes completes the captured tail.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
             let wanted = tail_bytes.saturating_sub(tail.len() as u64).min(after_head);

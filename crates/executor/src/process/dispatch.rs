@@ -280,8 +280,8 @@ impl Dispatcher {
                 if let Some(mut job) = self.jobs.remove(&id) {
                     job.answer(Ok(()));
                     let streams = match &ending.end {
-                        // A job is also lost if it has removed its own folder. Then only this reply may
-                        // contain output.
+                        // A job is also lost if it has removed its own folder. In this case, the folder
+                        // contains no output, but this reply of the supervisor may contain it.
                         End::Lost(_) => Some(written.unwrap_or_default()),
                         _ => written.filter(|_| job.needs == ResultNeeds::Streams),
                     };

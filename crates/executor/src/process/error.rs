@@ -2,7 +2,8 @@
 
 use crate::RuntimeError;
 
-/// The kind of this runtime, as locations name it.
+/// The kind of this runtime. In `windlass.yaml`, a location (a place where scripts run) chooses the runtime
+/// by this word.
 pub(crate) const KIND: &str = "process";
 
 /// Returns the error of a runtime that can't serve a request now.

@@ -30,7 +30,7 @@ const CHUNK: u64 = 64 * 1024;
 const INTERVAL: Duration = Duration::from_millis(50);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The state of following one job for one receiver.
+/// Reads the files of one job, and sends the events of the job to one receiver.
 pub(crate) struct Follower {
     folder: JobFolder,
     events: EventSender,
@@ -38,7 +38,7 @@ pub(crate) struct Follower {
     shown: [u64; 2],
 }
 
-/// The end of following: the receiver is dropped, or the job's files are gone.
+/// The signal that a follower must stop: its receiver was dropped, or the files of the job can't be read.
 struct Over;
 
 impl Follower {
@@ -86,7 +86,7 @@ impl Follower {
         }
     }
 
-    /// Sends the remaining output, the omitted bytes, and the end.
+    /// Sends the remaining output, the number of omitted bytes, and the event that the job has ended.
     async fn finish(&mut self) -> Result<(), Over> {
         let state = self.inspect().await?;
         if let FolderState::Ended(ending) = &state

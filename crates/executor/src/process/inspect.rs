@@ -60,7 +60,7 @@ pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
 
 fn ending(folder: &JobFolder) -> io::Result<Option<Ending>> {
     match record::read(folder) {
-        // A power cut has truncated the file `job.json`, which contains no end then.
+        // A power cut has truncated the file `job.json`. So the file does not contain the end of the job.
         Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
         record => Ok(record?.and_then(|record| record.ending)),
     }
@@ -137,8 +137,8 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
     let tail_limit = keep.div_ceil(2);
     let head = read_range(&mut file, 0, stored.min(keep - tail_limit))?;
     let after_head = head.len() as u64;
-    // If no bytes are missing between the two files, the second file may be too short for the tail. The
-    // missing bytes of the tail then come from the first file.
+    // `rest` may be shorter than `tail_limit`. If no byte is missing between the stored first bytes and
+    // `rest`, the end of the stored first bytes completes the captured tail.
     let from_file = if total == stored + rest.len() as u64 {
         let wanted = tail_limit.saturating_sub(rest.len() as u64).min(stored - after_head);
         read_range(&mut file, stored - wanted, wanted)?

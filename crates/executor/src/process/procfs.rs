@@ -41,15 +41,15 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum number of ids that are probed one by one before `/proc` is listed as a whole.
 const FEW: i32 = 512;
 
-/// Lists the living processes. If it takes less time, lists only the processes with ids from `oldest` on.
+/// Lists the living processes whose ids are not lower than `oldest`. If a list of all living processes takes
+/// less time, returns this list.
 ///
-/// Ids are assigned in increasing order. So the ids of a process's descendants are between the id of the
-/// process and the last assigned id. For a short job, only a few ids are in this range, and probing each of
-/// them takes less time than listing `/proc`.
+/// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of
+/// the process and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each
+/// of these ids takes less time than listing `/proc`.
 ///
-/// If a living process is missing in the list, the list contains its parent. The scan visits the ids in
-/// order, up to the last id that was assigned by then, so it visits a child after its parent. If the child
-/// did not exist yet, its parent already existed.
+/// A living process is missing in the list only if it was created after the scan had reached the last
+/// assigned id. An ancestor of the process already existed at that time, so the list contains this ancestor.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
     let mut next = oldest;

@@ -1,5 +1,5 @@
-//! The file `job.json` in a job's folder: one line with the description of the job, and one line with its
-//! end.
+//! The file `job.json` in a job's folder. The first line describes the job, and the second line states the
+//! end of the job.
 
 use std::{
     collections::BTreeMap,

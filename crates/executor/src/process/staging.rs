@@ -42,9 +42,9 @@ const AHEAD: usize = 8;
 /// Number of attempts to create the staging folder, since other processes may remove it before it is locked.
 const TRIES: u32 = 10;
 
-/// The folder in which one process prepares the folders of its jobs. The process holds a lock on it. A
-/// process that later opens the jobs folder removes each staging folder without a lock, because the process
-/// that created it is dead.
+/// The folder in which one process prepares the folders of its jobs. The process holds a lock on its staging
+/// folder. If no process holds a lock on a staging folder, the process that created the folder is dead. The
+/// next process that opens the jobs folder removes such a staging folder.
 #[derive(Debug)]
 pub(crate) struct Staging {
     path: PathBuf,
@@ -55,8 +55,8 @@ pub(crate) struct Staging {
     _lock: File,
 }
 
-/// The parts of a job's environment that the runtime adds. The process runtime adds neither a sandbox nor
-/// variables.
+/// The sandbox, the variables and the confinement that the runtime adds to a job. The process runtime adds
+/// neither a sandbox nor variables.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnvironment {
     /// Plan of the job's sandbox. The volumes of the job are added to the plan later.
@@ -227,8 +227,8 @@ impl Drop for Staged {
     }
 }
 
-/// Removes the staging folders of dead processes. First ends the sandboxes that a dead supervisor had
-/// prewarmed. A sandbox whose creation had not ended at the death may still run.
+/// Removes the staging folders of dead processes. First ends the prewarmed sandboxes of dead supervisors: if
+/// a supervisor died while it created a sandbox, this sandbox may still run.
 fn sweep(root: &Path) -> io::Result<()> {
     for name in entries(root)? {
         let path = root.join(name);

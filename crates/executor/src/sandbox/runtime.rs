@@ -20,7 +20,8 @@ use crate::{
     sandbox::SandboxOptions,
 };
 
-/// The kind of this runtime, as locations name it.
+/// The kind of this runtime. In `windlass.yaml`, a location (a place where scripts run) chooses the runtime
+/// by this word.
 const KIND: &str = "sandbox";
 
 /// User id of a job if neither the job nor its image names a user id.
@@ -122,7 +123,8 @@ impl SandboxRuntime {
         job
     }
 
-    /// Finds a job's image. The inner error is the reason why the job can't start without its image.
+    /// Finds a job's image. If the image is missing or unusable, the inner result is the reason why the job
+    /// can't start. The outer error means that the runtime itself failed.
     async fn image(&self, name: &str) -> Result<Result<Image, StartFailure>, RuntimeError> {
         let missing = |why: String| StartFailure::ImageNotFound { image: name.to_owned(), why };
         let reference: Reference = match name.parse::<Reference>() {

@@ -26,8 +26,8 @@ pub async fn every_exit_code(subject: &Subject) {
     }
 }
 
-/// If the image of a job is missing, the job is not started, and the failure names the image. The end is no
-/// exit code.
+/// If the image of a job is missing, the job is not started, and the failure names the image. The outcome
+/// contains no exit code.
 pub async fn missing_image(subject: &Subject) {
     // The domain `.invalid` never exists (RFC 6761), so no registry answers.
     let image = "registry.invalid/windlass/no-such-image:1";
@@ -49,8 +49,8 @@ pub async fn signalled(subject: &Subject) {
     }
 }
 
-/// If the command of a job is missing, the job is not started, and the failure names the command. The end is
-/// no exit code.
+/// If the command of a job is missing, the job is not started, and the failure names the command. The outcome
+/// contains no exit code.
 pub async fn missing_command(subject: &Subject) {
     for program in ["no-such-command", "./no/such/file", "/no/such/file"] {
         let outcome = subject.run(subject.command(program)).await;

@@ -75,9 +75,10 @@ pub async fn memory_is_limited(subject: &Subject) {
     assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
 }
 
-/// The memory limit covers all processes of a job. If the kernel kills another process than the main process,
-/// the exit code of the main process decides. A shell whose child was killed exits with 137, and this code
-/// counts as out of memory. Any other code is reported unchanged.
+/// The memory limit covers all processes of a job. If the kernel kills a process other than the main process,
+/// the end of the job depends on the exit code of the main process. If this code is 137, the job ends as out
+/// of memory, because a shell exits with 137 after its child was killed. Any other code is reported
+/// unchanged.
 pub async fn memory_of_all_is_limited(subject: &Subject) {
     let limits = Limits { memory_bytes: Some(32 * MB), grace: Duration::ZERO, ..Limits::default() };
     let job = |holders, code| subject.sh(&hold(holders, code)).limits(limits.clone());
@@ -88,17 +89,18 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
     let outcome = subject.run(job(8, 137)).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (End::OutOfMemory, ""));
     let outcome = subject.run(job(8, 3)).await;
-    // If the kernel kills a job as a whole, its main process can't decide.
+    // If the kernel kills all processes of the job at once, the main process can't exit with code 3.
     assert!(matches!(outcome.end, End::Exited(3) | End::OutOfMemory), "{:?}", outcome.end);
     assert_eq!(outcome.stdout.text(), "");
 }
 
-/// Returns a script that starts `holders` processes, each of which holds five megabytes. The script prints
-/// `all` if all of them run at the same time. If one of them is killed, the script fails with `code`.
+/// Returns a script that starts `holders` processes, each of which holds five megabytes. If all these
+/// processes run at the same time, the script prints `all`. If one of them is killed, the script exits with
+/// `code`.
 ///
-/// The processes start one after the other, so that few are killed: a shell briefly holds two copies of the
-/// text that it reads. The `:` at the end keeps the shell. Without it, the last command would replace the
-/// shell.
+/// While a process reads its text, it briefly holds two copies of the text. The processes start one after the
+/// other, so that only one of them holds two copies at a time. Each process is a shell that ends with the
+/// command `:`. Without this command, the shell would replace itself by `sleep`, which holds no text.
 fn hold(holders: u32, code: u8) -> String {
     let holder = "x=$(head -c 5000000 /dev/zero | tr \"\\000\" x); echo full >&3; sleep 600; :";
     format!(

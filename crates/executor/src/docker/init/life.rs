@@ -32,11 +32,11 @@ pub(crate) enum Event {
     Cancel(Duration),
     /// The container engine stops the container.
     Stopped,
-    /// The client has closed its connection, or it is dead.
+    /// The client has closed its connection to this container, or the client is dead.
     OwnerGone,
 }
 
-/// The end of the job, as the last line of the report states it.
+/// The end of the job. The field `end` of the report's last line `X` (see `main.rs`) states this end.
 pub(crate) enum End {
     /// Status of the main process, as `waitpid` returns it.
     Status(i32),
@@ -44,7 +44,7 @@ pub(crate) enum End {
     Cancelled,
     Orphaned,
     Stopped,
-    /// The job could not be started. The text is the reason, in the notation of the last line of the report.
+    /// The job could not be started. The text is the reason, as a value of the field `end`.
     NotStarted(String),
 }
 

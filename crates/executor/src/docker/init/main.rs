@@ -8,11 +8,12 @@
 //! - It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
 //! - It counts the bytes of output that are not stored.
 //! - It enforces the time limit.
-//! - It ends a job with `kill` when the client that submitted the job has gone.
+//! - If the client that submitted the job has gone, this program ends the job, unless the limits of the job
+//!   (record `n`) contain `finish`.
 //!
 //! # Input
 //! The input consists of records. A record is a letter, a length (`u64`, little-endian), and as many bytes of
-//! content. For a job with `kill`, the end of the input means that the client has gone.
+//! content. If the limits of the job contain `kill`, the end of the input means that the client has gone.
 //!
 //! | record | content |
 //! |---|---|
@@ -41,8 +42,9 @@
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
 //! | `X started ended stdout stderr end` | the last line: the times, the bytes written, and the end |
 //!
-//! For a job with `finish`, the lines are also written to the file `told` in the job's volume. Otherwise
-//! lines would be lost that are written while the container engine is down.
+//! If the limits of the job contain `finish`, this program also writes the lines to the file `told` in the
+//! job's volume. Without this file, the lines that are written while the container engine is down would be
+//! lost.
 //!
 //! # Signals
 //! The real-time signal 34 + n asks the job to end, and the job is killed after a grace period. The grace

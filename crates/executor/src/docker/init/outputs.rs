@@ -33,7 +33,8 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
                         Ok(0) => break,
                         Ok(length) => report.say_bytes("f", &piece[..length]),
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        // This line replaces the content that was reported before.
+                        // When the client receives this line, the client drops the content that earlier lines
+                        // have reported for this output.
                         Err(error) => break report.say(&format!("F {number} {}", unreadable(&error))),
                     }
                 }
@@ -43,12 +44,13 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     }
 }
 
-/// Returns the state of an output that can't be read, in the notation of the line `F`.
+/// Returns the field `state` of the report's line `F` (see `main.rs`) for an output that can't be read.
 fn unreadable(error: &io::Error) -> String {
     format!("unreadable {}", base64(error.to_string().as_bytes()))
 }
 
-/// Lists and encodes the files of an output folder. An error is the state in the notation of the line `F`.
+/// Lists and encodes the files of an output folder. If this fails, returns the field `state` of the report's
+/// line `F` (see `main.rs`).
 fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     folder_content::read(Path::new(WORK), path, max).map(|files| folder_content::encode(&files)).map_err(
         |why| match why {
@@ -60,7 +62,8 @@ fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     )
 }
 
-/// Opens the file of an output. An error is the state in the notation of the line `F`.
+/// Opens the file of an output. If this fails, returns the field `state` of the report's line `F` (see
+/// `main.rs`).
 fn open(path: &Path, max: u64) -> Result<io::Take<File>, String> {
     let unreadable = |error: io::Error| unreadable(&error);
     // Opening a device can have side effects, so the file type is checked before the file is opened.

@@ -31,8 +31,8 @@ impl Report {
         Self(Arc::new(Mutex::new(Out { stdout: io::stdout(), copy: None })))
     }
 
-    /// Also writes all further lines to a file. Otherwise lines would be lost that are written while the
-    /// container engine is down.
+    /// Also writes all further lines to a file. Without the file, the lines that are written while the
+    /// container engine is down would be lost.
     pub(crate) fn copy_to(&mut self, path: &Path) {
         let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).copy = copy.ok();

@@ -1,5 +1,5 @@
-//! Reads stdout and stderr of the job. Reports the first bytes up to the storage limit, and keeps the last
-//! bytes of the rest.
+//! Reads stdout and stderr of the job. Reports the first bytes of each stream up to the storage limit. If a
+//! stream is longer, keeps the last bytes of the stream.
 
 use std::{
     collections::VecDeque,
@@ -20,18 +20,18 @@ pub(crate) struct Pump<R> {
     thread: JoinHandle<Tail>,
 }
 
-/// The bytes of a stream that remain at its end.
+/// The result of a thread that has read a stream to the end of the stream.
 #[derive(Default)]
 struct Tail {
-    /// Total number of bytes.
+    /// Number of bytes of the whole stream.
     total: u64,
-    /// Last bytes of the part that was not reported.
+    /// Last bytes of the stream, from the part that was not reported.
     rest: VecDeque<u8>,
 }
 
-/// Creates the thread that waits for a stream and reads it. The outcome will contain `keep` bytes of the
-/// stream. Half of them are its last bytes. If the stream exceeds the storage limit, this thread keeps these
-/// last bytes.
+/// Creates the thread that waits for a stream and reads the stream. The outcome will contain `keep` bytes of
+/// the stream: one half from its beginning, and the other half from its end. If the stream exceeds the
+/// storage limit, the thread keeps the half from the end.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,

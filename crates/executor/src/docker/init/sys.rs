@@ -1,7 +1,8 @@
 //! The system calls that the standard library doesn't wrap.
 //!
-//! The calls are declared here and not taken from the crate `libc`, since `rustc` compiles this program
-//! alone. Numbers are those of 64-bit Linux, the same on all its architectures.
+//! The build script compiles this program without other crates. So this file declares the calls itself, and
+//! does not use the crate `libc`. The numbers are those of 64-bit Linux. They are the same on all
+//! architectures of 64-bit Linux.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void},

@@ -154,10 +154,11 @@ fn clone_into<C: Child>(start: &Start<'_, C>, group: u64, stack: &mut Stack) -> 
     let entry: extern "C" fn(*mut libc::c_void) -> libc::c_int = entry::<C>;
     let argument: *const Start<'_, C> = start;
     #[expect(unsafe_code, reason = "there is no safe way to make a child that shares memory")]
-    // SAFETY: as for `clone`: the child has the stack to itself, and this thread is suspended until the child
-    // has executed another program. The child starts after the call with the parent's registers, at the end
-    // of that stack, which is aligned for a call. It calls `entry`, which does not return. The parent
-    // continues after the call.
+    // SAFETY: only the child uses `stack`, and this thread is suspended until the child has executed another
+    // program, as for `clone`. The child starts at the instruction after the system call. Its registers are
+    // copies of the parent's registers, except for the result of the call and the stack pointer. The stack
+    // pointer is the end of `stack`, which is aligned for a call. The child calls `entry`, which does not
+    // return. The parent also continues at the instruction after the system call.
     let result = unsafe { clone3(&raw const args, size_of::<Args>(), entry, argument.cast_mut().cast()) };
     i32::try_from(result)
         .ok()

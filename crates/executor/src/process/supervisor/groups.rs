@@ -107,9 +107,10 @@ impl Groups {
         None
     }
 
-    /// Tests whether children survive in a group, and remembers the result. The kernel may kill each child
-    /// that is created in another group than its parent. This happens if the supervisor has survived a kill
-    /// of its own group as a whole. The test prevents that a job is killed in this way.
+    /// Tests whether children survive in a group, and remembers the result. If the whole group of the
+    /// supervisor was killed and the supervisor survived, the kernel may kill each child that the supervisor
+    /// creates in another group. The test starts a child that runs no job. If the kernel kills this child,
+    /// the supervisor starts no job in a group.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }

@@ -150,7 +150,7 @@ fn executable(machine: u16, code: &[u8]) -> Vec<u8> {
     let headers = u64::from(FILE_HEADER + SEGMENT_HEADER);
     let size = headers + code.len() as u64;
     let mut file = Vec::new();
-    // 64 bits, little-endian, version 1.
+    // The identification of an ELF file with 64-bit addresses, little-endian numbers and format version 1.
     file.extend([0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     for short in [2, machine] {
         file.extend(short.to_le_bytes());

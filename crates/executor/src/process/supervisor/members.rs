@@ -78,9 +78,9 @@ impl Members {
     /// wait.
     ///
     /// A process that is started after the first signal may clean up for its parent. So the process gets
-    /// SIGTERM only after its parent has ended. A child of a shell loses the first signal if the child has
-    /// not yet executed its program. Such a child gets a second signal after its parent has ended, because
-    /// its name has changed.
+    /// SIGTERM only after its parent has ended. If a child of a shell gets the first signal before the child
+    /// has executed its program, the signal may have no effect. After the shell has ended, the child gets a
+    /// second signal: a process whose name has changed since its first signal counts as a new process.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;

@@ -37,13 +37,15 @@ use crate::{
 /// job's folder.
 const LINK: &str = "room";
 
-/// Maximum number of prewarmed sandboxes, including sandboxes that are being created: with one plan
-/// (`OF_A_KIND`), and with all plans together (`ALL`).
+/// Maximum number of prewarmed sandboxes with the same [`SandboxPlan`], including sandboxes that are being
+/// created.
 const OF_A_KIND: usize = 4;
+
+/// Maximum number of all prewarmed sandboxes, including sandboxes that are being created.
 const ALL: usize = 8;
 
-/// Maximum number of running jobs while sandboxes are prewarmed. With more jobs, the processors are busy
-/// anyway.
+/// Maximum number of running jobs at which a new sandbox is prewarmed. If more jobs run, they need the
+/// processors themselves.
 const FEW: usize = 2;
 
 /// Time without a new job after which a series is over.

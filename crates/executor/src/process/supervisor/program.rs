@@ -83,7 +83,8 @@ pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, Start
         .ok_or_else(|| StartFailure::NotFound { program: record.program.clone() })
 }
 
-/// Derives the reason why a program could not be started from the kernel's error and the program's file.
+/// Returns the reason why a program could not be started. The function derives the reason from the kernel's
+/// error and from the program's file.
 pub(crate) fn why_not(view: &View<'_>, record: &JobRecord, path: &Path, error: &io::Error) -> StartFailure {
     let program = record.program.clone();
     let file = view.is_file(path).then(|| view.open(path, OFlags::RDONLY)).flatten();

@@ -60,8 +60,8 @@ const HOLDER: &str = "/proc/self/fd/3";
 const INFO: &str = "4";
 const FILTERS: usize = 5;
 
-/// Lowest number in the supervisor of a descriptor that `bwrap` will inherit. This number is above all numbers
-/// that the descriptors have in `bwrap`.
+/// Minimum number of a descriptor that the supervisor prepares for `bwrap`. In `bwrap`, each of these
+/// descriptors gets a number below this minimum.
 const ABOVE: i32 = 16;
 
 /// A sandbox that is ready.

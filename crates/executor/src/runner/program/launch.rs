@@ -69,7 +69,8 @@ fn find(spec: &Spec, env: &[(String, String)], work: &Path) -> Option<PathBuf> {
     candidates().find(may_run).or_else(|| candidates().next())
 }
 
-/// Derives the reason why a program could not be started from the kernel's error and the program's file.
+/// Returns the reason why a program could not be started. The function derives the reason from the kernel's
+/// error and from the program's file.
 fn why_not(work: &Path, program: &Path, error: &io::Error) -> How {
     let path = work.join(program);
     let file = path.is_file().then(|| File::open(&path).ok()).flatten();

@@ -38,7 +38,7 @@ pub(crate) struct Processes {
     pause: Duration,
 }
 
-/// The facts about all jobs that a job needs to find its own processes.
+/// The data about all jobs of the runner. A job finds its own processes by means of this data.
 #[derive(Clone, Copy)]
 pub(crate) struct Others<'a> {
     /// Main processes of all jobs.

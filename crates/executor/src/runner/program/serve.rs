@@ -281,7 +281,7 @@ impl Runner {
     fn make_folders(&self) -> (Folders, io::Result<()>) {
         let taken = |root: &PathBuf| self.jobs.values().any(|phase| phase.folders().root == *root);
         let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
-        // The numbers are unbounded, so an unused number exists.
+        // The names `job-0`, `job-1` and so on have no end, so an unused name exists.
         let root = places.into_iter().find(|root| !taken(root)).unwrap_or_default();
         let folders = Folders { root };
         files::remove(&folders.root);
@@ -424,8 +424,8 @@ impl Phase {
 }
 
 impl Filling {
-    /// Creates the next files of the job, up to the next file with content, and opens that file. After the
-    /// last file, opens the stdin.
+    /// Creates the empty files of the job up to the next file with content. Creates this file too, and opens
+    /// it for its content. If no file is left, creates and opens the file for the stdin.
     fn open_next(&mut self) {
         while let Some(file) = self.spec.files.get(self.next) {
             self.next += 1;

@@ -1,7 +1,8 @@
 //! The system calls that the standard library doesn't wrap.
 //!
-//! The calls are declared here and not taken from the crate `libc`, since `rustc` compiles the runner alone.
-//! Types and numbers are those of 64-bit Linux, the same on all its architectures unless stated otherwise.
+//! The build script compiles the runner without other crates. So this file declares the calls itself, and
+//! does not use the crate `libc`. The types and numbers are those of 64-bit Linux. Unless a comment states
+//! otherwise, they are the same on all architectures of 64-bit Linux.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void},
@@ -90,7 +91,8 @@ const MFD_CLOEXEC: c_uint = 1;
 const PR_SET_DUMPABLE: c_int = 4;
 const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const SIG_SETMASK: c_int = 2;
-/// The number is the same on all architectures, as for all calls since the system call tables were unified.
+/// The number of the system call `openat2`. The number is the same on all architectures, because Linux now
+/// assigns the number of a new call for all architectures together.
 const SYS_OPENAT2: c_long = 437;
 const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
 const RESOLVE_BENEATH: u64 = 0x08;
@@ -185,8 +187,8 @@ extern "C" fn become_job(argument: *mut c_void) -> c_int {
 /// values first.
 const JOB_SCORE: i32 = 500;
 
-/// The file with the OOM score adjustment of the runner (this program), and the initial value. The file is
-/// opened as long as that is permitted.
+/// The file with the OOM score adjustment of the runner (this program), and the initial value. The runner
+/// opens the file at its start, because it later gives up the permission to open the file.
 static SCORE: OnceLock<Option<(File, i32)>> = OnceLock::new();
 
 fn open_score() -> Option<(File, i32)> {
@@ -195,8 +197,8 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// Returns the OOM score adjustment that the runner (this program) has when it starts no child. If the runner
-/// can't change its value, this is the value of jobs.
+/// Returns the OOM score adjustment that the runner (this program) has when it starts no child. If the file
+/// with the adjustment could not be opened, returns the adjustment of jobs.
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }
