@@ -1,9 +1,13 @@
 //! Measures the speed of a simulation, and the growth of its memory. `scripts/bench-simulate` runs this
 //! program.
 //!
-//! 10 000 applications of 20 factories are checked each minute. In each period of ten minutes, one of twenty
-//! applications reports another status and another signal for three minutes. Speed is measured in processor
-//! time. Memory is the peak of a separate process.
+//! The simulation has 20 factories with 500 applications each. windlass checks the health of each application
+//! once in each simulated minute. Most applications always report the same data. One application of twenty
+//! reports different data during three of every ten minutes: the status `degraded` in place of `active`, and
+//! another IP address.
+//!
+//! The speed is the simulated time divided by the processor time. The memory is the peak memory of a process
+//! that runs only this simulation.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program for the terminal")]
 
@@ -18,16 +22,18 @@ use windlass::engine::Stop;
 use windlass::simulating::{ManifestFile, SimulationInput, SimulationView, Simulator};
 use windlass::{Settings, Windlass};
 
-/// Number of factories. Each has one title of applications.
+/// Number of simulated factories. Each factory has applications of one kind.
 const FACTORIES: usize = 20;
 
-/// Goal with answers as data: simulated seconds for each second of processor time.
+/// The minimum speed of a simulation in which data replace the output of scripts. The unit is simulated
+/// seconds for each second of processor time.
 const DATA_GOAL: f64 = 1440.0;
 
-/// Goal with answers as text: simulated seconds for each second of processor time.
+/// The minimum speed of a simulation in which texts replace the output of scripts. windlass parses these
+/// texts like the output of a script. The unit is simulated seconds for each second of processor time.
 const TEXT_GOAL: f64 = 300.0;
 
-/// Maximum ratio of the memory peak after ten days to the memory peak after one day.
+/// The maximum ratio of the peak memory of ten simulated days to the peak memory of one simulated day.
 const MEMORY_GOAL: f64 = 1.05;
 
 const DAY: f64 = 86_400.0;
@@ -59,7 +65,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs each simulation in a process of its own. Returns whether the goals are met.
+/// Runs each simulation in a process of its own. Returns whether the simulations meet the goals for speed and
+/// memory.
 fn all(count: &str) -> Result<bool, Box<dyn Error>> {
     println!("{FACTORIES} factories with {count} applications each, checks each minute\n");
     println!("| answers | days | processor | × real time | checks | changes | peak |");
@@ -115,7 +122,8 @@ fn one(mode: &str, days: u32, count: &str) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
-/// Writes manifests and answers to a folder, and returns the input of a simulation.
+/// Writes the manifests and a file of answers to a folder. The answers replace the output of scripts. Returns
+/// the input of a simulation with these files.
 fn input(folder: &Path, mode: &str, days: u32, count: u32) -> Result<SimulationInput, Box<dyn Error>> {
     let mut manifests = Vec::new();
     let mut answers = "version: 1\nanswers:\n".to_owned();
@@ -137,7 +145,8 @@ fn input(folder: &Path, mode: &str, days: u32, count: u32) -> Result<SimulationI
     Ok(input)
 }
 
-/// Adds the answers for the health checks of a title's applications.
+/// Adds entries to the text of the file of answers. The entries replace the output of the health check script
+/// for all applications with the title `title`.
 fn rules(answers: &mut String, mode: &str, title: &str, count: u32) -> Result<(), std::fmt::Error> {
     let name = |number: u32| if number == 1 { title.to_owned() } else { format!("{title}-{number}") };
     let window = "from: 5m, every: 10m, for: 3m";
@@ -150,7 +159,9 @@ fn rules(answers: &mut String, mode: &str, title: &str, count: u32) -> Result<()
         )?;
         return writeln!(answers, "- {{script: health-check, title: {title}, update: {WELL}}}");
     }
-    // The check that follows a launch asks about one application, so a script would not print the others.
+    // The health check right after the launch of an application concerns only this application. The text
+    // below lists all applications, and so it would be the wrong output for this check. All launches happen
+    // in the first minute. So no text applies before the second minute.
     for (window, changes) in [(window, true), ("from: 1m", false)] {
         writeln!(answers, "- script: health-check\n  title: {title}\n  stdout: |\n    instances:")?;
         for number in 1..=count {

@@ -1,5 +1,5 @@
-//! The input of a script that is run by hand. The user gives the input as the document that the script would
-//! read.
+//! The input of a script that a user runs by hand. The user writes the input as a document, in the format in
+//! which windlass passes input to scripts.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,19 @@ use windlass_source::{Diagnostic, Diagnostics, Span};
 
 use crate::codes;
 
-/// The prefix of the names of a location's properties in the `configuration` of a document.
+/// The prefix of location properties in the `configuration` of a document. For example, the property `host`
+/// has the name `location.host`.
 const LOCATION: &str = "location.";
 
-/// The prefix of the names of a component's properties in the `configuration` of an instance.
+/// The prefix of component properties in the `configuration` of an instance. For example, the property `port`
+/// has the name `properties.port`.
 const PROPERTIES: &str = "properties.";
 
-/// Returns the input of the call that a document describes.
+/// Returns the input of the one call that a document describes.
 ///
 /// # Errors
-/// Fails if the document contains several instances or commands, or values that do not belong to a resource.
+/// Fails if the document contains several instances or several commands. Also fails if the name of a value
+/// has no prefix `location.` or `properties.`, because only applications have values without a prefix.
 pub(crate) fn of_request(request: &Request) -> Result<CaseInput, Diagnostics> {
     let mut reader = Reader { request, problems: Diagnostics::new() };
     let location = reader.stripped(&request.configuration, LOCATION);
@@ -76,7 +79,8 @@ impl Reader<'_> {
         Some(id.clone())
     }
 
-    /// Removes `prefix` from the names of values. Reports each name without the prefix as a problem.
+    /// Removes `prefix` from the names of values. If a name does not begin with `prefix`, reports the name as
+    /// a problem.
     fn stripped(&mut self, values: &Values, prefix: &str) -> BTreeMap<String, Value> {
         let mut stripped = BTreeMap::new();
         for (name, value) in values {

@@ -1,4 +1,5 @@
-//! Waiting for changes of the records, which this program or another program makes.
+//! Waiting for changes of the records in the store. The changes may come from this program or from another
+//! program.
 
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use crate::open::Windlass;
 /// The pause between two attempts to find a missing store.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A stream of the changes of the records, which this program or another program makes.
+/// A stream of changes of the records in the store. The changes may come from this program or from another
+/// program.
 pub struct Changes<'w> {
     windlass: &'w Windlass,
     watch: Option<Watch>,

@@ -154,9 +154,9 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
     Ok(CheckView::new(diagnostics))
 }
 
-/// Checks a text that is not in a file. A descriptor is checked with the descriptors below `folders`, and a
-/// manifest with `scripts`. If the text is larger than the usual limit for files, the files of these
-/// descriptors may be as large as the text.
+/// Checks a text that is not in a file. If the text is a descriptor, the check uses the descriptors in the
+/// files below `folders`. If the text is a manifest, the check uses `scripts`. The files below `folders` may
+/// be as large as the text, even if the text exceeds the usual size limit for files.
 pub fn check_text(
     name: &str,
     text: Vec<u8>,
@@ -214,7 +214,8 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
     }
 }
 
-/// Checks a descriptor, and the lists that an assembly descriptor gives to `each`.
+/// Checks a descriptor. In an assembly descriptor, also checks the list of each component with the key
+/// `each`. Such a component gets one node for each entry of its list.
 fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
     let mut found = check(descriptor, catalog, Missing::Tolerated);
     if let Descriptor::Assembly(assembly) = descriptor {
@@ -242,8 +243,9 @@ fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diag
     }
 }
 
-/// Checks the resources and nested assemblies of an assembly. Also checks the resources whose `queries` would
-/// find the instances for the assembly's references.
+/// Checks the resources and nested assemblies of an assembly. If the assembly has a reference, also checks
+/// the newest resource of the type that the reference names. windlass uses the `queries` of this resource to
+/// search for the instance of the reference.
 fn check_parts(
     project: &Project,
     assembly: &Descriptor,
@@ -277,8 +279,9 @@ fn check_parts(
     packages(catalog, seen.iter().filter(there), project.drivers(), diagnostics);
 }
 
-/// Returns an error for each component whose literal `deploymentLocation` and `resourceManager` select no
-/// location of the project. A component with a reference in one of the two is placed only by `up`.
+/// Returns an error for each component whose properties `deploymentLocation` and `resourceManager` select no
+/// location of the project. If one of the two properties contains a `${…}`, the component is not checked
+/// here, because the check does not know the value of the `${…}`.
 fn misplaced(project: &Project, assembly: &AssemblyDescriptor) -> Vec<Diagnostic> {
     let of_component = |component: &Component| {
         let given = |name: &str| component.properties.get(name)?.value.as_ref();
@@ -297,7 +300,8 @@ fn misplaced(project: &Project, assembly: &AssemblyDescriptor) -> Vec<Diagnostic
     assembly.composition.values().filter_map(of_component).collect()
 }
 
-/// Finds the newest resource whose `queries` would find the instance for a reference.
+/// Finds the newest resource of the type that a reference names. windlass uses the `queries` of this resource
+/// to search for the instance of the reference.
 fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<DescriptorName> {
     let kind = &reference.kind.as_ref()?.value;
     let accepted = catalog.names().into_iter().filter(|name| !kind.is_assembly() && kind.accepts(name));

@@ -192,8 +192,9 @@ async fn referred(
     Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, composition.places))
 }
 
-/// Adds values from environment variables for properties that have no parameter. Also returns the names of
-/// the added properties.
+/// Completes `parameters` with the values of environment variables. If `parameters` contains no value for a
+/// property that users can set, the property gets the value of its environment variable. Also returns the
+/// names of the properties that got a value in this way.
 pub(crate) fn with_environment(
     parameters: &BTreeMap<String, Value>,
     environment: &BTreeMap<String, String>,
@@ -305,7 +306,8 @@ fn declared(descriptor: &ResourceDescriptor, kind: &DriverKind, declaration: &De
         Declaration::Action(name) => action(name).map(|declared| declared.name_span),
         Declaration::Queries => descriptor.queries.first().map(|declared| declared.name_span),
         Declaration::Property { action: name, key } => {
-            // The action's own drivers come before the default ones, as in a call.
+            // The drivers of the action itself take precedence over the default drivers of the resource. A
+            // call of the action chooses its driver by the same rule.
             let own = match name {
                 Some(name) => action(name).map(|declared| &declared.drivers),
                 None => Some(&descriptor.queries),

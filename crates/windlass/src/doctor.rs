@@ -28,11 +28,11 @@ pub struct Doctor {
 pub struct StateView {
     /// The kind of the store, such as `SQLite`; `None` if no kind supports the address.
     pub kind: Option<&'static str>,
-    /// The path or address, without a password.
+    /// The path or the address of the store, without a password.
     pub place: Option<String>,
     /// Whether the store exists. The first `windlass up` creates it.
     pub exists: bool,
-    /// The reason why the store can't be used, or why its secrets can't be opened.
+    /// The reason why the store can't be used, or why the secrets in the store can't be decrypted.
     pub problem: Option<String>,
 }
 

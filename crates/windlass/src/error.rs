@@ -200,15 +200,16 @@ pub enum Error {
     },
 }
 
-/// Maximum number of known names in a message, if no known name is similar to the requested name.
+/// Maximum number of known names that a hint lists. A hint lists names only if no known name is similar to
+/// the requested name.
 const LISTED: usize = 8;
 
 fn near(wanted: &str, known: &[String]) -> String {
     near_or(wanted, known, "there are")
 }
 
-/// Suggests the known name that was probably meant. If no name is similar, lists the known names after
-/// `words`.
+/// Returns a hint for the unknown name `wanted`. If a known name is similar, the hint suggests this known
+/// name. If no known name is similar, the hint consists of `words` and a list of the known names.
 pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
     let within = format!("__{wanted}");
     if let [inside] = known.iter().filter(|name| name.ends_with(&within)).collect::<Vec<_>>()[..] {

@@ -85,8 +85,8 @@ impl Views<'_> {
     }
 }
 
-/// Adds the states of components to a drawing. A node of the drawing that represents several components shows
-/// their lowest state, and the number of components in this state.
+/// Adds the states of components to a drawing. If a node of the drawing represents several components, the
+/// node shows the lowest of their states (see [`lowest`]), and the number of components in this state.
 fn with_states(mut drawing: Drawing, snapshot: &Snapshot) -> Drawing {
     let mut states: BTreeMap<String, Vec<State>> = BTreeMap::new();
     let topology = &snapshot.assembly.topology;

@@ -1,4 +1,4 @@
-//! Creation of an assembly of one component, as an example that users change.
+//! Creation of the files of an example: an assembly with one component. The user then changes these files.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -55,7 +55,8 @@ const ASSEMBLY: NewFile = document("assembly.yaml", include_str!("init/assembly.
 /// The folder of the package in the new assembly.
 const PACKAGE: &str = "Contains/greeter";
 
-/// Returns the files of a package in a style and a language.
+/// Returns the files of a new package. `$style` is the form of the input and output of the scripts: `plain`
+/// or `full`. `$language` is the language of the scripts: `sh` or `python`.
 macro_rules! package {
     ($style:literal, $language:literal: $($name:literal)*) => {
         const {
@@ -73,7 +74,8 @@ macro_rules! package {
     };
 }
 
-/// The Python module with which scripts of the full style read their input and print their answer.
+/// The Python module for scripts of the style [`Style::Full`], which exchange YAML documents with windlass.
+/// The scripts read their input and print their answer by means of this module.
 const PROTOCOL: NewFile =
     document("Lifecycle/script/lib/protocol.py", include_str!("init/full/python/protocol.py"));
 

@@ -87,9 +87,9 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the names of the fields of an inventory that the entries of a list parameter do not contain, for
-    /// messages. The converter of inventories leaves out fields with unusable values, such as Jinja
-    /// expressions.
+    /// Sets the names of the fields that are missing in the entries of a list parameter, for messages.
+    /// windlass converts an Ansible inventory to such a parameter, and leaves out fields with unusable
+    /// values, such as Jinja expressions.
     pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
         self.places.left_out.insert(name.into(), fields);
         self
@@ -109,12 +109,14 @@ impl AssemblyInput {
         self.parameter(name, value)
     }
 
-    /// Sets values for properties that have no [`parameter`](Self::parameter), from environment variables.
-    /// The variable of a property is its name in upper case with `_` for `-` and `.`: `NODE_COUNT` is
-    /// `node-count`. Planning warns if such a property is a secret, because other people could see the value.
+    /// Sets environment variables from which properties get their values. If a property has a value by
+    /// [`parameter`](Self::parameter), the variable of the property is ignored. The name of the variable is
+    /// the name of the property in upper case, with `_` for `-` and `.`. For example, `NODE_COUNT` is the
+    /// variable of `node-count`. If a property with a value from a variable is a secret, planning warns,
+    /// because other people could see the value.
     ///
-    /// Variables without a matching property are ignored, because an environment serves many assemblies.
-    /// Variables of properties that can't be set are ignored, too.
+    /// Variables without a matching property are ignored, because a user may set variables for several
+    /// assemblies at once. Variables of properties that can't be set are ignored, too.
     pub fn environment(mut self, values: impl IntoIterator<Item = (String, String)>) -> Self {
         self.environment.extend(values);
         self
@@ -125,7 +127,7 @@ impl AssemblyInput {
         self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
     }
 
-    /// Copies the value of a property from another input, if that input has a value.
+    /// Copies the value of a property from the input `given`, if `given` contains a value for the property.
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);
@@ -148,7 +150,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets whether windlass adopts existing instances, and creates no new ones.
+    /// Sets whether windlass takes over existing instances in place of creating new instances.
     pub fn adopt(mut self, adopt: bool) -> Self {
         self.adopt = adopt;
         self
@@ -161,23 +163,27 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the number of nodes of each group that a change may take down at once. The default is the number
-    /// that the descriptor declares. Without a declared number, the default is 1 if a relationship joins the
-    /// group with another component. For any other group, the default is all nodes.
+    /// Sets the number of nodes of a group that a change may stop at the same time. The number applies to
+    /// each group by itself. The default is the number that the descriptor declares for the group. If the
+    /// descriptor declares no number and a relationship joins the group with another component, the default
+    /// is 1. If the descriptor declares no number and no relationship joins the group with another component,
+    /// the default is all nodes of the group.
     pub fn max_unavailable(mut self, count: Option<MaxUnavailable>) -> Self {
         self.max_unavailable = count;
         self
     }
 
-    /// Sets the number of additional nodes of each group during a change. The default is the number that the
-    /// descriptor declares, or 0.
+    /// Sets the number of additional nodes that a group has during a change. The number applies to each group
+    /// by itself. The default is the number that the descriptor declares for the group, or 0 without a
+    /// declaration.
     pub fn max_surge(mut self, count: Option<MaxSurge>) -> Self {
         self.max_surge = count;
         self
     }
 
-    /// Sets whether parts are also stopped and removed by the scripts of the packages on disk. By default,
-    /// the scripts of the pinned packages stop and remove parts.
+    /// Sets which packages contain the scripts that stop and remove parts. If `current` is true, these
+    /// packages are the packages on disk. If `current` is false, which is the default, these packages are the
+    /// pinned packages: the copies that the store has kept since the creation of the parts.
     pub fn current_packages(mut self, current: bool) -> Self {
         self.current_packages = current;
         self

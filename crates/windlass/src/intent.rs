@@ -40,7 +40,8 @@ impl Windlass {
         Ok(self.bring_up(&name, request, warnings, stop).await?.with_protection(protection))
     }
 
-    /// Returns the changes of protection that the desired topology makes to the recorded assembly.
+    /// Compares the protection of each part in the recorded topology of the assembly with the desired
+    /// topology. Returns the parts that become protected, and the parts that are no longer protected.
     async fn protection(&self, desired: &Topology) -> Result<Vec<ProtectionChange>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
         let before = store.assembly(desired.name()).await?;
@@ -241,7 +242,8 @@ impl Windlass {
     }
 
     /// Parses `id` as the id of an open call of the assembly. Returns `None` if the assembly has no open call
-    /// with this id. An undecided call is open, too.
+    /// with this id. A call is open until its outcome is final. The outcome of an undecided call is not final
+    /// until a user decides whether the call was executed.
     ///
     /// # Errors
     /// Fails if the store can't be read.
@@ -289,13 +291,14 @@ impl Windlass {
         Ok((published, warnings.collect()))
     }
 
-    /// Finds the outputs that would stay unknown if `answer` declared the undecided calls as done. An output
-    /// is unknown if neither the answer nor the records contain it. For a call of Install, the recorded
-    /// outputs do not count, because they belong to the previous instance.
+    /// Finds the outputs that would stay unknown if the user declared undecided calls as done by `answer`. An
+    /// output is unknown if neither `answer` nor a record contains its value. If an undecided call is an
+    /// Install, the recorded values of its outputs do not count, because these values belong to the previous
+    /// instance.
     ///
-    /// The result also lists outputs that the report of an undecided call may contain, because only the
-    /// execution of the answer shows whether this report still exists. The result is empty if the answer
-    /// contains an output that no part publishes, because such an answer is refused.
+    /// An output in the result may still become known, because the driver's report of the undecided call may
+    /// contain the value. Only the execution of `answer` shows whether this report still exists. If `answer`
+    /// contains an output that no part publishes, windlass refuses `answer`, and the result is empty.
     ///
     /// # Errors
     ///

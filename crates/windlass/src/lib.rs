@@ -10,22 +10,24 @@
 //! | [`launching`] | launched applications: launch, reconfiguration, commands ([`launching::Launcher`]) |
 //! | [`started`] | processes that this program or another program executes |
 //! | [`request`] | submitting intents to the daemon |
-//! | `daemon` | the daemon: requests, metrics, policies, health (feature `daemon`) |
+//! | `daemon` | the daemon: executes requests, reads metrics, applies policies and checks health (feature `daemon`) |
 //! | [`transfer`] | moving an assembly to another store |
 //! | [`saved`] | plans that are saved and applied later |
 //! | [`check`](mod@check) | all problems of descriptors, packages and project files |
 //! | [`repair`](mod@repair) | automatic fixes for problems that a check found |
 //! | [`resolve`](mod@resolve) | a descriptor with all known values filled in |
 //! | [`schema`](mod@schema) | JSON Schemas of the documents that users write |
-//! | [`mod@prune`], [`forget`], [`rename`] | removal of old processes and versions, and of the records of assemblies; another name for an assembly ([`Upkeep`]) |
+//! | [`mod@prune`] | removal of old processes and versions ([`Upkeep`]) |
+//! | [`forget`] | removal of the records of an assembly or of a part ([`Upkeep`]) |
+//! | [`rename`] | renaming of an assembly ([`Upkeep`]) |
 //! | [`applications`] | published applications and environments |
-//! | [`wiring`] | references of applications: services of environments, and instances of factories |
+//! | [`wiring`] | references of an application to services of its environment, and to instances of other factories |
 //! | [`graph`] | drawings of assemblies and plans |
-//! | [`view`] | output data: status, log, plan; typed, versioned, ready for JSON ([`Views`]) |
+//! | [`view`] | the data that commands show, such as a status or a plan, as versioned types for JSON ([`Views`]) |
 //! | [`doctor`] | the runtimes of this machine, their isolation, and missing requirements |
-//! | [`init`](mod@init) | a new assembly of one component, as an example that users change |
+//! | [`init`](mod@init) | the files of an example: an assembly of one component, which the user changes |
 //! | [`script`](mod@script) | scripts run by hand, and test cases of packages |
-//! | [`simulating`] | a day of applications on a virtual clock ([`simulating::Simulator`]) |
+//! | [`simulating`] | simulation of applications with their scripts, on a virtual clock ([`simulating::Simulator`]) |
 //! | [`runtimes`] | the kinds of runtimes, and their registry |
 //! | [`images`](mod@images) | images for sandboxes, built and stored without a container engine |
 //! | [`explain`](mod@explain) | the codes of all crates, for diagnostics and errors |

@@ -264,7 +264,7 @@ async fn send(lines: &mpsc::Sender<LiveLine>, id: &JobId, line: &mut Vec<u8>) ->
     lines.send(LiveLine { job: id.to_string(), text }).await.is_ok()
 }
 
-/// A step that runs at the time of reading.
+/// A step that was running when [`RunningSteps::read`] read the process from the store.
 #[derive(Debug, Clone)]
 pub struct RunningStep {
     /// The number of the step.

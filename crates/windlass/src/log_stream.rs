@@ -266,7 +266,8 @@ impl<'w> LogStream<'w> {
                 self.follow(&history).await?;
             }
         }
-        // Large histories are read less often, so that reading takes at most a tenth of the time.
+        // The pause before the next read is at least ten times as long as this read. So a large history is
+        // read less often than a small history.
         self.refresh_at = Instant::now() + PAUSE.max(begun.elapsed() * 10);
         Ok(())
     }
@@ -303,7 +304,8 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reports the output of jobs that have ended. `step` limits the jobs to those of one step.
+    /// Reports the output of jobs that have ended. If `step` is given, only the jobs of this step are
+    /// reported.
     fn report_ended(&mut self, history: &ProcessHistory, step: Option<StepId>) {
         let calls: HashMap<_, _> = history.calls.iter().map(|call| (&call.id, call)).collect();
         for job in &history.jobs {

@@ -51,9 +51,9 @@ impl<'a> Manifests<'a> {
 }
 
 /// Checks that applications and factories name each other. A manifest gets its title only when it is
-/// published. So the check looks in the other manifests for a title whose short name is that of the file's
-/// name. Without such a title, the file's name is the title. Problems are only warnings, because the
-/// published title may differ.
+/// published, so the check derives a title from the name of the file. If a manifest names a title with the
+/// same short name as the file, this title is used. If no manifest names such a title, the name of the file
+/// is used. Problems are only warnings, because the published title may differ from the derived title.
 fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
     let roles: Vec<_> = manifests.iter().map(|(_, manifest)| check(manifest).role).collect();
     let named: Vec<&str> = roles.iter().flatten().filter_map(counterpart).collect();

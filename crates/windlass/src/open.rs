@@ -389,7 +389,7 @@ mod tests {
         let (_samples, received) = tokio::sync::mpsc::channel(1);
         let watched = crate::daemon::watch(&windlass, &watching, received, &|_| {}, &stop);
         let (watched, ()) = tokio::join!(watched, async { stop.soon.cancel() });
-        // Without the stop, the error would be that of a server that gave no answer.
+        // If the daemon ignored the stop, it would return an error, because the server gives no answer.
         watched.unwrap();
     }
 }

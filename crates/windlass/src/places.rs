@@ -22,10 +22,10 @@ impl ProjectPlaces {
         Self { project, variables, runtimes }
     }
 
-    /// Returns the secrets of a location, for masking. Returns `None` if the secrets can't be read. `own`
-    /// tells whether this program has started the jobs whose output is masked. Another program may have read
-    /// other values from variables and files. So if `own` is false, the result is also `None` for a location
-    /// with a secret from a variable or a file.
+    /// Returns the secrets of a location, for masking the output of jobs. Returns `None` if the secrets can't
+    /// be read. `own` tells whether this program has started these jobs. If another program has started the
+    /// jobs, it may have read other values of the secrets from variables and files. So if `own` is false and
+    /// the location has a secret from a variable or a file, the result is `None`.
     pub(crate) fn secrets(&self, location: &str, own: bool) -> Option<Vec<String>> {
         let Some(declared) = self.project.locations().find(|declared| declared.name == location) else {
             return Some(Vec::new());
@@ -59,7 +59,8 @@ impl Places for ProjectPlaces {
 
     fn free_space(&self) -> Option<u64> {
         let state = self.project.state_dir();
-        // If the state folder does not exist yet, the disk of the project's root counts.
+        // If the state folder does not exist yet, the free space of the disk of the project's root is
+        // returned.
         let disk = [state.as_path(), self.project.root()]
             .into_iter()
             .find_map(|path| rustix::fs::statvfs(path).ok())?;

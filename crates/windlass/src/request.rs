@@ -121,8 +121,8 @@ impl Pending<'_> {
     pub async fn begun(self, stop: &Stop) -> Result<Started, Error> {
         let mut watch = self.store.watch(self.from);
         let mut absence = Absence::default();
-        // The interval is fixed. The watch also wakes for events of other assemblies, and a timeout that
-        // begins anew after each event would be delayed.
+        // The interval ticks at fixed times. A timeout that starts again after each event could be delayed
+        // without end, because the watch also wakes for events of other assemblies.
         let mut look = tokio::time::interval(LOOK);
         loop {
             match self.state().await? {

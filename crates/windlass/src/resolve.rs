@@ -17,7 +17,7 @@ pub struct ResolveView {
     pub version: u32,
     /// The name that the assembly would get.
     pub assembly: AssemblyName,
-    /// The descriptor as data. Every scalar is text, spelled as in the descriptor.
+    /// The descriptor as data. Every scalar is a text with the spelling of the descriptor.
     pub descriptor: DescriptorData,
     /// The expressions `${…}` without a known value, in the order of the canonical form of the descriptor.
     pub left: Vec<LeftView>,

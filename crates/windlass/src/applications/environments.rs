@@ -41,7 +41,8 @@ pub struct Environments<'w> {
 pub enum ServiceName {
     /// An assembly that was launched from an application.
     Assembly(AssemblyName),
-    /// The scripting service, given as the name of a location of `windlass.yaml`.
+    /// The scripting service: the location of `windlass.yaml` at which the environment runs scripts. The text
+    /// is the name of the location.
     Location(String),
 }
 

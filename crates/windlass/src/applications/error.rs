@@ -7,7 +7,8 @@ use windlass_manifest::name::ComponentPath;
 use windlass_model::AssemblyName;
 use windlass_source::{Code, suggest};
 
-/// The reason why an application or an environment can't be published, found or changed. Nothing was changed.
+/// The reason why an application or an environment can't be published, found or changed. A function that
+/// returns this error has changed nothing.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ApplicationError {
@@ -125,7 +126,8 @@ pub enum ApplicationError {
         /// The reason why the change is not allowed.
         cause: Box<EnvironmentError>,
     },
-    /// A newer windlass has written the record.
+    /// A newer version of windlass has written the record of the application or of the environment. This
+    /// version can't read the record.
     #[error("a newer windlass has stored `{0}`; use that version")]
     Newer(String),
 }

@@ -1,8 +1,8 @@
 //! Published applications: numbered revisions of manifests, with their scripts.
 //!
 //! A revision is a package of the store. It contains the text of a manifest, and the files of the folder with
-//! the manifest's scripts. If the latest revision has the same text and files, publishing them again creates
-//! no revision.
+//! the manifest's scripts. If neither the text nor a file has changed since the latest revision,
+//! `windlass app publish` creates no revision.
 
 mod environments;
 mod error;

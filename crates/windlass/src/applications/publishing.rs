@@ -67,8 +67,8 @@ impl Publication {
 }
 
 impl Applications<'_> {
-    /// Publishes a manifest with its scripts as the next revision. Does nothing if the latest revision has
-    /// the same content. Also returns warnings about the manifest.
+    /// Publishes a manifest with its scripts as the next revision. If the latest revision has the same
+    /// manifest text and the same scripts, creates no revision. Also returns warnings about the manifest.
     ///
     /// # Errors
     /// Returns [`Error::Input`] if the manifest has errors, or is neither an application nor a factory. Also
@@ -157,7 +157,8 @@ impl Applications<'_> {
     }
 
     /// Removes all revisions of an application. Launched instances of the application stay, because they keep
-    /// their own packages. If the title is published again, its next revision gets the next number.
+    /// their own packages. If the title is published again later, the numbers of the removed revisions are
+    /// not reused.
     ///
     /// # Errors
     /// Returns [`ApplicationError::Unknown`] if nothing is published under the title. Returns
@@ -204,8 +205,8 @@ impl Applications<'_> {
         Err(ApplicationError::Unknown { title: title.to_owned(), known }.into())
     }
 
-    /// Checks a manifest against the published factories and applications. Problems in the published
-    /// manifests are left out.
+    /// Checks a manifest against the published factories and applications. Returns only problems in the
+    /// checked manifest, not problems in the published manifests.
     async fn pairs(&self, title: &str, source: &Arc<Source>) -> Result<Diagnostics, Error> {
         let mut others = Vec::new();
         if let Some(store) = self.windlass.store(false).await? {

@@ -24,8 +24,8 @@ pub(super) struct ApplicationRecord {
     /// The revisions of the application, oldest first. The list is empty if the application is no longer
     /// published.
     pub(super) revisions: Vec<RevisionRecord>,
-    /// The number of the last revision that was removed; 0 if no revision was removed. Numbers are not
-    /// reused, because records of instances contain them.
+    /// The highest number of a removed revision; 0 if no revision was removed. The next revision gets a
+    /// higher number, because records of instances may still contain the numbers of removed revisions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) removed: u32,
 }

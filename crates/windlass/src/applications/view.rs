@@ -26,7 +26,8 @@ pub struct PublishView {
     pub role: RoleKind,
     /// The number of the latest revision.
     pub revision: u32,
-    /// Whether the revision is new. If false, the latest revision has the same text and scripts.
+    /// Whether publishing created a revision. If false, the latest revision already had the published text
+    /// and scripts.
     pub new: bool,
 }
 
@@ -119,11 +120,12 @@ pub struct ApplicationView {
     /// The title of the application's factory; `None` for a factory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factory: Option<String>,
-    /// The title of the application to which found instances belong; `None` for an application, and for a
-    /// factory without discovery.
+    /// The title of the application whose instances the discovery of the factory finds. `None` for an
+    /// application, and for a factory without discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// The Quartz expression that schedules the discovery.
+    /// The Quartz expression for the times of the factory's discovery. `None` for an application, and for a
+    /// factory without discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
     /// The scripts that the manifest names.
@@ -156,7 +158,7 @@ pub struct ScriptView {
 pub struct PinView {
     /// The id of the pin in the component.
     pub id: PinId,
-    /// The direction and the type of the pin, as in a manifest.
+    /// The direction and the type of the pin, in the form of a manifest: `publish-signal(string)`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The label of the pin for people.
@@ -174,7 +176,8 @@ pub struct PinView {
 pub struct NeededServiceView {
     /// The path of the component.
     pub component: ComponentPath,
-    /// The pins that the service must expose, each with its direction and type.
+    /// The pins that the service must expose, by their ids. The value is the direction and the type of the
+    /// pin: `publish-signal(string)`.
     pub pins: BTreeMap<String, String>,
     /// Whether the factory launches an application only after windlass has found a service for the component.
     pub required: bool,

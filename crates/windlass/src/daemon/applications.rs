@@ -154,8 +154,9 @@ impl Daemon<'_> {
                     self.changed.insert(name.clone());
                     (self.tell)(Notice::Destroyed { assembly: name });
                 }
-                // An application whose launch was interrupted may have created the instance. A person must
-                // end this launch first, so there is nothing to report.
+                // The launch of an application was interrupted, and this launch may have created the found
+                // instance. A person must first resume or end the launch. Until then, the daemon reports
+                // nothing.
                 ("waits", _) => {}
                 (_, name) => {
                     if let Some(problem) = problem {

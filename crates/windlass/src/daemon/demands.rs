@@ -41,10 +41,11 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a cluster can't be scaled now, for one of three reasons: the cluster has its minimum or
-    /// maximum size, a protection forbids to scale it in, or it still has additional nodes of a rolling
-    /// change. The first two reasons are reported once, and again only after a change of the assembly.
-    /// Without this rule, each load sample of an idle cluster would cause a report.
+    /// Tells whether a cluster can't be scaled now. There are three possible reasons. First, the cluster has
+    /// its minimum or maximum size. Second, the cluster is protected, and scaling in would remove a node.
+    /// Third, the assembly still has additional nodes of a rolling change. The first two reasons are reported
+    /// once, and again only after a change of the assembly. Otherwise, each load sample of an idle cluster
+    /// would cause a report. The third reason is never reported.
     async fn is_at_bound(
         &mut self,
         name: &AssemblyName,

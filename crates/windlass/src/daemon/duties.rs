@@ -77,7 +77,7 @@ impl Duties {
         }
     }
 
-    /// Schedules the discovery of a factory at the times of an expression in UTC.
+    /// Schedules the discovery of a factory. `expression` contains the times of the discovery in UTC.
     pub(super) async fn discover(&self, factory: AssemblyName, expression: CronExpression) {
         self.scheduler.set(Duty::Discover(factory), duty_timing::of_discovery(expression)).await;
     }

@@ -40,7 +40,7 @@ impl Daemon<'_> {
         Ok(is_asked)
     }
 
-    /// Updates the daemon's knowledge of an assembly by an event.
+    /// Updates the daemon's data about the assembly `name` after an event of this assembly.
     fn happened(&mut self, name: &AssemblyName, event: &Event) {
         match event {
             Event::ProcessStarted { .. } if !self.busy.contains(name) => {

@@ -70,20 +70,24 @@ struct Daemon<'a> {
     discovering: BTreeSet<AssemblyName>,
     /// The factories whose applications are being checked.
     checking: BTreeSet<AssemblyName>,
-    /// The factories with a request that waits for the end of a duty of the factory.
+    /// The factories for which a request waits. The request waits for the end of a running duty of the
+    /// factory: a discovery, or a health check of the factory's applications.
     awaited: BTreeSet<AssemblyName>,
-    /// The duties that wait for the end of an intent or a request on their factory.
+    /// The duties that could not start when they were due, each with its factory. Such a duty starts when no
+    /// intent changes the factory and no request for the factory waits.
     waiting: Vec<(AssemblyName, Started<Duty>)>,
     /// The metrics that were reported for each assembly.
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that are no longer healed, because too many heals did not help. Each was reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The clusters that were reported as impossible to scale out (`true`) or in (`false`). The time is that
-    /// of the assembly's last change before the report.
+    /// The clusters that were reported as impossible to scale out (`true`) or in (`false`). The time is the
+    /// time of the last change of the assembly before the report.
     at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
     /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The time at which the event feed was last read for a metric that no policy reads.
+    /// The time of the last extra read of the event feed. The daemon reads the feed at once if a sample
+    /// arrives for a metric that no known policy reads. The feed may contain an event by which a new policy
+    /// reads this metric.
     last_extra_read: Option<Timestamp>,
     /// The assemblies with an intent that this daemon executes. Samples for these assemblies are ignored.
     busy: BTreeSet<AssemblyName>,
@@ -212,7 +216,8 @@ pub async fn watch(
             () = stop.soon.cancelled() => break,
         }
     }
-    // The tasks of the running intents get the same stop, and end their processes as after Ctrl-C.
+    // `stop` also stops the tasks of the running intents. Each task ends its process in the same way as a
+    // command after Ctrl-C.
     if !daemon.busy.is_empty() {
         tell(Notice::Stopping { busy: daemon.busy.iter().cloned().collect() });
     }
@@ -321,7 +326,8 @@ impl<'a> Daemon<'a> {
 
     /// Handles a sample, and replies to its sender.
     async fn take_in(&mut self, incoming: Incoming) {
-        /// Minimum interval in milliseconds between two reads of the event feed for unknown metrics.
+        /// Minimum interval in milliseconds between two extra reads of the event feed. The field
+        /// `last_extra_read` describes these reads.
         const PAUSE: i64 = 1000;
         let Incoming { sample, answer } = incoming;
         let now = self.windlass.now();

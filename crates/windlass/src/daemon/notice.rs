@@ -8,8 +8,8 @@ use windlass_model::{AssemblyName, ProcessId, RequestId};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The daemon monitors an assembly. The notice is repeated when the assembly's policies read other
-    /// metrics.
+    /// The daemon monitors an assembly. If the policies of the assembly later read different metrics, the
+    /// daemon repeats the notice.
     Watches {
         /// The name of the assembly.
         assembly: AssemblyName,

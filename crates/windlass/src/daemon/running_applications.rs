@@ -14,7 +14,7 @@ pub(super) struct Applications {
     /// The applications whose last check failed, and the factories whose last discovery failed. The text is
     /// the failure that was reported last.
     failing: BTreeMap<AssemblyName, String>,
-    /// The word of the last status of each application that this daemon has checked.
+    /// For each application that this daemon has checked, the last status as one word, such as `active`.
     statuses: BTreeMap<AssemblyName, &'static str>,
 }
 

@@ -35,9 +35,10 @@ fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
     read.any(|read| matches!(read.kind, MetricKind::Integrity))
 }
 
-/// Returns the samples of the metrics that policies read. A health check can report the value of a metric, by
-/// a signal of the interface `metrics`. Without a reported value, the integrity of a part that is well is OK.
-/// The integrity of a part that is not well is always broken.
+/// Returns the samples of the metrics that policies read. A health check can report the value of a metric by
+/// a signal of the interface `metrics`. For the metric integrity, the result of the health check itself also
+/// counts. If the check finds that the part is not well, the integrity is broken, even if the check reports
+/// the value OK. If the check finds that the part is well and reports no value, the integrity is OK.
 fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
     let reading = |name: &str, kind: &MetricKind| {
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);

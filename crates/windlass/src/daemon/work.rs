@@ -99,7 +99,8 @@ impl Context {
         }
     }
 
-    /// Records the references to an application before the removal of the application.
+    /// Stores, for each reference to an application, that the reference refers to this application. The
+    /// records must be written before the application is removed.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {

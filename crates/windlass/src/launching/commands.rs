@@ -131,7 +131,8 @@ impl Launcher<'_> {
     /// secrets. All other arguments are stored as secrets.
     ///
     /// # Errors
-    /// Fails if there is no such application, command or argument, or if a value has another type.
+    /// Fails if there is no such application, command or argument. Also fails if the value of an argument
+    /// does not have the type that the manifest declares.
     pub async fn command_request(
         &self,
         name: &AssemblyName,
@@ -217,7 +218,8 @@ impl Launcher<'_> {
 /// the component, and the arguments of the call with their defaults.
 ///
 /// # Errors
-/// Fails if there is no such command or argument, or if a value has another type.
+/// Fails if there is no such command or argument. Also fails if the value of an argument does not have the
+/// type that the manifest declares.
 pub(crate) fn called(
     all: &[(PinId, PinId, &Pin)],
     name: &AssemblyName,

@@ -38,7 +38,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) open: &'a [String],
 }
 
-/// The services of an environment, among which the factory of an application is searched.
+/// The services of an environment. windlass searches these services for the factory of an application.
 pub(super) struct Services<'a> {
     /// The name of the environment.
     pub(super) name: &'a DocumentName,
@@ -48,12 +48,13 @@ pub(super) struct Services<'a> {
 }
 
 impl Services<'_> {
-    /// Returns the factory of an application, as the name of its assembly. Returns `None` if `role` is a
-    /// factory. `chosen` must be one of the factories that fit. `None` is sufficient if only one factory
-    /// fits.
+    /// Returns the name of the assembly that is the factory of an application. Returns `None` if `role` is a
+    /// factory. If several services of the environment fit, `chosen` must name one of these services. If only
+    /// one service fits, `chosen` may be `None`.
     ///
     /// # Errors
-    /// Fails if the environment has no such factory, or if the choice is missing or wrong.
+    /// Fails if no service of the environment fits. Also fails if several services fit and `chosen` is
+    /// `None`, or if `chosen` is a service that does not fit.
     pub(super) fn factory(
         &self,
         role: &Role,

@@ -215,8 +215,8 @@ impl Launcher<'_> {
     /// factory without discovery.
     ///
     /// # Errors
-    /// Fails if there is no such assembly, it is no application or factory, or its revision is no longer
-    /// published.
+    /// Fails if there is no such assembly, if the assembly is neither an application nor a factory, or if its
+    /// revision is no longer published.
     pub async fn discovery_times(&self, factory: &AssemblyName) -> Result<Option<CronExpression>, Error> {
         let from = self.launched_from(factory).await?;
         let published = self.windlass.applications().find(&from.title, Some(from.revision)).await?;

@@ -7,7 +7,8 @@ use windlass_source::{Code, suggest};
 
 use super::codes;
 
-/// The reason why a command on an application is refused. Nothing was changed.
+/// The reason why a command on an application is refused. A function that returns this error has changed
+/// nothing.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -41,7 +42,8 @@ pub enum LaunchError {
         /// The name of the removed assembly.
         removed: AssemblyName,
     },
-    /// Several services of the environment are the factory of the application, and none of them was chosen.
+    /// The factory of the application is not certain. Several services of the environment fit and the user
+    /// has chosen none of them, or the user has chosen a service that does not fit.
     #[error(
         "`{title}` needs the factory `{factory}`, and {} are services of the environment `{environment}`; choose one with `--factory NAME`{}",
         names(known),
@@ -54,19 +56,22 @@ pub enum LaunchError {
         factory: String,
         /// The name of the environment.
         environment: String,
-        /// The factories among the services of the environment.
+        /// The services of the environment that fit: they were launched from the title of the application's
+        /// factory.
         known: Box<[AssemblyName]>,
-        /// The service that was chosen, although it is none of these factories; `None` without a choice.
+        /// The service that the user has chosen, although the service does not fit. `None` if the user has
+        /// chosen no service.
         chosen: Option<AssemblyName>,
     },
-    /// A required interface of the factory is not connected.
+    /// A required interface of the factory is not connected to a service.
     #[error("`{title}` needs the interface of `{mapping}`, which its factory `{factory}` requires: {why}")]
     PendingReference {
         /// The title of the application.
         title: String,
         /// The assembly of the application's factory.
         factory: AssemblyName,
-        /// The mapping of the required interface.
+        /// The pin of the factory that belongs to the required interface. Through this pin, the factory
+        /// consumes a signal of a service.
         mapping: PinId,
         /// The reason why the interface is not connected, and how to connect it.
         why: String,
@@ -150,7 +155,7 @@ pub enum LaunchError {
         /// The names of the command's arguments.
         known: Vec<String>,
     },
-    /// The value of an argument has another type.
+    /// The value of an argument does not have the type that the manifest declares.
     #[error("the value of the argument `{argument}` of `{command}` does not fit: {why}")]
     Misfit {
         /// The exposed id of the command.

@@ -97,9 +97,11 @@ pub struct ReplayedView {
     pub name: AssemblyName,
     /// The reason why the output can't be used.
     pub problem: Option<String>,
-    /// The updates of the application's instance; null if there are none.
+    /// The updates of the application's instance document, as the job's output contains them; null if the
+    /// output contains no update.
     pub updates: Value,
-    /// The changes that the updates would make now, as an update; null if there are none.
+    /// The changes that the updates would make to the present instance document; null if the updates would
+    /// change nothing. The changes have the form of an update.
     pub changes: Value,
     /// The warnings, and the entries for the activity log.
     pub log: Vec<String>,
@@ -174,8 +176,9 @@ impl Launcher<'_> {
         };
         let (job, transcript) = recorded_job(&*store, &owner, call.as_ref()).await?.ok_or_else(unknown)?;
         let mut secrets = transcript.secrets.clone();
-        // The output may contain a secret that the job has published. The transcript does not contain such a
-        // secret, but the records do.
+        // The output may contain a secret that the job itself has published. The list of secrets in the
+        // transcript lacks this secret, but the records of the assembly contain it. So the secrets of the
+        // records are masked, too.
         for name in job.applications.iter().chain([&owner]) {
             let snapshot = store.load(name).await?;
             let known = snapshot.iter().flat_map(|snapshot| snapshot.secrets.values());

@@ -1,7 +1,8 @@
-//! Launched applications. Each of them is an assembly of one scripted component.
+//! Launched applications. Each launched application is an assembly of one scripted component.
 //!
-//! The engine's input is built from a published revision and the services of an environment, not from a
-//! descriptor. So an application has a lease, a history and recovery, like every assembly.
+//! Like every assembly, an application has a lease, a history and recovery. windlass builds the engine's
+//! input for an application from a published revision and the services of an environment. For any other
+//! assembly, windlass builds this input from a descriptor.
 //!
 //! | module | content |
 //! |---|---|

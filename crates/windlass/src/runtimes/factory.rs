@@ -59,16 +59,17 @@ pub struct RuntimeContext {
     pub images: PathBuf,
     /// The command that starts a supervisor of jobs.
     pub supervisor: SupervisorCommand,
-    /// The environment variables, for kinds that find their container engine by them.
+    /// The environment variables. Some kinds of runtimes use them to find their container engine.
     pub variables: Variables,
 }
 
 /// The state of one runtime of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuntimeView {
-    /// The kind of the runtime, as in a location.
+    /// The kind of the runtime: a value of the key `runtime` in a location.
     pub runtime: String,
-    /// The container engine, as in a location; `None` for a runtime without one.
+    /// The container engine: a value of the key `engine` in a location. `None` for a runtime without a
+    /// container engine.
     pub engine: Option<String>,
     /// Whether jobs can run on the runtime now.
     pub ready: bool,

@@ -13,8 +13,8 @@ use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeVie
 #[derive(Clone)]
 pub(super) struct Fixed {
     runtime: Arc<dyn Runtime>,
-    /// The kind that this kind replaces; `None` if it replaces no kind. The replaced kind defines the
-    /// settings of the locations.
+    /// The registered kind of the same name that this kind replaces; `None` if no kind of this name was
+    /// registered. The replaced kind defines the settings that a location may have.
     replaced: Option<Arc<dyn RuntimeFactory>>,
 }
 

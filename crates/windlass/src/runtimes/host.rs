@@ -5,7 +5,7 @@ use windlass_executor::process::ControlGroups;
 
 use super::factory::RuntimeView;
 
-/// The limits of jobs with their names for people. The first three are enforced by control groups.
+/// The limits on jobs, each with its name for people. Control groups enforce only the first three limits.
 pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::MemoryLimit, "memory"),
     (Capability::PidsLimit, "processes"),
@@ -14,8 +14,8 @@ pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::OpenFilesLimit, "open files"),
 ];
 
-/// Adds to a view the limits that control groups enforce on this host, and as caveats the limits that they do
-/// not enforce.
+/// Adds the limits on jobs to a view. If control groups enforce a limit on this host, adds the limit to the
+/// view's limits. If control groups do not enforce a limit, adds the limit to the view's caveats.
 pub(super) fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     let version = groups.version.map(|version| format!(" (cgroups v{version})")).unwrap_or_default();
     for (limit, name) in &LIMITS[..3] {

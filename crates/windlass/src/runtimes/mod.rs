@@ -48,7 +48,9 @@ pub(crate) async fn save_from_engine(
     Err(vec!["this build of windlass uses no engine".to_owned()])
 }
 
-/// The registered kinds of runtimes. A location without `runtime` gets the first suitable kind in this order.
+/// The registered kinds of runtimes. If a location has no key `runtime`, it gets the kind that accepts the
+/// most keys of the location. If several kinds accept equally many keys, the location gets the kind that was
+/// registered first.
 #[derive(Clone)]
 pub struct RuntimeRegistry(Vec<Arc<dyn RuntimeFactory>>);
 

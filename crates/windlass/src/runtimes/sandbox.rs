@@ -79,8 +79,9 @@ fn inspect() -> RuntimeView {
     }
 }
 
-/// Adds to a view the default limits of sandbox jobs, and as caveats the default limits that this machine
-/// can't enforce.
+/// Adds the default limits of sandbox jobs to a view. If this machine can enforce a default limit, adds the
+/// limit to the view's hardening. If this machine can't enforce a default limit, adds the limit to the view's
+/// caveats.
 fn with_defaults(view: &mut RuntimeView, groups: &ControlGroups) {
     let Bounds { memory_bytes, pids, open_files, .. } = DEFAULT_BOUNDS;
     let defaults = [

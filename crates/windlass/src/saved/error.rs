@@ -9,7 +9,7 @@ use windlass_source::Code;
 use crate::codes;
 use crate::document::DocumentError;
 
-/// The reason why a saved plan can't be executed. In this case, nothing has been changed.
+/// The reason why a saved plan can't be executed. A function that returns this error has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SavedPlanError {

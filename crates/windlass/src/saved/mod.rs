@@ -53,9 +53,9 @@ pub struct SavedPlan {
     packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The digest of each element and relationship that the descriptor declares.
     elements: BTreeMap<String, String>,
-    /// The plan, without the source places in the reasons of its waits.
+    /// The plan as JSON, without the source places of declarations.
     plan: Value,
-    /// The changes of elements, without source places.
+    /// The changes of elements as JSON, without the source places of declarations.
     changes: Value,
     /// The parts that health checks found gone or broken; `None` if nothing was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,8 +72,8 @@ struct Base {
     root: PathBuf,
     /// The last process of the assembly; 0 if it had none.
     last: ProcessId,
-    /// The last process of each referenced assembly. A newer process counts as a change, because the digests
-    /// do not show changed secrets.
+    /// The last process of each referenced assembly. If a referenced assembly has a newer process, the plan
+    /// counts as changed, because the digests of elements do not show changed secrets.
     #[serde(default)]
     references: BTreeMap<AssemblyName, ProcessId>,
 }
@@ -175,9 +175,9 @@ impl SavedPlan {
         PlanView::of(self.assembly.clone(), preview)
     }
 
-    /// If the plan uses secrets, returns [`SavedPlanError::OtherSecrets`] in place of the error that the plan
-    /// has changed. The user gives the secrets again for each execution, so another value of a secret may be
-    /// the cause.
+    /// Replaces the error for a changed plan by [`SavedPlanError::OtherSecrets`] if the plan uses secrets.
+    /// The user gives the secrets again for each execution. So the plan may have changed because the user
+    /// gave another value of a secret.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
             (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {

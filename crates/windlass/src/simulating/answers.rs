@@ -1,4 +1,5 @@
-//! The file of answers. It contains the answers of scripts and the actions of operators.
+//! The file of answers of a simulation. An answer replaces the output of a script. The file also contains
+//! actions: intents of simulated operators.
 //!
 //! ```yaml
 //! version: 1
@@ -41,7 +42,7 @@ pub(super) struct Action {
     pub(super) what: Intent,
 }
 
-/// The intent of an operator's action.
+/// The intent of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Intent {
     /// Launches instances of an application. `title` is the position of the application in [`Cast::titles`].
@@ -305,8 +306,8 @@ impl Reader<'_> {
         Window { from: from.unwrap_or_default(), until, cycle: every.zip(lasting) }
     }
 
-    /// Reports keys that do not belong to the script of an answer. Also reports an answer that contains more
-    /// than one of data, text and failure.
+    /// Reports the keys of an answer that are not allowed for the answer's script. An answer must be data, a
+    /// text or a failure. Also reports an answer that is more than one of these.
     fn refuse_strays(&mut self, at: &str, entry: &AnswerEntry, script: &Script) {
         let is_discovery = *script == Script::Discover;
         let takes_results = matches!(script, Script::HealthCheck | Script::Command(_));

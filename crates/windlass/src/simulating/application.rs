@@ -23,7 +23,8 @@ pub(super) struct Application {
     pub(super) title: usize,
     /// The parameters with which the application was launched.
     pub(super) parameters: BTreeMap<String, Value>,
-    /// The call of the application's health check, which contains the present records.
+    /// The next call of the application's health check. The call contains the present values of the
+    /// application's records.
     pub(super) check: Call,
     pub(super) document: Value,
     pub(super) stage: Stage,
@@ -31,10 +32,11 @@ pub(super) struct Application {
     pub(super) failure: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// The number of an answer that was applied without effect. `None` if the records have changed since.
+    /// The number, in the file of answers, of the last answer that replaced a health check and changed no
+    /// record. `None` if a record has changed since, or if there was no such answer.
     pub(super) unchanged_by: Option<usize>,
-    /// The number of changes of the records. The result of a health check that read an older revision is
-    /// dropped.
+    /// The number of changes of the application's records. The result of a health check that read an older
+    /// revision is dropped.
     pub(super) revision: u64,
 }
 

@@ -29,8 +29,9 @@ use crate::open::Windlass;
 pub struct ManifestFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The title of the manifest. If it is `None`, windlass looks in the other manifests for a title whose
-    /// short name is that of the file's name. Without such a title, the file's name is the title.
+    /// The title of the manifest. If it is `None`, windlass derives the title. If another manifest names a
+    /// title with the same short name as the file, this title is used. If no manifest names such a title, the
+    /// name of the file without its extension is used.
     pub title: Option<String>,
 }
 
@@ -216,8 +217,8 @@ impl Title {
     }
 }
 
-/// Gives a file without a title the title by which another manifest names the file. If there is no such
-/// title, the name of the file stays its title.
+/// Corrects the titles that were derived from file names. If a manifest names a title with the same short
+/// name as a file, this title replaces the derived title of the file. A title that the user has given stays.
 fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
     let named = |one: &PublishedApplication| match check(&one.manifest).role {
         Some(Role::Application(role)) => Some(role.factory.value),
@@ -236,8 +237,9 @@ fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> 
     read.into_iter().map(given).collect()
 }
 
-/// Refuses an application without its factory, a factory without its application, and manifests whose titles
-/// have the same short name. Also refuses manifests without any application.
+/// Refuses the manifests of a simulation for four reasons: the factory of an application is missing, the
+/// application of a factory is missing, two titles have the same short name, or none of the manifests
+/// declares an application.
 fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
     let published: Vec<Published<'_>> = applications
         .iter()
@@ -347,7 +349,8 @@ fn compile(
     Ok((Compiled { package, shape, component, properties }, warnings))
 }
 
-/// A lookup of the secrets of a launch, for a component that has not published any output yet.
+/// The secrets of a launch. A resolver looks them up to find the values of properties before the launch, when
+/// no component has published an output.
 struct Given(BTreeMap<SecretRef, Sensitive<String>>);
 
 impl Lookup for Given {

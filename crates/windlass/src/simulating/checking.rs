@@ -1,4 +1,5 @@
-//! Health checks of many simulated applications: by answers with data, or in groups by the driver.
+//! Health checks of many simulated applications. If the file of answers contains data for the applications,
+//! these data are the results. If not, the driver checks the applications in groups.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -26,7 +27,8 @@ use super::rules::{Rule, Says, Script, Subject};
 /// Maximum number of lines of stderr that a health check adds to the timeline.
 const LINES: usize = 100;
 
-/// The number of the default answer. It applies to health checks for which the file has no answer.
+/// The number of the default answer to a health check. The default answer is used if the file of answers
+/// contains no answer to the check.
 const STANDARD: usize = usize::MAX;
 
 impl Host<'_> {
@@ -63,8 +65,9 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the answers for a batch if all of them are data. Returns `None` if a script must run, or if an
-    /// answer is the text of an output.
+    /// Returns the results of the health check of a batch if data of the file of answers replace the script
+    /// for every application of the batch. Returns `None` if a script must run, or if an answer is a text or
+    /// a failure. Also returns `None` if the check reaches its timeout.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {

@@ -24,10 +24,11 @@ use crate::open::Windlass;
 /// Maximum virtual duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application to check, with the number of the answer in the file that applies to the application.
+/// An application to check. The number is the position, in the file of answers, of the answer that replaces
+/// the check. The number is `None` if no answer applies.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
-/// The answers of a health check for a batch of applications.
+/// The results of a health check of a batch of applications.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) answers: Vec<CheckAnswer>,
@@ -52,7 +53,7 @@ pub(super) struct HostParts<'h> {
 /// answers.
 pub(super) struct Host<'h> {
     pub(super) parts: HostParts<'h>,
-    /// The answer of a health check to which no other answer applies.
+    /// The default answer to a health check. It is used if no answer of the file of answers applies.
     pub(super) standard: Rule,
     /// The maximum duration of a health check, by the position of the title in [`Cast::titles`].
     pub(super) timeouts: Vec<Duration>,
@@ -61,7 +62,8 @@ pub(super) struct Host<'h> {
     pub(super) parsed: Mutex<ParsedOutputs>,
 }
 
-/// Parsed outputs, by the position of the title in [`Cast::titles`] and the number of the answer.
+/// Parsed outputs of health checks. The key consists of the position of the title in [`Cast::titles`] and the
+/// number of the answer in the file of answers.
 pub(super) type ParsedOutputs = BTreeMap<(usize, Option<usize>), Option<ParsedOutput>>;
 
 impl<'h> Host<'h> {

@@ -1,4 +1,4 @@
-//! The answers of scripts, and the choice of the answer for a run of a script.
+//! The answers that replace scripts in a simulation, and the choice of the answer for a run of a script.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -131,7 +131,7 @@ impl Rule {
         Self { parsed, ..rule }
     }
 
-    /// Returns the default answer of a health check: each instance is active.
+    /// Returns the default answer to a health check: each instance is active.
     pub(super) fn standard(cast: &Cast) -> Self {
         let (script, says) = (Script::HealthCheck, Says::Instance(Instance::default()));
         let (window, takes, parsed) = (Window::default(), Duration::ZERO, Vec::new());

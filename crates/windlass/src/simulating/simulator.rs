@@ -30,19 +30,20 @@ pub struct SimulationInput {
     pub manifests: Vec<ManifestFile>,
     /// The folder of the scripts, which run for real. `None` if answers replace all scripts.
     pub scripts: Option<PathBuf>,
-    /// The file of answers. A script with an answer does not run.
+    /// The file of answers. If the file has an answer for a run of a script, the answer replaces the run.
     pub answers: Option<PathBuf>,
     /// Values of configuration pins, by the exposed ids of the pins. Each value applies to every manifest
     /// that exposes the pin.
     pub parameters: BTreeMap<String, Value>,
-    /// The location of `windlass.yaml` at which scripts run. The default is the only location of the file. If
-    /// the file has no location, the default is this host.
+    /// The location of `windlass.yaml` at which scripts run. If it is `None` and `windlass.yaml` declares
+    /// exactly one location, scripts run at this location. If it is `None` and `windlass.yaml` declares no
+    /// location or several locations, scripts run on this host.
     pub location: Option<String>,
     /// The length of the simulated time.
     pub duration: Duration,
     /// The virtual time at which the simulation begins.
     pub from: Timestamp,
-    /// The interval of health checks; `None` if there are none.
+    /// The interval of health checks; `None` for a simulation without health checks.
     pub health: Option<Duration>,
     /// Number of applications of each title that are launched at the beginning.
     pub count: u32,

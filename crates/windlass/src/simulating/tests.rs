@@ -1,4 +1,5 @@
-//! Tests of simulations in this process, with a runtime of the test and with access to the state machine.
+//! Tests of simulations in the process of the test. The tests read the state machine. Some tests run their
+//! scripts on a runtime that this file implements.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,8 +30,9 @@ fn fixtures() -> Vec<ManifestFile> {
     ["vm.yaml", "vm-factory.yaml"].map(file).to_vec()
 }
 
-/// Answers for many changes. Each hour, the discovery finds instances, which are checked and then disappear.
-/// A command awaits results that never come.
+/// A file of answers that causes many changes of applications. Each hour, a discovery finds two instances.
+/// Their health is checked, and then a discovery reports them as gone. A command awaits results that never
+/// come.
 const CHURN: &str = "
 version: 1
 actions:

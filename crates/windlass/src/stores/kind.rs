@@ -16,14 +16,14 @@ pub(crate) trait StoreKind: Send + Sync {
     /// Returns the name of the kind, for messages.
     fn name(&self) -> &'static str;
 
-    /// Returns the form of the kind's addresses, such as `postgres://USER@HOST/DATABASE`. Returns `None` if
-    /// the kind has no addresses.
+    /// Returns the form of the addresses of this kind, such as `postgres://USER@HOST/DATABASE`. Returns
+    /// `None` if a store of this kind has no address.
     fn form(&self) -> Option<&'static str>;
 
-    /// Tells whether an address belongs to this kind. A misspelt address may belong to the kind, too.
+    /// Tells whether a text is meant as an address of this kind, even if the address is misspelt.
     fn owns(&self, address: &str) -> bool;
 
-    /// Returns the path or address of the state, for messages. It contains no password.
+    /// Returns the path or the address of the store, for messages. The text contains no password.
     fn place(&self, settings: &StoreSettings) -> String;
 
     /// Opens the store. Returns `None` if no store exists and `create` is false.

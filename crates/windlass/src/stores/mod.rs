@@ -11,7 +11,8 @@ use crate::error::Error;
 
 pub(crate) use kind::{StoreKind, StoreSettings};
 
-/// All kinds of stores. The first kind keeps the state of projects without an address.
+/// All kinds of stores. If a project names no address of a store, the first kind keeps the state of the
+/// project.
 const KINDS: &[&dyn StoreKind] = &[
     &sqlite::Sqlite,
     #[cfg(feature = "postgres")]

@@ -8,7 +8,8 @@ use windlass_source::Code;
 use crate::codes;
 use crate::document::DocumentError;
 
-/// The reason why an exported assembly can't be written or read. In this case, nothing has been changed.
+/// The reason why an exported assembly can't be written or read. A function that returns this error has
+/// changed nothing.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum TransferError {

@@ -127,7 +127,7 @@ pub struct ProcessLog {
     /// The time at which the process ended.
     #[serde(serialize_with = "super::time::maybe")]
     pub ended: Option<Timestamp>,
-    /// The severity of the process, which depends on its status.
+    /// The severity of the process for display. The severity depends on the status of the process.
     #[serde(skip)]
     pub severity: Severity,
     /// The steps of the process.
@@ -156,7 +156,8 @@ pub struct StepLog {
     pub title: String,
     /// The state of the step, in one word.
     pub state: String,
-    /// The severity of the step, which depends on its end.
+    /// The severity of the step for display. The severity depends on how the step has ended. A step that has
+    /// not ended has the severity Info.
     #[serde(skip)]
     pub severity: Severity,
     /// The failure of the step, if it did not succeed.
@@ -196,13 +197,14 @@ pub struct JobLog {
     pub submitted: Timestamp,
     /// The duration of the job in milliseconds.
     pub millis: Option<u64>,
-    /// The end of the job, in words.
+    /// The way in which the job has ended, in words; `None` until the end of the job.
     pub end: Option<String>,
     /// The exit code of the job's process, if the process exited.
     pub exit: Option<i32>,
-    /// The last part of the job's stderr.
+    /// The last part of the job's stderr. Empty until the calls of the job have ended.
     pub stderr: String,
-    /// The last part of the job's stdout, if the output is for people or the job has failed.
+    /// The last part of the job's stdout. `None` until the calls of the job have ended, and for a job that
+    /// has succeeded and whose stdout is data for windlass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
 }

@@ -113,14 +113,15 @@ pub struct WhyView {
     pub step: StepId,
     /// The action of the step.
     pub action: String,
-    /// The waits of the step. Each wait is followed by the waits of its awaited step.
+    /// The waits of the explained step. After each wait, the list contains the waits of the awaited step.
     pub waits: Vec<BecauseView>,
 }
 
 /// One wait of an explanation.
 #[derive(Debug, Clone, Serialize)]
 pub struct BecauseView {
-    /// The distance from the explained step: 1 for its own waits.
+    /// The number of waits from the explained step to the awaited step. The number is 1 for a wait of the
+    /// explained step itself.
     pub depth: usize,
     /// The step that waits.
     pub step: StepId,
@@ -128,7 +129,7 @@ pub struct BecauseView {
     pub on: StepId,
     /// The action of the awaited step.
     pub action: String,
-    /// Whether the awaited step must succeed, or only end.
+    /// Whether the awaited step must succeed, or must only end in any way.
     pub kind: WaitKind,
     /// The reason of the wait.
     pub reason: String,
@@ -155,7 +156,8 @@ pub struct StepView {
     /// The length of a pause between two batches; `None` for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// The sources of the step's pairs, if the step belongs to a batch and changes a relationship.
+    /// The source nodes of the pairs that the step connects or separates. Empty unless the step changes a
+    /// relationship and belongs to a batch of nodes.
     #[serde(skip)]
     pub(crate) sources: Vec<ElementName>,
     /// The number of driver calls that the step makes if none fails.
@@ -168,7 +170,7 @@ pub struct StepView {
 /// A wait of a step as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct WaitView {
-    /// Whether the awaited step must succeed, or only end.
+    /// Whether the awaited step must succeed, or must only end in any way.
     pub kind: WaitKind,
     /// The awaited step; `None` for a barrier, which the reason describes.
     pub on: Option<StepId>,

@@ -348,7 +348,7 @@ impl ProcessEndView {
         for step in steps {
             let planned = plan.as_ref().and_then(|plan| plan.step(StepNumber(step.step.0)));
             let work = planned.and_then(|planned| planned.task.work());
-            // Steps without a call are left out, as in plans.
+            // Steps without a call are not counted. The view of a plan does not count them, either.
             if let StepState::Done(end) = &step.state
                 && work.is_none_or(Work::has_calls)
             {
@@ -402,8 +402,9 @@ fn shown(value: &Value) -> Value {
     if SecretRef::from_value(value).is_some() { Value::from("***") } else { value.clone() }
 }
 
-/// Plans the change from one version to another, as if all resources of the older version were in the goal
-/// state of that version. Returns the differences of this plan.
+/// Returns the differences between two versions of an assembly. The function plans the change from the
+/// version `before` to the version `after`. The plan assumes that all resources of `before` are in the goal
+/// state of `before`.
 fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<Diff, Error> {
     let mut current = Current::default();
     if let Some(before) = before {

@@ -40,7 +40,8 @@ pub struct AssemblyView {
     pub name: AssemblyName,
     /// The name of the descriptor from which the assembly was created.
     pub descriptor: DescriptorName,
-    /// The state of the assembly, which is the lowest state of its parts.
+    /// The state of the assembly: the lowest state of its parts. The order of the states is, from the lowest
+    /// to the highest: Failed, Broken, Absent, Created, Installed, Inactive, Active.
     pub state: State,
     /// The goal state of the assembly.
     pub goal: State,
@@ -61,7 +62,8 @@ pub struct AssemblyView {
     pub application: Option<ApplicationStatusView>,
     /// The calls with an unknown outcome, about which the user must decide.
     pub undecided: Vec<UndecidedView>,
-    /// The relationships that have operations, each with the state of its pairs.
+    /// The relationships that have operations. Each entry contains the pairs of nodes of the relationship, by
+    /// their state.
     pub relationships: Vec<RelationshipView>,
     /// The assemblies that reference this assembly. References between applications are included only if the
     /// status of one assembly was requested.
@@ -198,9 +200,11 @@ pub struct ElementView {
     pub kind: ElementKind,
     /// The name of the element's descriptor.
     pub descriptor: DescriptorName,
-    /// The state of the element. For groups and nested assemblies, it is the lowest state of their parts.
+    /// The state of the element. The state of a group or a nested assembly is the lowest state of its parts.
+    /// The field [`AssemblyView::state`] describes the order of the states.
     pub state: State,
-    /// The word of the status that the instance reports; `None` if it reports no status.
+    /// The status that the instance reports, as one word such as `active`. `None` if the instance reports no
+    /// status.
     pub status: Option<String>,
     /// The message that the instance reports with its status.
     pub message: Option<String>,
@@ -224,8 +228,8 @@ pub struct ElementView {
     /// in effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// Whether policies no longer heal the element, because [that many](windlass_engine::monitor::MOST_HEALS)
-    /// heals did not help.
+    /// Whether policies no longer heal the element, because
+    /// [`MOST_HEALS`](windlass_engine::monitor::MOST_HEALS) heals did not help.
     pub left_alone: bool,
     /// Whether the element itself is protected. If true, no intent removes or replaces the element, or any
     /// element inside it. If false, an element around this element may still be protected, and then protects
@@ -276,8 +280,8 @@ impl Views<'_> {
                 process.pauses = if process.runs.is_some() { pauses } else { Vec::new() };
             }
             view.referenced_by = store.referrers(found).await?;
-            // Only for one assembly, because the search for references reads all applications that may have
-            // one.
+            // References between applications are searched only if the status of one assembly was requested.
+            // The search reads every application that may have such a reference.
             if name.is_some() {
                 view.referenced_by.extend(Removal::of(&store, found).await?.into_referrers());
                 view.referenced_by.sort();
@@ -298,7 +302,7 @@ impl Views<'_> {
         Ok(store.assembly_names().await?)
     }
 
-    /// Returns the names of launched applications, sorted, each with whether it is a factory.
+    /// Returns the names of launched applications and factories, sorted. The flag is true for a factory.
     ///
     /// # Errors
     ///
@@ -558,7 +562,7 @@ impl ElementView {
     }
 }
 
-/// The text that represents the status of an instance without a status.
+/// The word for a status without any flag. An instance that has reported no status has this status.
 const NO_STATUS: &str = "-";
 
 /// Returns a property with its value masked if the value is stored as a secret.
@@ -567,8 +571,8 @@ fn shown((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), if secret { Value::from("***") } else { value.clone() })
 }
 
-/// Returns the lowest of some states. Failed and Broken are lower than all other states. Without states,
-/// returns Active.
+/// Returns the lowest of some states. The order of the states is, from the lowest to the highest: Failed,
+/// Broken, Absent, Created, Installed, Inactive, Active. If `states` is empty, returns Active.
 pub(crate) fn lowest(states: impl Iterator<Item = State>) -> State {
     let place = |state: &State| match state {
         State::Failed => -2,

@@ -1,13 +1,13 @@
-//! The connections of launched applications: services for components of the type `reference.Service`,
-//! instances of factories, and references between instances.
+//! The connections of launched applications. There are three kinds of connections: services for components of
+//! the type `reference.Service`, instances of a factory, and references from one instance to another.
 //!
-//! The connections are not stored: each command resolves them from the records. The exceptions are the
-//! removed targets of references, which are stored.
+//! The connections are not stored. Each command resolves them from the records. Only the removed targets of
+//! references are stored, because the records of existing applications do not contain the removed targets.
 //!
 //! | module | content |
 //! |---|---|
 //! | `view` | references with their states, ready for JSON |
-//! | `past` | the removed targets of references |
+//! | `past` | the stored document with the removed targets of references |
 //! | `reader` | `Wiring`, which reads the records and resolves references |
 //! | `removal` | the references that prevent the removal of an assembly |
 

@@ -1,5 +1,6 @@
-//! The removed targets of references. A reference to a removed target is dangling, and a reference to a
-//! target that never existed is pending. The records of existing instances can't distinguish these two cases.
+//! The removed targets of references. If the target of a reference was removed, the reference is dangling. If
+//! the target never existed, the reference is pending. The records of existing instances can't distinguish
+//! these two cases.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +16,18 @@ use crate::error::Error;
 /// The version of the stored document.
 const VERSION: u32 = 1;
 
-/// The removed targets of references, for the instances of one factory.
+/// The last targets of the references that the instances of one factory have reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PastTargets {
-    /// The application that each natural id belonged to last, by mapping and natural id.
+    /// The last target of each reference. A reference consists of a mapping and the natural id of an
+    /// instance. The mapping is the pin of the factory to which the instances of another factory are bound.
+    /// The outer key is the mapping, and the inner key is the natural id.
     targets: BTreeMap<String, BTreeMap<String, AssemblyName>>,
 }
 
 impl PastTargets {
-    /// Returns the removed application to which a reference with a mapping and a key referred.
+    /// Returns the last target of a reference. The reference consists of the mapping `mapping` and the
+    /// natural id `key`.
     pub(super) fn get(&self, mapping: &str, key: &str) -> Option<&AssemblyName> {
         self.targets.get(mapping)?.get(key)
     }
@@ -39,14 +43,15 @@ fn key_of(factory: &AssemblyName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name: document_name(factory) }
 }
 
-/// Reads the removed targets of a factory's references. Ignores targets that a newer version of windlass has
-/// stored.
+/// Reads the removed targets of the references of a factory's instances. Ignores targets that a newer version
+/// of windlass has stored.
 pub(super) async fn read(store: &dyn Store, factory: &AssemblyName) -> Result<PastTargets, Error> {
     let found = store.document(&key_of(factory)).await?.filter(|found| found.version <= VERSION);
     Ok(found.and_then(|found| serde_json::from_value(found.body).ok()).unwrap_or_default())
 }
 
-/// Records the target of a reference, before the target is removed.
+/// Records the application `application` as the last target of a reference. The caller then removes the
+/// application.
 pub(super) async fn note(
     store: &dyn Store,
     factory: &AssemblyName,
@@ -78,7 +83,7 @@ pub(super) async fn note(
     }
 }
 
-/// Deletes the stored targets of a removed factory.
+/// Deletes the stored targets of the references of a factory's instances. The caller removes the factory.
 pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
 }

@@ -246,8 +246,8 @@ impl Wiring {
         Ok(instances)
     }
 
-    /// Returns the instances of a factory, by the ids under which its application exposes the signal
-    /// `factory.instances`.
+    /// Returns the instances of a factory for each pin that publishes them. The key is the id under which the
+    /// manifest of the factory exposes its signal `factory.instances`.
     pub(crate) async fn instance_pins(
         &mut self,
         record: &AssemblyRecord,

@@ -18,13 +18,13 @@ pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,
     is_factory: bool,
-    /// Whether a resource of the assembly exists. It is determined only if other assemblies refer to the
-    /// assembly.
+    /// Whether a resource of the assembly exists. The value is determined only if other assemblies refer to
+    /// the assembly.
     is_there: bool,
     /// The assemblies that refer to the assembly.
     by: BTreeSet<AssemblyName>,
     /// The references of other instances to the assembly. Each entry contains the factory of the referring
-    /// instance, the mapping and the key.
+    /// instance, the mapping of the reference, and the natural id that the reference names.
     keys: BTreeSet<(AssemblyName, String, String)>,
 }
 
@@ -80,9 +80,10 @@ impl Removal {
         self.by
     }
 
-    /// Records the assembly as the last target of the references to it. After its removal, these references
-    /// are then dangling, not pending. Before the removal, the record has no effect. If the assembly is a
-    /// factory, also deletes the recorded targets of its applications' references.
+    /// Stores the assembly as the last target of all references to it. After the removal of the assembly,
+    /// windlass can then show these references as dangling, not as pending. As long as the assembly exists,
+    /// the stored targets have no effect. If the assembly is a factory, also deletes the stored targets of
+    /// the references of its instances.
     ///
     /// # Errors
     /// Fails if the store can't be read or written.

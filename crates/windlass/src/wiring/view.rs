@@ -6,7 +6,7 @@ use windlass_manifest::resolution::{Provider, ServiceState};
 use windlass_model::AssemblyName;
 use windlass_model::document::DocumentName;
 
-/// A component of the type `reference.Service` of an application, with its state in an environment.
+/// The state, in one environment, of a component of the type `reference.Service` of an application.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ServiceReferenceView {
@@ -18,8 +18,9 @@ pub struct ServiceReferenceView {
     pub component: ComponentPath,
     /// The state of the component: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The service to which the component is resolved, or the chosen service that was removed or lacks the
-    /// pins. `None` if there is no such service, or if the environment itself provides the pins.
+    /// The service to which the component is resolved. If the user has chosen a service, and this service was
+    /// removed or lacks a pin of the component, the field contains the chosen service. `None` for any other
+    /// component without a service, and for a component whose pins the environment itself provides.
     pub service: Option<AssemblyName>,
     /// The reason why the component is not resolved, and how to resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,20 +77,22 @@ pub(super) fn why(
     })
 }
 
-/// A reference from one instance to another, which the scripts of the first instance have reported.
+/// A reference from an instance to another instance. The scripts of the first instance have reported the
+/// reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InstanceReferenceView {
     /// The path of the reference in the tree of components, with `/` between the names.
     pub component: String,
-    /// The mapping of the reference, which is a pin of the factory.
+    /// The mapping of the reference: a pin of the factory to which the instances of another factory are
+    /// bound.
     pub mapping: String,
     /// The natural id of the instance to which the reference refers.
     pub key: String,
     /// The state of the reference: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The application that the reference resolves to, or that it resolved to before the application was
-    /// removed.
+    /// The application to which the reference is resolved. For a dangling reference, this is the removed
+    /// application. For a pending reference, this is `None`.
     pub application: Option<AssemblyName>,
     /// The reason why the reference is not resolved.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,8 +16,8 @@ use crate::blocking::blocking;
 use crate::error::chain;
 use crate::runtimes::factory::{RuntimeContext, Variables};
 
-/// A container engine with its runtimes. There is one runtime for fresh containers, and a pool runtime for
-/// each pool size that a location requests.
+/// A container engine with its runtimes. One runtime runs each job in a fresh container. For each pool size
+/// that a location requests, there is also a pool runtime.
 pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
@@ -45,8 +45,9 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 }
 
 impl OpenEngine {
-    /// Joins a connected engine with its note. Removes everything that ended windlass programs have left on
-    /// the engine, except jobs. A later command finds these jobs by their ids.
+    /// Creates an open engine from a connected engine and the note about it. Removes the containers that
+    /// other windlass programs have left on the engine, if these programs have ended. Containers with jobs
+    /// stay, because a later command finds the jobs by their ids.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
         fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
@@ -63,7 +64,8 @@ impl OpenEngine {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Returns the note of this process, for its removal, if `client` is the client id of this process.
+    /// Returns the note of this process, so that the caller can remove the note. Returns `None` if `client`
+    /// is not the client id of this process, or if the note was returned before.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         note.take_if(|_| client == Some(self.fresh.client()))

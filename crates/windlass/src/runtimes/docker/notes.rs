@@ -40,7 +40,7 @@ pub(crate) struct Note {
 /// A note that was read from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Noted {
-    /// The name of the engine, as in locations.
+    /// The name of the container engine: a value of the key `engine` in a location.
     pub(crate) engine: String,
     /// The id of the client; `None` for a note of an earlier version.
     pub(crate) client: Option<String>,

@@ -1,9 +1,10 @@
-//! The pure state machine of a simulation: it gets times and reports, and returns tasks and events.
+//! The pure state machine of a simulation. Its inputs are the virtual time and the results of tasks. Its
+//! outputs are new tasks, and events for the timeline.
 //!
 //! The machine reads no clock and runs nothing. The same [schedule](windlass_engine::schedule) as in the
-//! daemon starts health checks and discoveries. All other timed events are on the agenda: actions, ends of
-//! tasks, and observations of instances that are converging. The memory of the machine depends on the
-//! existing applications, not on the simulated time.
+//! daemon starts health checks and discoveries. All other timed events are on the agenda: actions of
+//! operators, ends of tasks, and observations of instances that are converging. The memory of the machine
+//! depends on the existing applications, not on the simulated time.
 
 mod calls;
 mod checks;
@@ -62,14 +63,16 @@ pub(super) enum TaskEnd {
     Discovered { factory: usize, found: Result<Vec<Found>, Failure> },
 }
 
-/// The answer of a health check for one application.
+/// The result of a health check for one application.
 pub(super) struct CheckAnswer {
     pub(super) key: Key,
     /// The revision of the records that the check has read.
     pub(super) revision: u64,
-    /// The answer; `None` if it is the same as an answer that changed nothing.
+    /// The result of the check. `None` if an earlier check of the application had the same answer and changed
+    /// nothing, so that the result need not be applied again.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The number of the answer in the file, if the answer is the same for each call.
+    /// The number of the answer in the file of answers. It is set only if the answer is the same data for
+    /// each call.
     pub(super) number: Option<usize>,
 }
 
@@ -85,7 +88,7 @@ enum Timer {
 pub(super) struct MachineSettings {
     pub(super) from: Timestamp,
     pub(super) until: Timestamp,
-    /// The interval of health checks; `None` if there are none.
+    /// The interval of health checks; `None` for a simulation without health checks.
     pub(super) health: Option<Duration>,
     /// Number of applications of each title that are launched at the beginning.
     pub(super) count: u32,
@@ -122,7 +125,8 @@ pub(super) struct Machine<'c> {
     next: u64,
     applications: BTreeMap<Key, Application>,
     names: BTreeMap<AssemblyName, Key>,
-    /// The number for the next name of an application, by the part of the name before the number.
+    /// The number with which the search for the next free name begins, by base name. The name of an
+    /// application consists of a base name and a number, such as `vm-2`.
     numbers: BTreeMap<AssemblyName, u32>,
     factories: Vec<FactoryState>,
     timeline: Timeline,
