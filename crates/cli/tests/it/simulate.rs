@@ -312,6 +312,10 @@ fn secrets_are_masked() {
     "version: 1\nanswers:\n- {script: discover, stdout: x, fail: y}\n",
     "answers.yaml:3:3 error[WL0780]: an answer is data, a text or a failure"
 )]
+#[case::a_cycle_without_length(
+    "version: 1\nanswers:\n- {script: discover, every: 0, for: 1m}\n",
+    "answers.yaml:3:29 error[WL0780]: a period of 0 has no length"
+)]
 #[case::half_a_cycle(
     "version: 1\nanswers:\n- {script: discover, every: 1h}\n",
     "answers.yaml:3:3 error[WL0780]: `every` and `for` belong together"

@@ -62,9 +62,9 @@ pub(super) async fn refuse_if_moved(
 }
 
 async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<MovedTo>, StoreError> {
-    let Some(document) = store.document(&key(name)).await? else { return Ok(None) };
-    // A newer windlass may have written another format. In this case, this program does not know where the
-    // assembly is.
+    // If a newer windlass has written another format, this program does not know where the assembly is.
+    let document = store.document(&key(name)).await?.filter(|document| document.version <= VERSION);
+    let Some(document) = document else { return Ok(None) };
     let Ok(Moved { to, last }) = serde_json::from_value(document.body) else { return Ok(None) };
     let newest = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
     Ok((newest <= last).then_some(to))

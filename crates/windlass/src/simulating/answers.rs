@@ -303,6 +303,10 @@ impl Reader<'_> {
         if every.is_some() != lasting.is_some() {
             self.refuse(at, "`every` and `for` belong together", "write both, as `every: 1h` and `for: 5m`");
         }
+        if every.is_some_and(|every| every.as_millis() == 0) {
+            let help = "write a period such as `1h`, or remove `every` and `for`";
+            self.refuse(&format!("{at}/every"), "a period of 0 has no length", help);
+        }
         Window { from: from.unwrap_or_default(), until, cycle: every.zip(lasting) }
     }
 

@@ -60,6 +60,10 @@ pub(super) async fn note(
 ) -> Result<(), Error> {
     loop {
         let found = store.document(&key_of(factory)).await?;
+        // This program can't read the targets that a newer version of windlass has stored, so it keeps them.
+        if found.as_ref().is_some_and(|found| found.version > VERSION) {
+            return Ok(());
+        }
         let expected = found.as_ref().map_or(Expected::Absent, |found| Expected::At(found.revision));
         let body = found.and_then(|found| serde_json::from_value(found.body).ok());
         let mut past: PastTargets = body.unwrap_or_default();
