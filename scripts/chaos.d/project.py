@@ -54,7 +54,7 @@ class Project:
             print(f"  {text}", flush=True)
 
     def start(self, *args, stderr=subprocess.STDOUT):
-        # The lock prevents that `supervisors` runs between the start of the process and its entry in `commands`.
+        # With this lock, `supervisors` can't run between the start of the process and its entry in `commands`.
         with self.lock:
             process = subprocess.Popen(
                 [str(self.program), *args],

@@ -125,7 +125,7 @@ impl RefreshArgs {
     }
 }
 
-/// The options that limit a plan to some components, or force or pace their changes.
+/// The options that limit a plan to some components, replace components, or set the batches of a rolling change.
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
     /// Limit the plan to this component, such as `B` or `B__1`, and its dependencies. Can be repeated
