@@ -1,14 +1,14 @@
-# `just --list` shows what there is. Nothing here is needed: `.ci/run` is plain bash, and the rest is cargo.
+# Shortcuts for commands of bash and cargo. `just --list` shows them. `.ci/run` and the tests do not need `just`.
 
-# All that CI checks
+# Everything that CI runs
 check:
     bash .ci/run
 
-# The tests, or those with a name: `just test store`
+# All tests, or the tests with a word in their name: `just test store`
 test *ARGS:
     cargo test --workspace {{ARGS}}
 
-# What takes longer than CI has: thousands of random assemblies, hundreds of kills, an hour of chaos
+# Tests that are too long for CI: thousands of random assemblies, hundreds of kills, an hour of scripts/chaos
 slow:
     PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=5000 cargo test --profile optimized --all-features -p windlass-store -p windlass-lifecycle -p windlass-engine --test it model -- --nocapture
     PROPTEST_RNG_SEED="$(date +%s)" PROPTEST_CASES=10000 cargo test --profile optimized -p windlass-spiff --test it families
@@ -18,7 +18,7 @@ slow:
     cargo build -p windlass-cli
     scripts/chaos --seconds 3600 --runtime process,sandbox,docker --store sqlite,postgres
 
-# Format, layers, prose, clippy, features
+# The checks of format, layers, imports, prose, clippy and features
 lint:
     cargo fmt --all --check
     scripts/ci-layers
@@ -27,15 +27,15 @@ lint:
     cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
     scripts/ci-features --each
 
-# The documentation of all crates, without their dependencies
+# The rustdoc pages of all crates of the workspace
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-# The commands of README.md, compared with what it says they print
+# The commands of README.md, docs/tour.md and docs/cookbook.md; their output is compared with the pages
 readme:
     cargo build --release
     PATH="${CARGO_TARGET_DIR:-$PWD/target}/release:$PATH" scripts/ci-readme
 
-# Random input for ten minutes a target, with another seed each time
+# Fuzz tests with random input: ten minutes for each target, with a new seed in each run
 fuzz:
     WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --profile optimized -p windlass-source -p windlass-descriptor -p windlass-spiff --test it -- fuzz --nocapture --test-threads=4

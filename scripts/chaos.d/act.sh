@@ -1,20 +1,27 @@
-# Performs the action after which the script that reads this file is named. All its state is below $W.
+# The common code of all scripts. A script sources this file. The name of the script is the action, such as Install.sh.
+# All files that the action reads and writes are in the folder $W.
 set -u
 mkdir -p "$W/of" "$W/fail"
 action=$(basename "$0" .sh)
 input=$(cat)
+# value NAME: prints the value of a field of the input, such as properties.who.
 value() {
     printf '%s\n' "$input" |
         sed -n -e "/^ *\"\{0,1\}$1\"\{0,1\}: \"/{" -e 's/^[^"]*"\{0,1\}[^"]*: "\(.*\)"$/\1/' -e p -e q -e '}'
 }
+# The id in the input: the natural id, <instance id>-<number>, or the instance id as long as windlass does not know the
+# natural id. The natural id is also the name of the thing's folder.
 id=$(printf '%s\n' "$input" |
     sed -n -e '/^launch:$/,$s/^  "\{0,1\}\([A-Za-z0-9-]*\)"\{0,1\}:.*/\1/p' -e '/^instances:$/,$s/^  "\{0,1\}\([A-Za-z0-9-]*\)"\{0,1\}:.*/\1/p' | sed q)
-# The instance that a thing belongs to. Things are named <instance id>-<number>.
+# The instance id.
 of=${id%%-*}
 [ -f "$W/of/$id/instance" ] && of=$(cat "$W/of/$id/instance")
 token=$(cat /proc/sys/kernel/random/uuid)
+# say EVENT: adds a line to the effects log.
 say() { printf '%s %s %s %s %s %s\n' "$token" "$of" "$1" "$action" "$(date +%T)" "${2:-}" >>"$W/effects"; }
+# violated TEXT: records a broken rule. The program `chaos` reads the file.
 violated() { printf '%s %s: %s\n' "$action" "$id" "$1" >>"$W/violations"; }
+# things ID: prints the natural ids of all things of the instance.
 things() { for thing in "$W/of"/*; do [ -f "$thing/instance" ] && [ "$(cat "$thing/instance")" = "$1" ] && basename "$thing"; done; }
 
 say begin "$(value source) $(value target)"
@@ -24,25 +31,29 @@ for file in "$W/fail/$action" "$W/fail/any"; do
 done
 pause=$(cat "$W/pause" 2>/dev/null)
 [ "${pause:-0}" = 0 ] || sleep "$pause"
-[ "$mode" = before ] && { say failed; echo "$action fails before it does anything" >&2; exit 1; }
+[ "$mode" = before ] && { say failed; echo "$action fails before its work" >&2; exit 1; }
 
 thing=$id
+# gone: prints the answer that the instance no longer exists.
 gone() { printf 'instances:\n  "%s":\n    status:\n      flags: {active: false, converging: false, failed: false}\n' "$id"; }
 answer() { :; }
-# In one step, so that no other process sees a partial thing.
+# drop NAME: removes a thing. The `mv` hides the thing in one step, so that no other process sees a part of it.
 drop() { [ ! -d "$W/of/$1" ] || mv "$W/of/$1" "$W/gone.$1.$token"; rm -rf "$W/gone.$1.$token"; }
+# done_before MARK: succeeds if the thing has the mark of a successful action.
 done_before() { [ -e "$W/of/$thing/done.$1" ]; }
-# A killed script has failed, even if it has already left a mark.
+# killed_since FILE: succeeds if a script or a container was killed after FILE was written. windlass may then repeat
+# the action that wrote FILE, because the killed script counts as failed.
 killed_since() { [ "$W/killed" -nt "$1" ]; }
-# An action with the effect `once` must not be repeated after its success, until its inverse was performed.
+# once MARK: records a violation if the effect is `once` and the action has already succeeded. The inverse action
+# removes the mark.
 once() {
     [ "$EFFECT" = once ] && done_before "$1" && ! killed_since "$W/of/$thing/done.$1" &&
-        violated "$1 was done before, and is once"
+        violated "$1 has the effect once, and was repeated after a success"
 }
 case $action in
 Install)
     left=$(things "$id" | tr '\n' ' ')
-    if [ -n "$left" ] && [ "$EFFECT" = once ]; then violated "there is $left from before"; fi
+    if [ -n "$left" ] && [ "$EFFECT" = once ]; then violated "an earlier Install has left $left"; fi
     if [ -n "$left" ]; then
         thing=${left%% *}
     else
@@ -50,7 +61,7 @@ Install)
         number=$((number + 1))
         echo "$number" >"$W/number.$id"
         thing=$id-$number
-        # In one step, so that no other process sees a partial thing.
+        # The last `mv` shows the thing in one step, so that no other process sees a part of it.
         rm -rf "$W/new.$thing"
         mkdir "$W/new.$thing"
         printf '%s' "$id" >"$W/new.$thing/instance"
@@ -69,13 +80,13 @@ Uninstall)
     answer() { gone; }
     ;;
 Configure | Reconfigure)
-    [ -d "$W/of/$thing" ] || violated "it is not there"
+    [ -d "$W/of/$thing" ] || violated "the thing does not exist"
     printf '%s' "$(value properties.fixed)" >"$W/of/$thing/fixed"
     printf '%s' "$(value properties.soft)" >"$W/of/$thing/soft"
     printf '%s' "$(value properties.reads)" >"$W/of/$thing/reads"
     ;;
 Start)
-    [ -d "$W/of/$thing" ] || violated "it is not there"
+    [ -d "$W/of/$thing" ] || violated "the thing does not exist"
     once Start
     printf active >"$W/of/$thing/state"
     ;;
@@ -88,7 +99,7 @@ Integrity)
     ;;
 Add | Mount)
     pair=$(value source).$(value target)
-    [ -d "$W/of/$thing" ] || violated "it is related and is not there"
+    [ -d "$W/of/$thing" ] || violated "the thing does not exist, but gets a relationship"
     once "$action.$pair"
     [ ! -d "$W/of/$thing" ] || : >"$W/of/$thing/$action.$pair"
     ;;
@@ -102,7 +113,7 @@ Unmount)
     ;;
 esac
 case $mode in
-after) say failed; echo "$action fails after it was done" >&2; exit 1 ;;
+after) say failed; echo "$action fails after its work" >&2; exit 1 ;;
 garbage) say failed; printf 'instances: [}{\n'; exit 0 ;;
 signal) say failed; kill -9 $$ ;;
 esac

@@ -1,4 +1,4 @@
-"""Random assemblies: their descriptors, their resources and the scripts of these."""
+"""Creates random assemblies: descriptors, resources and scripts."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ default-driver: {{script: {{properties: {{effect: {self.effect}, timeout: 30s}}}
 
 
 class Assembly:
-    """A random assembly, and what was last asked of it."""
+    """A random assembly, and the parameters of its next `up`."""
 
     def __init__(self, rng, name):
         self.name = name

@@ -1,4 +1,4 @@
-"""The life of one assembly: random commands under faults, and what must hold after them."""
+"""Runs random commands on one assembly, with faults, and checks their effects."""
 
 import json
 import random
@@ -8,12 +8,12 @@ import time
 
 from project import LIMIT, Violation
 
-# Attempts to get a command through when no fault is planned any more.
+# How often a command may run without planned faults before it must have succeeded.
 ATTEMPTS = 12
 
 
 class Life:
-    """One assembly of a project: its commands, one after another, and the checks after them."""
+    """All commands on one assembly of a project, one after another, and the checks after them."""
 
     def __init__(self, project, assembly, seed):
         self.project, self.assembly, self.rng = project, assembly, random.Random(seed)
@@ -21,7 +21,7 @@ class Life:
         self.values = 0
 
     def command(self):
-        """Draws a command."""
+        """Returns the arguments of a random command."""
         rng, assembly = self.rng, self.assembly
         cluster = [part.name for part in assembly.parts if part.cluster]
         kind = rng.choices(
@@ -54,7 +54,7 @@ class Life:
         return assembly.up()
 
     def fail(self):
-        """Tells the next script of some action to fail."""
+        """Makes the next script of a random action fail."""
         world = self.project.world()
         if world is None or not world.exists():
             return
@@ -66,7 +66,7 @@ class Life:
         (folder / action).write_text(mode)
 
     def calm(self):
-        """Takes back what scripts were told and have not done."""
+        """Cancels the planned failures of scripts."""
         world = self.project.world()
         if world is not None:
             shutil.rmtree(world / "fail", ignore_errors=True)
@@ -74,7 +74,7 @@ class Life:
                 (world / "fail").mkdir(exist_ok=True)
 
     def disturbed(self):
-        """Runs one command, under faults most of the time."""
+        """Runs one random command, in most cases with a fault."""
         args = self.command()
         if self.rng.random() < 0.35:
             self.fail()
@@ -86,17 +86,17 @@ class Life:
         self.project.end(process, args, killed)
 
     def settle(self, *args):
-        """Runs a command until it is through, answering what windlass asks."""
+        """Repeats a command until it succeeds. Before each repetition, answers the questions about undecided calls."""
         last = ""
         for _ in range(ATTEMPTS):
             code, last = self.reach(*args)
             if code == 0:
                 return last
             self.answer()
-        raise Violation(f"`windlass {' '.join(args)}` does not come through:\n{last}")
+        raise Violation(f"`windlass {' '.join(args)}` has failed {ATTEMPTS} times without planned faults:\n{last}")
 
     def reach(self, *args):
-        """Runs a command, again as long as the store is only just coming back."""
+        """Runs a command. Repeats it while the store cannot be reached, for example after a crash of its server."""
         for _ in range(LIMIT):
             code, output = self.project.run(*args)
             if code == 0 or "can't reach the store" not in output:
@@ -105,7 +105,7 @@ class Life:
         return code, output
 
     def answer(self):
-        """Says of undecided calls what the world shows."""
+        """Tells windlass the result of each undecided call (`retry --assume`), as the things show it."""
         status = self.project.json("status", self.assembly.name)
         for found in status.get("assemblies", []):
             for call in found.get("undecided", []):
@@ -116,7 +116,7 @@ class Life:
                 self.project.run("retry", self.assembly.name, "--assume", *answer, "--of", local)
 
     def truth(self, part, action, call):
-        """Says what the world shows of an undecided call, as `windlass retry --assume` takes it."""
+        """Returns the result of an undecided call, as arguments of `windlass retry --assume`."""
         pair = call.get("pair")
         things = {name: it for name, it in self.things().items() if it["who"] == part}
         if action in ("Create", "Install"):
@@ -128,7 +128,8 @@ class Life:
             return ["not-done"] if things else ["done"]
         if action == "Stop" and any(it["state"] == "active" for it in things.values()):
             return ["not-done"]
-        # These leave a mark when they are done. All else leaves the same when it is run after half of itself.
+        # A script of these actions writes a mark at its end. Any other action can be repeated without harm, even after
+        # a run that stopped halfway.
         if action == "Start":
             mark = "done.Start"
         elif action in ("Add", "Mount") and pair:
@@ -150,14 +151,14 @@ class Life:
                     **{name: read(name) for name in ["who", "instance", "fixed", "soft", "reads", "state"]},
                 }
             except FileNotFoundError:
-                # Another assembly has just removed its own.
+                # The scripts of another assembly have just removed this thing.
                 continue
         return {
             name: thing for name, thing in found.items() if thing["who"].startswith(f"{self.assembly.name}__")
         }
 
     def check_up(self):
-        """Compares the world with what the assembly was asked to be."""
+        """Compares the things with the parameters of the assembly, after a successful `up`."""
         status = self.project.json("status", self.assembly.name)
         found = status.get("assemblies", [])
         if not found:
@@ -171,20 +172,20 @@ class Life:
                 expected[name] = part
         owners = sorted(thing["who"] for thing in things.values())
         if owners != sorted(expected):
-            raise Violation(f"after `up` there are things of {owners}, and there should be of {sorted(expected)}")
+            raise Violation(f"after `up` the parts {owners} have things; expected: {sorted(expected)}")
         by_who = {thing["who"]: (name, thing) for name, thing in things.items()}
         for name, part in expected.items():
             natural, thing = by_who[name]
             if parts[name].get("natural") not in (None, natural):
-                raise Violation(f"{name} is {natural}, and windlass knows {parts[name].get('natural')}")
+                raise Violation(f"the thing of {name} is {natural}, but windlass shows {parts[name].get('natural')}")
             for value in ["fixed", "soft"]:
                 if thing[value] != str(self.assembly.parameters[value]):
-                    raise Violation(f"{name} has {value} {thing[value]}, not {self.assembly.parameters[value]}")
+                    raise Violation(f"{name}: `{value}` is {thing[value]}; expected: {self.assembly.parameters[value]}")
             if part.reads:
                 source = [f"token-{it}" for who, (it, _) in by_who.items() if who == f"{self.assembly.name}__{part.reads}"]
                 lowest = [f"token-{it}" for who, (it, _) in by_who.items() if who == f"{self.assembly.name}__{part.reads}__1"]
                 if thing["reads"] not in source + lowest:
-                    raise Violation(f"{name} reads {thing['reads']}, not {source + lowest}")
+                    raise Violation(f"{name}: `reads` is {thing['reads']}; expected: one of {source + lowest}")
             if "Start" in part.lifecycle and thing["state"] != "active":
                 raise Violation(f"{name} is {thing['state']} after `up`")
         self.check_related(expected, by_who)
@@ -202,12 +203,12 @@ class Life:
         for name, marks in wanted.items():
             has = {file for file in by_who[name][1]["files"] if file.startswith(("Add.", "Mount."))}
             if has != marks:
-                raise Violation(f"{name} is related as {sorted(has)}, and should be as {sorted(marks)}")
+                raise Violation(f"{name} has the marks of relationships {sorted(has)}; expected: {sorted(marks)}")
 
     def check_down(self):
         things = self.things()
         if things:
-            raise Violation(f"after `down` there is {things}")
+            raise Violation(f"after `down` these things are left: {things}")
 
     def live(self):
         rng = self.rng
@@ -227,12 +228,12 @@ class Life:
     def settle_down(self):
         for _ in range(ATTEMPTS):
             code, last = self.reach("down", self.assembly.name)
-            # An assembly that is not there can't be taken down.
+            # `down` exits with 2 if the assembly does not exist.
             if code == 0 or (code == 2 and not self.project.json("status", self.assembly.name).get("assemblies")):
                 break
             self.answer()
         else:
-            raise Violation(f"`down` does not come through:\n{last}")
+            raise Violation(f"`down` has failed {ATTEMPTS} times without planned faults:\n{last}")
         self.violations()
         self.check_down()
 
@@ -242,22 +243,24 @@ class Life:
             alone(world / "effects")
         file = world / "violations" if world is not None else None
         if file is not None and file.exists():
-            raise Violation(f"scripts saw:\n{file.read_text()}")
+            raise Violation(f"scripts have found violations:\n{file.read_text()}")
 
 
 def alone(effects):
-    """Checks that no script has gone on with an instance after another one had begun there."""
+    """Checks in the effects log that no script ended or failed after another script began on the same instance."""
     last, begun = {}, {}
     for at, line in enumerate(effects.read_text().splitlines()):
         token, instance, what, action, *_ = line.split()
         if what == "begin":
             last[instance], begun[token] = at, at
         elif last[instance] != begun[token]:
-            raise Violation(f"{effects}:{at + 1}: {action} of {instance} {what} after another script has begun there")
+            raise Violation(
+                f"{effects}:{at + 1}: {action} of {instance} has still run after another script began on this instance"
+            )
 
 
 def resources(element):
-    """Lists the resources below an element of `status`, with their names."""
+    """Yields the name and the JSON of each resource below an element of `windlass status`."""
     for inner in element.get("components", []):
         if inner["kind"] == "resource":
             yield inner["name"], inner

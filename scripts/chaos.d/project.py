@@ -1,4 +1,4 @@
-"""A project under test: runs windlass in it, and lets faults happen to what runs."""
+"""Runs windlass in a project, and causes faults."""
 
 import json
 import os
@@ -9,26 +9,27 @@ import threading
 import time
 from pathlib import Path
 
-# Longer than windlass ever needs for one command of a round; a command that takes longer hangs.
+# The maximum time of a command in seconds. A command that takes longer counts as hanging.
 LIMIT = 90
 EXIT_CODES = {0, 1, 2, 130}
-# What sandboxes and containers are made from: the static busybox of this host.
+# The image of sandboxes and containers. It contains the static busybox of this host.
 IMAGE = "windlass-chaos:1"
 
 
 class Violation(Exception):
-    """Something that must not happen has happened."""
+    """A broken rule, such as a panic of windlass."""
 
 
 class Project:
     def __init__(self, options, rng, folder, runtime, store):
         self.options, self.rng, self.folder, self.runtime, self.store = options, rng, folder, runtime, store
-        # A name of its own, by which the containers and the volume of this project are found in an engine.
+        # The unique name of the volume. By this name, the program finds the containers and the volume of this project
+        # in the container engine.
         self.volume = "w" + "".join(rng.choices("0123456789abcdef", k=8))
         self.lock = threading.Lock()
         self.commands = {}
         self.log = open(folder / "chaos.log", "a", buffering=1)
-        # A program of its own: whatever runs it belongs to this project.
+        # A copy of windlass. By the path of this copy, `processes` finds the processes of this project.
         self.program = folder / "bin/windlass"
         self.program.parent.mkdir()
         try:
@@ -53,7 +54,7 @@ class Project:
             print(f"  {text}", flush=True)
 
     def start(self, *args, stderr=subprocess.STDOUT):
-        # Nobody takes it for a supervisor before it is known as a command.
+        # With this lock, `supervisors` can't run between the start of the process and its entry in `commands`.
         with self.lock:
             process = subprocess.Popen(
                 [str(self.program), *args],
@@ -70,7 +71,7 @@ class Project:
         return process
 
     def end(self, process, args, killed=False):
-        """Waits until a command has ended, and checks how."""
+        """Waits until a command has ended, and checks its exit code and its output."""
         try:
             output = "".join(filter(None, process.communicate(timeout=LIMIT)))
         except subprocess.TimeoutExpired:
@@ -87,7 +88,7 @@ class Project:
         self.log.write("".join(f"    {line}\n" for line in output.splitlines()))
         if "panicked" in output or "RUST_BACKTRACE" in output:
             raise Violation(f"`windlass {' '.join(args)}` panicked:\n{output}")
-        # A signal ends the program as any other before it has begun to listen, and when it has refused a request.
+        # Before windlass handles signals, and after it has refused a command, a signal ends it like any other program.
         refused = not output or output.startswith("error")
         early = refused and code in (-signal.SIGINT, -signal.SIGTERM)
         if code not in EXIT_CODES and not early and not (killed and code == -signal.SIGKILL):
@@ -98,7 +99,7 @@ class Project:
         return self.end(self.start(*args), args)
 
     def json(self, *args):
-        """Runs a command that only looks, and returns what it prints."""
+        """Runs a command that changes nothing, and returns its JSON output."""
         for _ in range(LIMIT):
             process = self.start(*args, "--format", "json", stderr=subprocess.PIPE)
             code, output = self.end(process, args)
@@ -109,22 +110,22 @@ class Project:
                 return json.JSONDecoder().raw_decode(output.lstrip())[0]
             except ValueError:
                 return {}
-        raise Violation(f"`windlass {' '.join(args)}` does not reach the store:\n{output}")
+        raise Violation(f"`windlass {' '.join(args)}` can't reach the store:\n{output}")
 
     def world(self):
-        """Returns the folder that the scripts work on."""
+        """Returns the folder of the things and the effects log."""
         if self.runtime == "docker":
             return self.options.docker.volume(self.volume)
         return self.folder / ".windlass/volumes" / self.volume
 
     def killed(self):
-        """Notes for the scripts that one of them was killed by now."""
+        """Sets the time of the file `killed`, by which scripts know when a script was last killed."""
         world = self.world()
         if world is not None and world.exists():
             (world / "killed").touch()
 
     def processes(self):
-        """Lists the processes that run this project's program: commands and supervisors."""
+        """Yields the pids of this project's windlass processes: commands and supervisors."""
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
@@ -134,12 +135,13 @@ class Project:
                     continue
 
     def supervisors(self):
+        """Lists the pids of the windlass processes that are no commands."""
         with self.lock:
             commands = set(self.commands)
         return [pid for pid in self.processes() if pid not in commands]
 
     def scripts(self):
-        """Lists the shells that supervisors have started."""
+        """Lists the pids of the scripts, the children of supervisors."""
         found, supervisors = [], set(self.supervisors())
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -151,10 +153,8 @@ class Project:
                     found.append(int(entry.name))
         return found
 
-    # What a fault hits is drawn when it happens.
-
     def disturb(self, rng, process):
-        """Lets one fault happen to a running command. Returns whether it was killed."""
+        """Causes a random fault while a command runs. Returns whether the command got SIGKILL."""
         fault = rng.choices(
             ["kill", "term", "int", "twice", "supervisor", "script", "container", "server"],
             [30, 10, 8, 8, 14, 14, 12, 12],
@@ -198,7 +198,7 @@ def kill(pid, number):
 
 
 def stacks(pid):
-    """Tells where the threads of a process wait."""
+    """Lists the threads of a process, with the function of the kernel in which each thread waits."""
     try:
         return [f"{task.name}: {(task / 'wchan').read_text()}" for task in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:

@@ -1,4 +1,4 @@
-"""What a project stands on that faults hit, too: a container engine and a PostgreSQL server."""
+"""The container engine and the PostgreSQL server of the projects."""
 
 import os
 import random
@@ -14,28 +14,29 @@ from project import IMAGE
 
 
 class Docker:
-    """The containers and the volume of one project, found by the volume's name."""
+    """Commands for the containers and the volume of a project. The name of the volume selects the project."""
 
     def run(self, *args):
         return subprocess.run(["docker", *args], capture_output=True, text=True, check=False).stdout.split()
 
     def volume(self, name):
-        """Returns the folder of a volume on this host, once there is one."""
+        """Returns the folder of a volume on this host, or `None` if the volume does not exist yet."""
         names = self.run("volume", "ls", "-q", "--filter", f"name={name}")
         places = self.run("volume", "inspect", "-f", "{{.Mountpoint}}", names[0]) if names else []
         return Path(places[0]) if places else None
 
     def kill_one(self, rng, name):
+        """Kills a random running container of a project."""
         for volume in self.run("volume", "ls", "-q", "--filter", f"name={name}"):
             running = self.run("ps", "-q", "--filter", f"volume={volume}")
             if running:
                 self.run("kill", rng.choice(running))
 
     def remove(self, name):
-        """Removes what a project has left in the engine. Returns the containers of jobs that it had left.
+        """Removes all containers and the volume of a project. Returns the removed containers of jobs.
 
-        A container that prepared the volume for a killed windlass has run no job. The first command that finds it old
-        enough removes it, which may come after the round.
+        A killed windlass may leave a container that only prepared the volume. A later command removes this container
+        when it is old enough, perhaps not before the end of the round. So the returned list does not contain it.
         """
         left = []
         for volume in self.run("volume", "ls", "-q", "--filter", f"name={name}"):
@@ -48,7 +49,7 @@ class Docker:
 
 
 class Postgres:
-    """A server of our own, below a temporary folder, as a user of its own."""
+    """A PostgreSQL server in a temporary folder. Under root, it runs as the user `postgres`."""
 
     def __init__(self, folder):
         binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
@@ -77,20 +78,21 @@ class Postgres:
         self.tool("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "-w", "stop")
 
     def crash(self, rng):
-        """Ends the server as a power failure does, and starts it again."""
+        """Stops the server without a clean shutdown, and starts it again."""
         with self.lock:
             self.down()
             time.sleep(rng.random() * 2)
             self.up()
 
     def address(self, name):
+        """Creates a database, and returns its URL."""
         database = "d" + re.sub(r"\W", "", name)
         self.tool("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", database)
         return f"postgres://postgres@127.0.0.1:{self.port}/{database}"
 
 
 def make_image(options, folder):
-    """Makes the image of sandboxes and containers, and hands it to the engine where one is wanted."""
+    """Builds the image of sandboxes and containers. If `options` has a container engine, loads the image into it."""
     archive = folder / "image.tar"
     command = [str(options.windlass), "image", "build", "--busybox", "-t", IMAGE, "-o", str(archive)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(options.cache)}

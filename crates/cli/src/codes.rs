@@ -11,10 +11,10 @@ windlass::source::codes! {
     INPUT = "WL0801", "input that can't be read",
         "A file that the command line names, or standard input, can't be read. The message gives the reason of \
          the system. Nothing was done.\n\n\
-         Check the path and its permissions. A larger document than 16 MiB is read with `--max-size`.";
+         Check the path and its permissions. For a document of more than 16 MiB, add `--max-size`.";
     OUTPUT = "WL0802", "output that can't be written",
         "Standard output, or a file that the command writes, does not accept the output. The message gives the \
-         reason of the system; a full disk is frequent. The work of the command itself may be complete: \
+         reason of the system, such as a full disk. The work of the command itself may be complete: \
          `windlass status` and `windlass log` show what is recorded.\n\n\
          Correct the problem, and run the command again if its output is needed.";
     START = "WL0803", "program that can't start",
@@ -31,13 +31,14 @@ windlass::source::codes! {
          that publishes it is installed.";
     UNKNOWN_STEP = "WL0806", "unknown step",
         "The plan has no step with this number. Nothing was changed.\n\n\
-         `windlass plan FILE` shows the steps with their numbers. They belong to one plan: after a change \
-         another step may have the number.";
+         `windlass plan FILE` shows the steps with their numbers. The numbers are valid for one plan only: \
+         after a change, another step may have the same number.";
     CRON = "WL0807", "bad schedule",
-        "The text is no Quartz cron expression. It has six or seven fields: second, minute, hour, day of the \
-         month, month, day of the week, and perhaps the year. One of the two days is `?`. The message names \
-         the field and the values that it accepts.\n\n\
-         Other crons begin with the minute: write `0 0/5 * * * ?` for every five minutes.";
+        "The text is no Quartz cron expression. A Quartz expression has six or seven fields: second, minute, \
+         hour, day of the month, month, day of the week, and optionally the year. One of the two fields for days \
+         is `?`. The message names the wrong field and the values that it accepts.\n\n\
+         A Quartz expression begins with the second, and expressions of other cron programs begin with the \
+         minute. For example, `0 0/5 * * * ?` is every five minutes.";
     TIME = "WL0808", "bad time or time zone",
         "A time has the form of RFC 3339, with or without an offset, and a zone is a name of the IANA database. \
          Nothing was computed.\n\n\

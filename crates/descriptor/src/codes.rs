@@ -15,10 +15,11 @@ windlass_source::codes! {
 
 This is a list; without the `- ` it is a descriptor.";
     NAME = "WL0101", "bad name",
-        r"Names start with a letter, end with a letter or digit, and hold letters, digits, `_` and `-`. `__` is not allowed,
-since it separates the parts of an instance's name (`shop__web__2`). `instance`, `source` and `target` are kept for
-`${…}`. A descriptor's name has three parts, `kind::name::version`, with 1 to 50 characters in the middle one; a version
-is numbers with dots between, never a range.
+        r"A name starts with a letter, ends with a letter or digit, and contains only letters, digits, `_` and `-`. It must not
+contain `__`, which separates the parts of an instance's name (`shop__web__2`). The words `instance`, `source` and
+`target` are not allowed as names, because they have a meaning in `${…}`. A descriptor's name has three parts,
+`kind::name::version`. The middle part has 1 to 50 characters. The version consists of numbers with dots between them,
+and is never a range.
 
 ```yaml
 name: assembly::shop::v1.0
@@ -26,11 +27,11 @@ name: assembly::shop::v1.0
 
 `name: assembly::shop::1.0` is right.
 
-A dot in the name of a property is an error in an assembly's own section, since `${a.b}` is the property `b` of the
-component `a`. In a resource it is a warning.";
+In the `properties` of an assembly, a dot in the name of a property is an error, because `${a.b}` means the property `b`
+of the component `a`. In a resource, such a dot is a warning.";
     MISSING_NAME = "WL0102", "missing name",
-        r"A descriptor is found by its `name`, and needs one. Where a `lmproject.yml` above the file gives the name, as the
-tool `lmctl` has it, this is a warning.
+        r"Every descriptor needs a `name`, because windlass finds it by this name. If a `lmproject.yml` of the tool `lmctl`, in a
+folder above the file, gives the name, then the missing `name` is only a warning.
 
 ```yaml
 description: a shop without a name
@@ -41,11 +42,11 @@ composition:
 
 Begin with `name: assembly::shop::1.0`.";
     UNKNOWN_KEY = "WL0103", "unknown key",
-        r"The key is not part of the language here. A key that differs in one or two letters from one that is known is a
-misspelling: it is an error, since what it should say is missing. So is every unknown name in the `lifecycle` of a
-relationship, which has Create and Cease only. Other unknown keys are warned of and ignored; the help says where a key
-belongs that stands elsewhere. Some misspellings are common (`descripion`, `read_only`, `require`): they are read as what
-they mean, with a warning.
+        r"The language has no such key at this place. If a key differs from a known key in one or two letters, it is probably a
+misspelling, and an error: without an error, the intended setting would have no effect. An unknown name in the
+`lifecycle` of a relationship is also an error, because only Create and Cease exist there. windlass ignores every other
+unknown key, and warns about it. If the key belongs to another place, the help names this place. A few misspellings are
+common (`descripion`, `read_only`, `require`). windlass reads them as the intended key, with a warning.
 
 ```yaml
 name: assembly::shop::1.0
@@ -72,8 +73,8 @@ composition:
 
 Add `type: resource::web::1.0`.";
     BAD_TYPE = "WL0106", "bad type",
-        r"A `type` is the name of a descriptor, as `resource::web::1.0`. A range of versions, as `^1.0`, is for `references`
-only: what is made must be one version.
+        r"A `type` is the name of a descriptor, such as `resource::web::1.0`. A range of versions, such as `^1.0`, is allowed
+in `references` only, because windlass can create a component only from one version.
 
 ```yaml
 name: assembly::shop::1.0
@@ -82,8 +83,9 @@ composition:
     type: resource::web::^1.0
 ```
 
-Ranges of references: `1.0` is that version and no other, `^1.2` is 1.2 and later below 2, `~1.2` is 1.2 and later below
-1.3, `1.*` is all of 1, `>=1.0, <1.5` is what it says. Missing parts of a version are zero.";
+In `references`, `1.0` is this version only, `^1.2` is every version from 1.2 up to but not including 2, `~1.2` is every
+version from 1.2 up to but not including 1.3, `1.*` is every version that begins with 1, and `>=1.0, <1.5` is every
+version from 1.0 up to but not including 1.5. Missing parts of a version count as zero.";
     SAME_NAME = "WL0107", "name used twice",
         r"An entry of `composition` and one of `references` have the same name, so `${name.property}` would be ambiguous.
 
@@ -97,8 +99,8 @@ references:
     type: assembly::shop::1.0
 ```";
     OTHER_KIND = "WL0108", "descriptor of another kind",
-        r"Later versions of the language have templates of assemblies, and descriptors of types. windlass makes nothing from
-them, and doesn't check them.
+        r"The document is a template of an assembly, or a descriptor of a type. Later versions of the language have these kinds
+of documents. windlass neither checks nor uses them.
 
 ```yaml
 name: assembly-template::shop::1.0
@@ -106,8 +108,9 @@ template: |
   name: {{ name }}
 ```";
     OTHER_NAME = "WL0109", "not the project's name",
-        r"The file `lmproject.yml` of a project gives each descriptor in it a name, and other descriptors of the project find it
-by that name. This one calls itself differently. Leave the name out, or write the one that the project gives.
+        r"The file `lmproject.yml` of a project gives each descriptor of the project a name. Other descriptors find the
+descriptor by this name. But the `name` in this descriptor is a different one. Remove the `name`, or write the name that
+the project gives.
 
 ```yaml
 name: assembly::shop::2.0
@@ -115,9 +118,9 @@ name: assembly::shop::2.0
 
 With `name: shop` and `version: 1.0` in `lmproject.yml` this must be `assembly::shop::1.0`.";
     TEMPLATE = "WL0110", "bad reference",
-        r"A reference is `${property}`, `${component.property}` or `${instance.name}` (also `id` and `index`); in the
-properties of a relationship also `${source.property}` and `${target.property}`. There are no blanks in it, and nothing
-is computed.
+        r"A reference is `${property}`, `${component.property}`, `${instance.name}`, `${instance.id}` or `${instance.index}`. In
+the properties of a relationship, a reference can also be `${source.property}` or `${target.property}`. A reference
+contains no blanks and no calculation.
 
 ```yaml
 name: assembly::shop::1.0
@@ -126,8 +129,9 @@ properties:
   url: {value: 'http://${ host }/'}
 ```";
     UNKNOWN_PROPERTY = "WL0111", "unknown property",
-        r"The reference names a property that nobody declares: neither the entry in `composition` or `references` nor, where it
-is at hand, the descriptor of its type. Private properties of a resource can't be read from outside.
+        r"The reference `${…}` names a property that is not declared. This descriptor declares the properties of the assembly.
+The properties of a component are declared by its entry in `composition` or `references`, and by the descriptor of its
+type. Other descriptors can't read the private properties of a resource.
 
 ```yaml
 name: assembly::shop::1.0
@@ -147,9 +151,9 @@ composition:
     type: resource::web::1.0
 ```";
     PROPERTY_CYCLE = "WL0113", "circle of properties",
-        r"Each property of the circle needs the value of the next, so none can ever have one. The same holds for components: an
-output is known once its component is installed, so two components that read each other's outputs wait for ever. The
-circle is shown edge by edge.
+        r"Each property of the circle needs the value of the next property, so none of them can get a value. Components can also
+form such a circle: a component publishes its outputs when it is installed, so two components that read outputs of each
+other would wait for ever. The message shows each step of the circle.
 
 ```yaml
 name: assembly::shop::1.0
@@ -158,10 +162,10 @@ properties:
   b: {value: '${a}'}
 ```
 
-Give one of them a value of its own. Where two components must know each other, make a relationship between them: its
-operations run when both are there.";
+Give one of the properties a value without `${…}`. If two components must know each other, declare a relationship
+between them. Its operations run when both components exist.";
     MISPLACED_REFERENCE = "WL0114", "reference in the wrong place",
-        r"`${source.…}` and `${target.…}` have a meaning only in the properties of a relationship.
+        r"`${source.…}` and `${target.…}` are allowed only in the properties of a relationship.
 
 ```yaml
 name: assembly::shop::1.0
@@ -171,8 +175,9 @@ properties:
 
 Name the component instead: `${web.url}`.";
     TOO_LONG = "WL0115", "value too long",
-        r"With all that it reads put in, the value has more than 4 MiB, or all values together have read more than 64 MiB.
-Properties that read another one twice, which reads another one twice, double with each step: 30 lines are enough.
+        r"If each `${…}` in the value is replaced by its own value, the result has more than 4 MiB. Or all values together have
+read more than 64 MiB. A few lines are enough: if each property reads the next property twice, then the size doubles with
+each property.
 
 ```yaml
 name: assembly::shop::1.0
@@ -187,10 +192,10 @@ properties:
   h: {value: 'four'}
 ```";
     UNKNOWN_TYPE = "WL0116", "unknown property type",
-        r"Types of properties are `string`, `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `resourceKeyId`, `map` and
-`list`; case doesn't count. Others are declared in `data-types`. A type is advice: all values keep their spelling, and
-those of an unknown type are taken as text. `read_only` is no type, though it is written as one; it is read as the flag
-`read-only: true`.
+        r"The types of properties are `string`, `integer`, `float`, `boolean`, `uuid`, `password`, `key`, `resourceKeyId`, `map`
+and `list`, in any letter case. The section `data-types` declares further types. A type does not change the spelling of
+a value. windlass treats a value of an unknown type as text. Some descriptors contain `type: read_only`, which windlass
+reads as `read-only: true`.
 
 ```yaml
 name: assembly::shop::1.0
@@ -198,7 +203,7 @@ properties:
   region: {type: stirng}
 ```";
     MISFIT = "WL0117", "value not of its type",
-        r"The value doesn't look like the type of its property. It is taken as it stands.
+        r"The value does not have the form that the type of its property requires. windlass uses the value unchanged.
 
 ```yaml
 name: assembly::shop::1.0
@@ -206,8 +211,8 @@ properties:
   replicas: {type: integer, default: three}
 ```";
     EMPTY_ENTRY = "WL0118", "empty entry",
-        r"The entry has a name and nothing else. A component, reference or relationship can't be made from nothing. A property
-can, but it is often a line that was forgotten; `{}` says that it was not.
+        r"The entry has a name and no content. A component, a reference and a relationship need content. A property needs none,
+but an empty property is often unfinished. Write `{}` if the property is complete.
 
 ```yaml
 name: assembly::shop::1.0
@@ -215,8 +220,8 @@ composition:
   web:
 ```";
     MISPLACED_KEY = "WL0119", "key in the wrong place",
-        r"A value for a property stands beside `properties`, not in it, so it is ignored. Or a section stands where it has no
-meaning, as `private-properties` in an assembly.
+        r"windlass ignores a key in the wrong place. In this example, the value of a property is beside `properties` instead of
+in it. Another example is a section that the document can't have, such as `private-properties` in an assembly.
 
 ```yaml
 name: assembly::shop::1.0
@@ -227,7 +232,7 @@ composition:
       value: 8080
 ```
 
-Right is
+This is the right place:
 
 ```text
   web:
@@ -237,8 +242,9 @@ Right is
         value: 8080
 ```";
     BAD_NUMBER = "WL0120", "bad number",
-        r"A quantity or a cluster bound is a whole number from 0, or a reference to a property of the assembly that has one. It
-can't depend on a component: it must be known before any is made.
+        r"The value of `quantity`, or of a bound in `cluster`, is a whole number from 0 on. A reference `${…}` to a property of
+the assembly with such a number is also allowed. The number can't depend on an output of a component, because windlass
+needs the number before it creates the first component.
 
 ```yaml
 name: assembly::shop::1.0
@@ -260,9 +266,10 @@ composition:
       maximum-nodes: 2
 ```
 
-Left out, minimum-nodes is 1, initial-quantity is minimum-nodes, scaling-increment is 1, and there is no maximum.";
+By default, minimum-nodes is 1, initial-quantity is equal to minimum-nodes, scaling-increment is 1, and the number of
+nodes has no maximum.";
     QUANTITY_AND_CLUSTER = "WL0122", "quantity beside cluster",
-        r"A component with a `cluster` takes its number of nodes from there; `quantity` is ignored.
+        r"The section `cluster` determines the number of nodes of this component, so windlass ignores `quantity`.
 
 ```yaml
 name: assembly::shop::1.0
@@ -281,8 +288,8 @@ properties:
   region: {value: eu-1, default: eu-2}
 ```";
     NEVER_SATISFIED = "WL0124", "required, read-only and without a value",
-        r"A read-only property can't be given from outside, so without a `value` or `default` of its own it never has what
-`required` asks for.
+        r"The property is `required`, but it can't get a value: it is `read-only`, so users can't set it, and it has neither a
+`value` nor a `default`.
 
 ```yaml
 name: assembly::shop::1.0
@@ -298,14 +305,16 @@ properties:
   region: {required: maybe}
 ```";
     TOO_MANY_NODES = "WL0126", "too many elements",
-        r"An assembly may have 200 000 elements. Of these, 10 000 may come of `quantity`, `cluster` and of assemblies that are
-nested again, which a few lines can ask for: a `quantity` inside of a `quantity` multiplies. A project that needs more
-says so in its `windlass.yaml`:
+        r"An assembly may have at most 200 000 elements. At most 10 000 of them may come from `quantity`, from `cluster`, and
+from assemblies that are nested more than once. The reason for this second limit: a `quantity` inside of an assembly with
+a `quantity` multiplies, so a few lines can declare very many elements. A project can raise the second limit in its
+`windlass.yaml`:
 
     limits:
       nodes: 50000
 
-What all of them copy out of their descriptors is bounded too, to 64 MiB and 4 KiB for each element.
+Another limit applies to the text that all elements together copy from their descriptors: 64 MiB, and 4 KiB more for
+each element.
 
 ```yaml
 name: assembly::shop::1.0
@@ -315,8 +324,9 @@ composition:
     quantity: 4000000
 ```";
     UNEVEN_STEP = "WL0127", "last step of scaling can't be made",
-        r"The distance between initial-quantity (minimum-nodes, where it is not given) and maximum-nodes is no multiple of
-scaling-increment. Steps are whole, so scaling out from there never reaches the maximum.
+        r"The difference between initial-quantity (by default minimum-nodes) and maximum-nodes is not a multiple of
+scaling-increment. Each `scale out` adds scaling-increment nodes or none. So a cluster that begins with initial-quantity
+nodes can't reach its maximum by `scale out`.
 
 ```yaml
 name: assembly::shop::1.0
@@ -326,8 +336,8 @@ composition:
     cluster: {minimum-nodes: 1, maximum-nodes: 4, scaling-increment: 2}
 ```";
     BAD_VOLATILE = "WL0128", "volatile and unchangeable",
-        r"A volatile property may be changed while its part is Active. One that is read-only, or has a fixed `value`, can't be
-changed by anybody.
+        r"The value of a `volatile` property may change while its part is Active. But no user can change the value of this
+property, because it is read-only or has a fixed `value`.
 
 ```yaml
 name: resource::cache::1.0
@@ -335,7 +345,7 @@ properties:
   size: {volatile: true, value: 64}
 ```
 
-`default: 64` leaves it open.";
+With `default: 64` instead of `value: 64`, users can change the value.";
     SAME_PROPERTY = "WL0129", "property declared twice",
         r"The name is in `properties` and in `private-properties`, so `${name}` would be ambiguous.
 
@@ -347,8 +357,9 @@ private-properties:
   size: {default: 32}
 ```";
     BAD_ENDPOINT = "WL0130", "bad end of a relationship",
-        r"`source-capabilities` and `target-requirements` are lists of `component.capability`. The bare name of a reference is a
-source only, because this assembly does not change existing instances.
+        r"`source-capabilities` is a list of `component.capability`, and `target-requirements` a list of `component.requirement`.
+The name of an entry of `references` without a capability is allowed in `source-capabilities` only, because this
+assembly does not change existing instances.
 
 ```yaml
 name: assembly::shop::1.0
@@ -362,8 +373,8 @@ relationships:
     target-state: Active
 ```";
     BAD_STATE = "WL0131", "bad state",
-        r"`source-state` and `target-state` are `Installed`, `Inactive` or `Active`; modifiers are `pre` or `post`. Capitals
-count.
+        r"`source-state` and `target-state` are `Installed`, `Inactive` or `Active`. The modifiers are `pre` or `post`. The letter
+case matters.
 
 ```yaml
 name: assembly::shop::1.0
@@ -378,12 +389,13 @@ relationships:
     target-state: Active
 ```
 
-The states are the least that each end must have. Left out, source-state-modifier is `post` (once the source is there)
-and target-state-modifier is `pre` (before the target gets there).";
+By default, `source-state-modifier` is `post` and `target-state-modifier` is `pre`. So windlass creates the relationship
+after the source has reached `source-state`, and before the target reaches `target-state`.";
     BAD_OPERATION = "WL0132", "bad operation",
-        r"A relationship calls `source.<operation>` or `target.<operation>`; an assembly promotes `<component>.<operation>`. The
-operation must be declared by the descriptor at that end. Of references, other assemblies have the operations that they promote,
-what `windlass.yaml` lists has those of its `package`, and what a driver finds has those of its resource.
+        r"A relationship calls `source.<operation>` or `target.<operation>`. An assembly promotes `<component>.<operation>`. The
+descriptor of the source, the target or the component must declare the operation. A reference to another assembly has
+the operations that this assembly promotes. A reference to an entry of `existing:` in `windlass.yaml` has the operations
+of the entry's `package`. A reference to a thing that a driver finds has the operations of its resource.
 
 ```yaml
 name: assembly::shop::1.0
@@ -393,8 +405,8 @@ operations:
   Register: {source-operation: web.Jion}
 ```";
     BAD_POLICY = "WL0133", "bad policy",
-        r"`policy::scale` belongs to an assembly: it reads a load, `metric: component.metric`, and has a `target` in
-`composition` that has a `cluster`. `policy::heal` belongs to a resource and reads its integrity.
+        r"A `policy::scale` belongs to an assembly. It reads a load (`metric: component.metric`), and scales its `target`, a
+component with a `cluster`. A `policy::heal` belongs to a resource, and reads the integrity metric of this resource.
 
 ```yaml
 name: assembly::shop::1.0
@@ -410,9 +422,9 @@ policies:
 
 Here `web` has no `cluster` to scale.";
     BAD_METRIC = "WL0134", "bad metric",
-        r"A metric of a resource has a type, `metric::load` or `metric::integrity`, and perhaps a `publication-period` in whole
-seconds (60 if none is given, 0 for one that is not published). A metric of an assembly has a `source-metric`, as
-`balancer.load`, and takes the type of its source.
+        r"A metric of a resource has a type, `metric::load` or `metric::integrity`. Its `publication-period` is a whole number of
+seconds: 60 by default, and 0 if the metric is not published. A metric of an assembly has a `source-metric`, such as
+`balancer.load`, and has the same type as this metric.
 
 ```yaml
 name: resource::cache::1.0
@@ -420,8 +432,8 @@ metrics:
   load: {type: 'metric::load', publication-period: often}
 ```";
     UNKNOWN_METRIC = "WL0135", "unknown metric",
-        r"The metric is not declared: not by the descriptor of the component that is named before the dot, or, without a
-component, not by this descriptor.
+        r"The metric is not declared. In `component.metric`, the descriptor of the component must declare the metric. A metric
+without a component must be declared by this descriptor.
 
 ```yaml
 name: resource::cache::1.0
@@ -434,9 +446,10 @@ policies:
     properties: {smoothing: 3}
 ```";
     BAD_SETTING = "WL0136", "bad setting of a policy",
-        r"Thresholds are loads in percent, from 0 to 100, and scaleIn_threshold is less than scaleOut_threshold. `smoothing` is
-the number of periods, at least 1, that a threshold must be passed in a row; scaleOut_smoothing and scaleIn_smoothing
-say it for each direction. Both `smoothing: 3` and `smoothing: {value: 3}` are fine.
+        r"Thresholds are loads in percent, from 0 to 100. scaleIn_threshold must be less than scaleOut_threshold. `smoothing` is
+the number of successive periods, at least 1, in which the load must be beyond a threshold before the policy reacts.
+scaleOut_smoothing and scaleIn_smoothing set this number for one direction. Both `smoothing: 3` and
+`smoothing: {value: 3}` are allowed.
 
 ```yaml
 name: assembly::shop::1.0
@@ -450,8 +463,8 @@ policies:
     properties: {scaleOut_threshold: 20, scaleIn_threshold: 80}
 ```";
     UNKNOWN_CAPABILITY = "WL0137", "capability that nobody declares",
-        r"The descriptor at this end declares capabilities (or requirements), and not this one. Nothing depends on it: such
-words are what people agree on.
+        r"The descriptor of the source declares capabilities, but not this one. Or the descriptor of the target declares
+requirements, but not this one. This is only a note, because windlass does not need these declarations.
 
 ```yaml
 name: assembly::shop::1.0
@@ -466,8 +479,8 @@ relationships:
     target-state: Active
 ```";
     TOO_EARLY = "WL0138", "operation before its end exists",
-        r"With `source-state: Installed` and `source-state-modifier: pre` the relationship is made before its source is
-installed, and so an operation of the source is called on nothing.
+        r"With `source-state: Installed` and `source-state-modifier: pre`, windlass creates the relationship before it installs
+the source. So it would call the operation of the source before the source exists.
 
 ```yaml
 name: assembly::shop::1.0
@@ -485,8 +498,8 @@ relationships:
       Create: [source.Join]
 ```";
     OLD_SHAPE = "WL0139", "old spelling",
-        r"Older versions of the language wrote this differently; it is read as it was meant. `infrastructure-type` of a driver
-now stands below `selector`, and the settings of a policy below `properties`.
+        r"This spelling comes from an older version of the language. windlass reads it like the current spelling. Today,
+`selector` contains the `infrastructure-type` of a driver, and `properties` contains the settings of a policy.
 
 ```yaml
 name: resource::cache::1.0
@@ -496,8 +509,9 @@ default-driver:
     infrastructure-type: [Local]
 ```";
     MISSING_DESCRIPTOR = "WL0140", "missing descriptor",
-        r"No folder of the catalog has a descriptor of this name. The catalog is the folder of the assembly, upwards to the
-project's root, and every `--catalog` folder. A check leaves out what depends on it; nothing can be made without it.
+        r"No folder of the catalog contains a descriptor with this name. The catalog consists of the folder of the assembly, the
+folders above it up to the root of the project, and each folder of `--catalog`. `windlass check` skips the checks that
+need the descriptor. Other commands can't create the assembly without it.
 
 ```yaml
 name: assembly::shop::1.0
@@ -506,7 +520,8 @@ composition:
     type: resource::wbe::1.0
 ```";
     NESTED_IN_ITSELF = "WL0141", "assembly inside itself",
-        r"The assembly contains itself, directly or through others, so it would never end.
+        r"The assembly contains itself, directly or inside of other assemblies. So the number of its components would be
+infinite.
 
 ```yaml
 name: assembly::shop::1.0
@@ -515,7 +530,7 @@ composition:
     type: assembly::shop::1.0
 ```";
     NESTED_TOO_DEEP = "WL0142", "assemblies nested too deep",
-        r"More than 64 assemblies are inside of each other. Make some of them parts of the same one.
+        r"More than 64 assemblies are nested one inside of the other. Put some of them side by side into the same assembly.
 
 ```yaml
 name: assembly::level0::1.0
@@ -527,8 +542,8 @@ composition:
 (and so on, up to `level65`).";
     PLACEHOLDER = "WL0143", "placeholder that means nothing",
         r"The tool `lmctl` replaces `$lmctl:/contains:/web:/descriptor_name` by the name of the package `web` that the project
-contains. windlass does the same where a `lmproject.yml` above the file lists it. Without such a file, what depends on
-the component is not checked, and nothing can be made from it.
+contains. windlass does the same if a `lmproject.yml` in a folder above the file lists the package. Without such a file,
+windlass can't create the component, and `windlass check` skips the checks that need its descriptor.
 
 ```yaml
 name: assembly::shop::1.0
@@ -537,8 +552,9 @@ composition:
     type: $lmctl:/contains:/web:/descriptor_name
 ```";
     UNPLACED = "WL0144", "reference without a place",
-        r"Of the things of a type that exist, `resourceManager` and `deploymentLocation` together name one place. A reference to
-a resource that doesn't give them takes what fits from any place, and two that fit are an error.
+        r"The properties `resourceManager` and `deploymentLocation` of a reference select the location of the existing thing. A
+reference to a resource without these properties fits things at all locations. If it fits two things, windlass reports
+an error.
 
 ```yaml
 name: assembly::shop::1.0
@@ -549,8 +565,8 @@ references:
       name: {value: VIDEO}
 ```";
     BAD_DATA_TYPE = "WL0145", "bad data type",
-        r"An entry of `data-types` has `properties`, and perhaps `derived-from`, the name of another entry or of a type of the
-language. It can't be called as one of the language, nor be derived from itself.
+        r"An entry of `data-types` has `properties`. It can have `derived-from`, the name of another entry or of a type of the
+language. An entry can't have the name of a type of the language, and can't be derived from itself.
 
 ```yaml
 name: assembly::shop::1.0
@@ -560,16 +576,17 @@ data-types:
 ```";
     UNKNOWN_TRANSITION = "WL0146", "unknown transition",
         r"The transitions of a resource are Create, Install, Configure, Start, Integrity, Reconfigure, Stop, Uninstall, Delete and
-Adopt. Another one would never be called. `Upgrade`, which later versions of the language have, is ignored, and so are
-`CreateInfrastructure` and `DeleteInfrastructure` of older ones, with a warning.
+Adopt. windlass never calls a transition with another name. Three names from other versions of the language are only a
+warning, and windlass ignores them: `Upgrade`, `CreateInfrastructure` and `DeleteInfrastructure`.
 
 ```yaml
 name: resource::cache::1.0
 lifecycle: [Instal, Start]
 ```";
     TYPOGRAPHIC = "WL0147", "typographic quotes",
-        r"The text begins and ends with quotes as word processors and web pages make them. YAML knows only `'` and straight
-double quotes, so these are a part of the text. Where they are meant, put straight quotes around them.
+        r"The text begins and ends with typographic quotes, which word processors and web pages use. In YAML, only `'` and
+straight double quotes are quotes, so the typographic quotes are a part of the text. If the text has to contain them,
+put straight quotes around the text.
 
 ```yaml
 name: resource::cache::1.0
@@ -577,9 +594,9 @@ properties:
   size: {default: “80”}
 ```";
     BAD_PACKAGE_CHANGE = "WL0148", "bad effect of a changed package",
-        r"`on-package-change` is `keep`, `reconfigure` or `replace`. It is what a changed package of the same version does to an
-instance: the instance uses the new scripts from then on, is reconfigured, or is removed and re-created. `reconfigure` needs the
-transition Reconfigure.
+        r"`on-package-change` sets the effect of a changed package with an unchanged version on existing instances. With `keep`,
+windlass uses the new scripts for later calls. With `reconfigure`, windlass calls Reconfigure, which the resource must
+declare. With `replace`, windlass removes and re-creates the instance.
 
 ```yaml
 name: resource::web::1.0
@@ -587,11 +604,14 @@ lifecycle: [Install, Uninstall]
 on-package-change: reconfigure
 ```";
     BAD_UPDATE = "WL0149", "bad rules for an update",
-        r"`update` tells how a change of a component with several nodes goes in batches. `max-unavailable` is the number of nodes
-that may be down at once: a number from 1, a percentage of the nodes, or `all`. A percentage is rounded down to at least 1.
-`max-surge` is the number of additional nodes during the change, or a percentage, which is rounded up; a cluster with `each`
-has none. `pause` is the time between two batches, such as `10s` or `1m30s`, up to a week. `on-failure` is `stop` or
-`rollback`.
+        r"The section `update` contains rules for a change of a component with several nodes, which change in batches:
+
+- `max-unavailable` is the number of nodes that may be down at once: a number from 1, a percentage, or `all`. windlass
+  rounds a percentage down, but to at least 1.
+- `max-surge` is the number of additional nodes during the change, or a percentage, which windlass rounds up. A cluster
+  with `each` can't have additional nodes.
+- `pause` is the time between two batches, such as `10s` or `1m30s`, up to a week.
+- `on-failure` is `stop` or `rollback`.
 
 ```yaml
 name: assembly::shop::1.0
@@ -610,7 +630,7 @@ properties:
   region: {default: eu-1}
 ```";
     MISSING_PARAMETER = "WL0151", "missing parameter",
-        r"A `required` property has neither a value nor a default, and none was given. null is no value.
+        r"A `required` property has neither a `value` nor a `default`, and no parameter sets it. `null` does not count as a value.
 
 ```yaml
 name: assembly::shop::1.0
@@ -622,7 +642,7 @@ properties:
 $ windlass up shop -p region=eu-1
 ```";
     FIXED_PARAMETER = "WL0152", "parameter can't be set",
-        r"The property is read-only or has a fixed `value`, so nobody outside can set it. Here `region` was given:
+        r"The property is read-only or has a fixed `value`, so a parameter can't set it. Here `region` was given:
 
 ```yaml
 name: assembly::shop::1.0
@@ -630,10 +650,10 @@ properties:
   region: {value: eu-1}
 ```
 
-With `default` instead of `value` it can be set.";
+With `default` instead of `value`, a parameter can set the property.";
     OPEN_SECRET = "WL0153", "secret on the command line",
-        r"The value of a sensitive property stood on the command line, where other users of the machine and the shell's history
-see it. Take it from a file or from standard input:
+        r"The command line contains the value of a sensitive property. Other users of the machine can read the command line, and
+the shell keeps it in its history. Pass the value in a file or on standard input:
 
 ```console
 $ windlass up shop -p password=@/run/secrets/password
@@ -641,9 +661,9 @@ $ windlass up shop -p password=- < /run/secrets/password
 $ windlass up shop --params secrets.yaml
 ```";
     NO_INSTANCE = "WL0160", "reference resolves to nothing",
-        r"Nothing that exists fits the reference: no other assembly of the store, no `existing:` entry of `windlass.yaml`, and
-nothing that `queries` of its resource find has the same type, name and place. What it must look like has to be known before
-anything is made.
+        r"No existing thing has the type, the name and the location of the reference. windlass has searched the assemblies of the
+store, the entries of `existing:` in `windlass.yaml`, and the things that the `queries` of the reference's resource
+find. The properties of a reference must be known before windlass creates the first component.
 
 ```yaml
 name: assembly::shop::1.0
@@ -654,8 +674,8 @@ references:
       name: {value: shelf}
 ```";
     MANY_INSTANCES = "WL0161", "reference is ambiguous",
-        r"More than one existing thing fits the reference; of several versions the newest counts. Give more of its properties,
-until one is left.
+        r"More than one existing thing fits the reference. If the things have several versions, only those with the newest
+version count. Add properties to the reference until it fits one thing only.
 
 ```yaml
 name: assembly::shop::1.0
@@ -664,8 +684,8 @@ references:
     type: assembly::twin::1.0
 ```";
     MANY_NODES = "WL0170", "one value of many nodes",
-        r"The reference reads a property of a component that has several nodes; the lowest node's value is taken. Of a group
-without nodes there is none.
+        r"The reference `${…}` reads a property of a component with several nodes. It gets the value of the first node. If the
+component has no nodes, the reference has no value.
 
 ```yaml
 name: assembly::shop::1.0
@@ -677,8 +697,8 @@ composition:
     quantity: 3
 ```";
     OVERRIDES_READ_ONLY = "WL0171", "value for what decides itself",
-        r"The component's own descriptor declares the property read-only, private, or with a fixed value, so the value given here
-is ignored.
+        r"In the descriptor of the component's type, the property is read-only, private, or has a fixed `value`. So windlass
+ignores the value that this assembly gives it.
 
 ```yaml
 name: assembly::shop::1.0
@@ -689,8 +709,8 @@ composition:
       url: {value: 'http://shop/'}
 ```";
     DEPENDENCY_CYCLE = "WL0172", "components that depend on each other",
-        r"Each of these components must be Active before the next one begins, so none of them can begin. `depends-on` of one of
-them has an entry too many.
+        r"Each of these components must be Active before the next one begins, so none of them can begin. Remove an entry from
+`depends-on` of one of the components.
 
 ```yaml
 name: assembly::shop::1.0
@@ -699,10 +719,13 @@ composition:
   web: {type: resource::web::1.0, depends-on: [db]}
 ```";
     BAD_EACH = "WL0173", "bad list of nodes",
-        r"`each` of a cluster is a list of maps, with one node for each. The field that `key` names identifies the node, and is
-the last part of its name: so each entry has this field, no two have the same key, and a key has the form of a component's name.
-It is no number. The other fields are values of the node: `${each.address}` in the properties of the component. The list is known
-before anything is made, is no secret, and has no bounds beside it. Numbers of nodes are changed by changing the list.
+        r"`each` of a cluster is a list of maps. The cluster has one node for each map. `key` names a field of the maps. The value
+of this field is the last part of the node's name. So each map needs this field, no two maps have the same value in it,
+and the value has the form of a component's name and is not a number. In the properties of the component,
+`${each.FIELD}` reads any field of the node's map.
+
+The list must be known before windlass creates the first component, and must not be a secret. A cluster with `each` has
+no bounds, such as `maximum-nodes`. To change the number of nodes, change the list.
 
 ```yaml
 name: assembly::shop::1.0

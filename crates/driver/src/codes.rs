@@ -2,11 +2,11 @@
 
 windlass_source::codes! {
     UNKNOWN_PROPERTY = "WL0450", "unknown driver property",
-        "The driver has no property of this name, and ignores it. A name that is nearly one of its properties is an error. The driver `script` has `effect`, `timeout` and `limits`. The driver `noop` has `effect`, `timeout` and `outputs`:\n\n```yaml\ndefault-driver:\n  noop:\n    properties:\n      effect: repeatable       # or `once`: make a call for every declared action\n      outputs:                 # publish properties when the part is created\n        address: given-address # <output property>: <input property>\n```\n\nWithout them no call is made, and only the states change.";
+        "The driver has no property of this name, and ignores the value. If the name is similar to that of a known property, it is an error. The driver `script` has `effect`, `timeout` and `limits`. The driver `noop` has `effect`, `timeout` and `outputs`:\n\n```yaml\ndefault-driver:\n  noop:\n    properties:\n      effect: repeatable       # or `once`: make a call for every declared action\n      outputs:                 # publish properties when the part is created\n        address: given-address # <output property>: <input property>\n```\n\nWithout these properties, `noop` makes no call, and only the state of the part changes.";
     NOOP_VALUE = "WL0451", "driver property of `noop` that can't be read",
-        "`effect` is `repeatable` or `once`. `timeout` is a time such as `30s` or `10m`. `outputs` is a mapping whose keys are the properties to publish, and whose values are the names of the properties that they are taken from:\n\n```yaml\nproperties:\n  effect: once\n  outputs:\n    address: given-address\n```\n\nLike other properties, each may also be declared as `{value: …}` or `{default: …}`.";
+        "`effect` is `repeatable` or `once`. `timeout` is a time such as `30s` or `10m`. `outputs` is a mapping. Each key is an output property, and its value is the name of the input property whose value `noop` publishes:\n\n```yaml\nproperties:\n  effect: once\n  outputs:\n    address: given-address\n```\n\nEach of these properties may also be declared as `{value: …}` or `{default: …}`.";
     NOOP_UNPUBLISHED = "WL0452", "outputs that are never published",
-        "The driver `noop` publishes `outputs` when the part is created: at Create, or at Install where it has no Create. The resource declares neither of them for this driver with these `outputs`, so these outputs never get a value.\n\nDeclare Install (or Create) for the driver `noop`, and give `outputs` there or to the default driver.";
+        "The driver `noop` publishes `outputs` at Create, or at Install if the resource does not declare Create. The resource declares neither Create nor Install for this driver with these `outputs`, so the outputs never get a value.\n\nDeclare Install (or Create) for the driver `noop`, and give `outputs` there or to the default driver.";
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ windlass_source::codes! {
          an assembly from its descriptor.";
     NAME_TAKEN = "WL0501", "name of another assembly",
         "An assembly with this name was created from another descriptor. `up` does not turn one assembly \
-         into another, so it has started no step. A launch of an application changes no assembly that exists, \
-         also if it was queued before that one.\n\n\
+         into another, so it has started no step. A launch of an application never changes an existing \
+         assembly, even if the launch was queued before that assembly was created.\n\n\
          Choose another name with `--name`, or remove the other assembly with `windlass down NAME` first.";
     NOTHING = "WL0502", "no assembly to change",
         "The intent changes an existing assembly, and this project has none. Nothing was changed.\n\n\
@@ -78,8 +78,8 @@ windlass_source::codes! {
         "The outcome of these calls is unknown, and they must not run twice. windlass refuses every intent \
          of the assembly until each of them has an answer, and has started no step.\n\n\
          Check the parts, then run `windlass retry NAME --assume done`, `not-done` or `failed`. `--of PART` \
-         answers for one part, and `--of CALL` for one call. windlass records these answers and asks for the \
-         others again.";
+         answers for one part, and `--of CALL` for one call. windlass records these answers, and then asks \
+         only for the answers that are still missing.";
     NOTHING_TO_DECIDE = "WL0515", "answer without a question",
         "`--assume` reports the outcome of calls, and all outcomes are known. The answer has no effect, and \
          windlass has started no step.\n\n\
@@ -120,12 +120,12 @@ windlass_source::codes! {
          them. windlass uses the descriptor that the part was created with. `windlass up FILE` creates an \
          absent or failed part.";
     UNNAMED = "WL0523", "instance with an unknown id",
-        "The launch script of a part may choose the id of its instance, and its output is lost. Without this id \
-         nothing can find the instance again. The answer `done` is not recorded, and windlass has started no \
-         step.\n\n\
-         Find the id of the instance, and run `windlass retry NAME --assume done --of PART --natural ID`. A \
-         script that chooses none leaves the id that it was given, which the error names. If there is no \
-         instance, answer `not-done` instead.";
+        "The launch script of a part may choose the id of its instance, and the output of this script is lost. \
+         Without the id, nothing can find the instance again. The answer `done` is not recorded, and windlass \
+         has started no step.\n\n\
+         Find the id of the instance, and run `windlass retry NAME --assume done --of PART --natural ID`. If \
+         the script does not choose an id, then the instance has the id that the error names. If no instance \
+         exists, answer `not-done` instead.";
     PACKAGE_GONE = "WL0524", "package missing from the store",
         "The assembly was created with a package that the store no longer has. windlass keeps a package as \
          long as an assembly uses it, so the store is damaged. windlass has started no step.\n\n\
@@ -139,8 +139,8 @@ windlass_source::codes! {
         "windlass can't find out whether jobs of an earlier process still run, because a runtime does not \
          answer or can't be opened. Such a job must not run twice, so windlass has started no step.\n\n\
          Start the runtime; `windlass doctor` lists the runtimes and their problems. Then run the command \
-         again. If a container engine is gone for good, the message names the folder whose file mentions it: \
-         remove that file.";
+         again. If a container engine will never answer again, remove the file that mentions it. The message \
+         names the folder of this file.";
     REQUEST_ENDED = "WL0527", "request that is no longer pending",
         "Another process has begun or refused the request, or it was withdrawn. windlass executes a request \
          at most once, so it has started no step here.\n\n\
@@ -215,15 +215,15 @@ windlass_source::codes! {
         "The part, or an element around it, has `protect: true`, or the assembly was brought up with \
          `--protect`. No intent removes or replaces it, and no option overrides that. windlass has started \
          no step.\n\n\
-         Only an `up` without the protection lifts it, and this `up` must not remove or replace the part \
-         itself: remove `protect: true` from the descriptor, or omit `--protect`, and run `windlass up` with \
-         `--except PART` for each part that it would remove or replace. Then repeat the command.";
+         To lift the protection, remove `protect: true` from the descriptor, or omit `--protect`, and run \
+         `windlass up`. This `up` must not remove or replace the protected part, so add `--except PART` for \
+         each part that the `up` would remove or replace. Then repeat the command.";
     NEEDS_EXCEPTED = "WL0546", "part that needs a part outside of the plan",
-        "`--target` or `--except` limits the plan to some parts. A part that stays depends on one that would be \
-         removed (`depends-on`). Or `--except` leaves a part as it is that does not work yet, and a part that the plan would change can't \
-         run without it: it reads its output, or a relationship with it comes first. windlass has started no \
-         step.\n\n\
-         Name both parts, or neither.";
+        "`--target` or `--except` limits the plan to some parts, but one part needs another. In the first case, \
+         a part that stays depends on a part that would be removed (`depends-on`). In the second case, \
+         `--except` leaves out a part that does not work yet, and a part in the plan needs an output of that \
+         part, or a relationship with it. windlass has started no step.\n\n\
+         Name both parts in the option, or neither of them.";
     MOVED = "WL0547", "assembly that was renamed or exported",
         "No assembly has this name, because the assembly with this name was renamed, or was exported to a file. \
          Its components still exist. An `up` under the old name would create all of them a second time. \

@@ -15,8 +15,8 @@ components:
 
 Put `application:` above it, and indent the rest.";
     NAME = "WL0601", "bad name",
-        r"Names of components, interfaces, pins and arguments have ASCII letters, digits, `_` and `-`. A dot separates the
-names of an interface and a pin, so no name has one.
+        r"Names of components, interfaces, pins and arguments consist of ASCII letters, digits, `_` and `-`. A dot separates
+the names of an interface and a pin, so a name contains no dot.
 
 ```yaml
 application:
@@ -26,8 +26,8 @@ application:
 
 `web-server` is right.";
     UNKNOWN_KEY = "WL0602", "unknown key",
-        r"The key is not part of the language here. A key that differs in one or two letters from a known one is a misspelling,
-and an error. Another key is a warning, and is ignored.
+        r"The language has no such key at this place. If the key differs from a known key in one or two letters, it is probably
+a misspelling, and an error. windlass ignores any other unknown key, and warns about it.
 
 ```yaml
 application:
@@ -59,8 +59,8 @@ Add `type: scripted.Component`.";
         r"A pin of a component is one of `configuration(type)`, `publish-signal(type)`, `consume-signal(type)`,
 `receive-command(arguments => results)` and `send-command(arguments => results)`. Types are `string`, `int`, `double`,
 `bool`, `object`, `bytes`, `unit`, `list<type>`, `map<type, type>` and `record<type name, …>`. Arguments and results are
-`type name`, with commas between. A third section, in the middle, is for intermediate results. A composition has
-`bind(component#interface.pin)` instead.
+`type name`, with commas between. A command can also have intermediate results:
+`arguments => intermediate results => results`. A pin of a composition is `bind(component#interface.pin)` instead.
 
 ```yaml
 application:
@@ -139,9 +139,9 @@ application:
   - [web, database]
 ```";
     UNKNOWN_PIN = "WL0611", "unknown pin",
-        r"A value, a `bind(…)`, a binding or `required` names an interface or a pin that the component does not have. All pins of
-scripted components are known, so this is an error there. It is a warning where windlass does not know the component's
-type, and silent where such a component may have a built-in interface of that name.
+        r"A value, a `bind(…)`, a binding or `required` names an interface or a pin that the component does not have. windlass
+knows all pins of scripted components, so for these components it is an error. For components of an unknown type it is a
+warning. If such a component may have a built-in interface with this name, windlass reports nothing.
 
 ```yaml
 application:
@@ -152,8 +152,8 @@ application:
       required: [inptu]
 ```";
     WILDCARD_CLASH = "WL0612", "pin from two interfaces",
-        r#"`"*"` exposes all pins of several interfaces, and two of them have a pin of the same name. A pin that is named beside
-`"*"` counts before it.
+        r#"`"*"` exposes all pins of several interfaces, and two of these interfaces have a pin with the same name. An entry
+beside `"*"` that names this pin takes precedence over `"*"`.
 
 ```yaml
 application:
@@ -186,8 +186,9 @@ application:
       interfaces: {compute: {ip: publish-signal(string)}}
 ```";
     TYPE_MISMATCH = "WL0614", "types differ",
-        r"A binding joins two pins of one name, or a `bind(…)` exposes two as one, and their types differ. The order of
-arguments does not matter. Pins of a binding stay apart. Of exposed pins the first type counts.
+        r"A binding connects two pins with the same name, or a `bind(…)` exposes two pins as one pin. But the types of the two
+pins differ. The order of arguments does not matter. windlass does not connect the two pins of the binding. The exposed
+pin has the type of the first pin in `bind(…)`.
 
 ```yaml
 application:
@@ -242,12 +243,12 @@ application:
             arguments: {memory: {name: Memory in GB}}
 ```";
     TOO_MANY = "WL0618", "too many pins",
-        r"Wildcards and `bind(…)` of several pins multiply pins, so a short text can have very many. A manifest has at most
-100 000 of them, and its bindings compare at most as many.";
+        r"Wildcards and `bind(…)` of several pins multiply pins, so a short text can declare very many pins. A manifest may have
+at most 100 000 pins, and its bindings may compare at most 100 000 pins.";
     FOREIGN_COMPONENT = "WL0620", "component that windlass does not launch",
         r"windlass reads components of any type, and reports their mistakes. It launches a manifest that has one scripted
-component, and perhaps services of the environment (`reference.Service`). A check warns of the first component of another
-type; a launch is refused.
+component, and perhaps services of the environment (`reference.Service`). A check warns of the first component of
+another type; a launch is refused.
 
 ```yaml
 application:
@@ -353,8 +354,8 @@ application:
 
 Add `factory.commandScripts: {control.reboot: /vm/reboot.py}`.";
     DISCOVERY = "WL0627", "incomplete discovery",
-        r"Discovery needs `component.application`, the application that found instances belong to, and the script and the
-schedule. A factory without discovery has none of the three.
+        r"Discovery needs three values: `component.application` (the application of the found instances),
+`component.discoveryScript` and `component.discoverySchedule`. A factory without discovery has none of the three.
 
 ```yaml
 application:
@@ -370,8 +371,8 @@ application:
 
 Add `component.discoverySchedule: 0 0/5 * * * ? *`.";
     OLD_PIN = "WL0628", "old id of a pin",
-        r"Some manifests have the values of discovery in the interface `factory`. They are in `component`, and windlass reads
-both.
+        r"The manifest sets the values of discovery in the interface `factory`. The right interface is `component`, but windlass
+reads both.
 
 ```yaml
 application:
@@ -483,8 +484,8 @@ application:
 
 Publish the other manifest under this title, or correct the title.";
     WRONG_COUNTERPART = "WL0635", "application and factory do not pair up",
-        r"An application names a manifest as its factory that is none, or a factory that manages another application. Both have to
-name each other.
+        r"An application and its factory must name each other. This application names a manifest that is not a factory, or the
+factory of another application.
 
 ```yaml
 application:
@@ -514,8 +515,8 @@ Correct the path, or add the file to the folder or the image.";
 
 Run `chmod +x FILE` in the folder, or add `RUN chmod +x FILE` to the Dockerfile of the image. Then repeat the command.";
     NOTHING_TO_LOOK_UP = "WL0644", "no manifest whose scripts are checked",
-        r"`--scripts DIR` and `--image IMAGE` of `windlass check` have the scripts of application manifests. None of the
-checked files is a manifest: a YAML document with the key `application`.
+        r"`--scripts DIR` and `--image IMAGE` of `windlass check` name the place of the scripts of manifests. But none of the
+checked files is a manifest, that is, a YAML document with the key `application`.
 
 Name a manifest, or remove the option.";
     UNKNOWN_APPLICATION = "WL0650", "unknown application",
@@ -525,7 +526,7 @@ what is published.
 `windlass app publish MANIFEST --name TITLE` publishes a manifest.";
     BAD_TITLE = "WL0651", "title that can't be used",
         r"Records and assemblies are named by the short name of a title: its letters and digits in lower case, with `-`
-between them. A title needs an ASCII letter first, and two titles can't have one short name.
+between them. A title begins with an ASCII letter, and two titles can't have the same short name.
 
 Choose another title with `--name`.";
     UNKNOWN_ENVIRONMENT = "WL0652", "unknown environment",
@@ -538,10 +539,10 @@ that was launched from an application, such as a factory. The scripting service 
 
 `windlass env show NAME` lists the services of an environment, and `windlass status` all assemblies.";
     SECOND_SERVICE = "WL0654", "second service of one application",
-        r"An environment has one scripting service, and one service of an application. Only factories may be there several
-times.
+        r"An environment has at most one scripting service, and at most one service of the same application. An exception are
+factories: an environment may have several services of the same factory.
 
-`--replace` removes the present one. Without it, nothing was changed.";
+`--replace` removes the existing service. Without this option, nothing was changed.";
     SERVICE_IN_USE = "WL0655", "service or environment in use",
         r"Others refer to the service or the environment, so it is not removed. The message names them.
 

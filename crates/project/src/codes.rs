@@ -50,8 +50,9 @@ existing:
 
 Add its name, such as `name: VIDEO`.";
     BAD_NAME = "WL0314", "bad name",
-        r"The name of a location is what components give as `deploymentLocation`, and `type` is the name of a descriptor, as
-`resource::network::1.0`. Only `references` of an assembly may use a range of versions: an existing instance has one version.
+        r"A component names its location in `deploymentLocation`. The `type` of an entry of `existing` is the name of a
+descriptor, such as `resource::network::1.0`. An existing instance has one version, so a range of versions is not
+allowed here. Only `references` of an assembly may use a range.
 
 ```yaml
 version: 1
@@ -60,9 +61,9 @@ existing:
     name: VIDEO
 ```";
     UNKNOWN_RUNTIME = "WL0315", "unknown runtime",
-        r"`runtime` selects the runtime of a location's scripts: `process` (on this host, without isolation), `sandbox` (in an image,
-without an engine) or `docker` (in containers of an engine; `engine: podman` too). A program that embeds windlass may
-have others.
+        r"`runtime` selects the runtime of a location's scripts: `process` (on this host, without isolation), `sandbox` (in an
+image, without an engine) or `docker` (in containers of an engine; `engine: podman` too). A program that embeds windlass
+may have others.
 
 ```yaml
 version: 1
@@ -104,7 +105,7 @@ limits:
   nodes: many
 ```";
     UNKNOWN_LOCATION = "WL0320", "unknown location",
-        "The component's `deploymentLocation` is not a key of `locations` in `windlass.yaml`. Where the file has no `locations` at all, every location is the local process runtime.\n\n```yaml\nlocations:\n  admin@local:\n    runtime: process\n```";
+        "The component's `deploymentLocation` is not a key of `locations` in `windlass.yaml`. If the file has no `locations`, every location uses the runtime `process` on this machine.\n\n```yaml\nlocations:\n  admin@local:\n    runtime: process\n```";
     WRONG_MANAGER = "WL0321", "location of another resource manager",
         "`resourceManager` and `deploymentLocation` together select the location of a component. The location exists, but belongs to another resource manager. A location without `resource-manager` accepts any.";
     BAD_ENGINE = "WL0322", "bad engine",
@@ -112,7 +113,7 @@ limits:
     BAD_POOL = "WL0323", "bad pool",
         "`pool` is the number of warm containers for short repeatable jobs, from 1 to 256. A job with a secret gets its own container (`pool-secrets: fresh`, the default), unless the jobs of the location trust each other (`pool-secrets: shared`). Warm containers have the `volumes` of the location.\n\n```yaml\nruntime: docker\npool: 4\npool-secrets: shared\n```";
     OTHER_RUNTIME = "WL0324", "key of another runtime",
-        "The key applies to other runtimes only and would have no effect: `engine` and `pool` are for `runtime: docker`, `image` and a `network` other than the host's for `sandbox` and `docker`.";
+        "The key applies to other runtimes only, so it would have no effect here. `engine` and `pool` apply to `docker`. `image`, and a `network` other than `host`, apply to `sandbox` and `docker`.";
     BAD_NETWORK = "WL0325", "bad network",
         "`network` is `none`, `bridge`, `host`, or the name of a network of the engine: letters, digits, `_`, `.` and `-`, the first a letter or digit. A sandbox has `none` or `host`.";
     BAD_RETENTION = "WL0326", "bad retention",
@@ -141,9 +142,9 @@ value when a script needs it.";
     TOO_MANY = "WL0332", "too many folders",
         "The search for descriptors stops after 20 000 folders, and 12 levels down. Name the folders of the packages with `--catalog`.";
     BAD_SETTING = "WL0333", "bad setting of a runtime",
-        "A location has keys that only its runtime has, and the runtime refuses the value of one of them. The message gives the reason.";
+        "A location can have keys that its runtime defines. The runtime refuses the value of such a key. The message gives the reason.";
     UNKNOWN_DRIVER = "WL0334", "unknown driver",
-        r"`drivers` has the settings of drivers, by the name of the driver. No driver has the name that is given here.
+        r"`drivers` is a mapping from names of drivers to their settings. No driver has this name.
 
 ```yaml
 version: 1
@@ -153,9 +154,9 @@ drivers:
     BAD_DRIVER_SETTING = "WL0335", "bad setting of a driver",
         "An entry of `drivers` has a key of the driver, and the driver refuses its value. The message gives the reason.\n\n```yaml\nversion: 1\ndrivers:\n  script: {timeout: 30m, health-check-timeout: 10s}\n```";
     BAD_VARIABLE = "WL0336", "bad variable",
-        r"`environment` of a location has texts by the names of variables, and `inherit-environment` lists variables of the
-program that runs the jobs. A name has letters, digits and `_`, and does not begin with `WINDLASS_`. An environment has no
-secrets, because other programs of the user may read it.
+        r"`environment` of a location is a mapping from names of variables to texts. `inherit-environment` is a list of variables
+that jobs inherit from the program that runs them. A name consists of letters, digits and `_`, and does not begin with
+`WINDLASS_`. An environment must not contain secrets, because other programs of the user may read it.
 
 ```yaml
 version: 1
@@ -175,9 +176,9 @@ locations:
     BAD_PATTERN = "WL0344", "bad pattern of ignored files",
         "A line of `.windlassignore` in a package folder is a pattern for files that are no part of the package, as in a `.gitignore`: `notes.txt` and `*.log` at any depth, `/build` and `doc/*.md` from the folder of the file, `tmp/` for folders only, `!keep.log` for an exception. Lines that begin with `#` are comments.\n\n```\n*.log\n!keep.log\n/test/\n```";
     BAD_INVENTORY = "WL0345", "bad inventory",
-        "`--inventory PARAM=FILE:GROUP` reads a static Ansible inventory: YAML if the name of the file ends with `.yaml`, `.yml` or `.json`, INI otherwise. windlass reads hosts, ranges of hosts, groups, groups in groups, and their variables. It runs no programs and no plugins, reads no `group_vars` and `host_vars` folders, and leaves out variables with Jinja expressions. For those, save what Ansible makes of them:\n\n```console\n$ ansible-inventory -i FILE --list --yaml > hosts.yaml\n```";
+        "`--inventory PARAM=FILE:GROUP` reads a static Ansible inventory: YAML if the name of the file ends with `.yaml`, `.yml` or `.json`, INI otherwise. windlass reads hosts, ranges of hosts, groups, groups in groups, and their variables. It runs no programs and no plugins, reads no `group_vars` and `host_vars` folders, and leaves out variables with Jinja expressions. To use such variables, save the output of Ansible:\n\n```console\n$ ansible-inventory -i FILE --list --yaml > hosts.yaml\n```";
     BAD_SCRIPTING = "WL0346", "bad setting of scripts",
-        "`adapter`, `input` and `launch-key` of a location have few words. `adapter: invoke` starts scripts by `/invoke.py` of the image. `input: json` gives them JSON, which needs no library. `launch-key: launch-instances` is for scripts that read the requests of a launch under that key.\n\n```yaml\nlocations:\n  here:\n    input: json\n```";
+        "`adapter`, `input` and `launch-key` of a location accept only a few words. `adapter: invoke` starts scripts by `/invoke.py` of the image. `input: json` gives them JSON, which needs no library. `launch-key: launch-instances` is for scripts that read the requests of a launch under that key.\n\n```yaml\nlocations:\n  here:\n    input: json\n```";
 }
 
 #[cfg(test)]

@@ -23,13 +23,14 @@ a: [1, 2
 
 `windlass spiff convert FILE` reads a file without processing it.";
     EXPRESSION = "WL0702", "text that is no expression",
-        r"The text violates the grammar of expressions. The message names the last part that was read; the mistake is behind it.
+        r"The text violates the grammar of expressions. The message names the last part that could be read. The mistake is after
+this part.
 
 ```console
 $ windlass spiff parse 'a +'
 ```
 
-`windlass spiff parse EXPRESSION` checks an expression and prints it in full.";
+`windlass spiff parse EXPRESSION` checks an expression and prints its canonical form.";
     TOO_LARGE = "WL0703", "result above the limit",
         "The result is larger than the limit on output, which protects the machine from templates that grow \
          without end. Nothing was printed.\n\n\

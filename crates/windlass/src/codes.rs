@@ -37,7 +37,7 @@ windlass_source::codes! {
          `windlass ps show PROCESS` shows its steps. `windlass rollback NAME` restores the version before \
          the last change.";
     NOT_RUNNING = "WL0558", "process that was interrupted",
-        "The process was interrupted, and no orchestrator executes it now. There is nothing to cancel, and \
+        "The process was interrupted, and no windlass program executes it now. There is nothing to cancel, and \
          nothing was changed. Jobs that had started may still run.\n\n\
          `windlass retry NAME` finds these jobs and resumes the process. `windlass down NAME` removes the \
          assembly instead.";
@@ -58,8 +58,8 @@ windlass_source::codes! {
          Correct the cause and run the command again. `windlass log NAME` lists refused requests and the \
          results of processes.";
     ORCHESTRATOR_EXITED = "WL0562", "orchestrator that exited",
-        "This command followed a process that another orchestrator executed, and that orchestrator has \
-         exited. Finished steps are recorded. Jobs that had started may still run.\n\n\
+        "This command showed the progress of a process that another windlass program executed, and that program \
+         has exited. Finished steps are recorded. Jobs that had started may still run.\n\n\
          `windlass retry NAME` finds these jobs and resumes the process. A new `windlass run` does so by \
          itself.";
     WORKING_FOLDER = "WL0563", "no working folder",

@@ -67,8 +67,9 @@ pub(crate) struct UpArgs {
 
 /// Execute a plan that `windlass plan -o` or a dry run saved.
 ///
-/// windlass refuses an outdated plan: since it was saved, a process has changed the assembly, or the descriptor, a package,
-/// a reference or the health of a component has changed. A plan contains no secrets, so pass them again.
+/// windlass refuses an outdated plan. A plan is outdated if, since it was saved, a process has changed the assembly. It is
+/// also outdated if the descriptor, a package, a reference or the health of a component has changed. A plan contains no
+/// secrets, so pass them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -121,7 +122,7 @@ pub(crate) struct DownArgs {
     #[arg(long, value_name = "PART")]
     pub(crate) target: Vec<String>,
 
-    /// Leave this component as it is, such as `B` or `B__1`. Can be repeated
+    /// Leave this component, such as `B` or `B__1`, as it is. Can be repeated
     #[arg(long, value_name = "PART")]
     pub(crate) except: Vec<String>,
 
@@ -309,7 +310,7 @@ Examples:
 pub(crate) struct HealArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The component, such as `B__1`; its full name, which is its metric key; its id; or a cluster
+    /// The component, by its name such as `B__1`, by its full name (its metric key) or by its id; or a cluster
     #[arg(required_unless_present = "all")]
     pub(crate) part: Option<String>,
     /// Repair all components that are not up
@@ -334,7 +335,7 @@ Examples:
 pub(crate) struct CallArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The component, such as `B__1`; its full name, which is its metric key; or its id
+    /// The component, by its name such as `B__1`, by its full name (its metric key) or by its id
     pub(crate) part: String,
     /// The command
     pub(crate) command: CommandName,

@@ -28,7 +28,7 @@ pub(crate) enum CronCommand {
 /// List the next fire times of an expression.
 ///
 /// Without --zone the fields are in UTC. When clocks go forward, skipped local times are no fire times. When clocks go back,
-/// a repeated local time is a fire time only the second time.
+/// a local time that occurs twice is a fire time only at its second occurrence.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

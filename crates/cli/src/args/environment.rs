@@ -180,7 +180,7 @@ pub(crate) struct EnvServiceRmArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Choose a service for a component `reference.Service` that several services fit.
+/// Choose a service for a component of the type `reference.Service`, if several services fit.
 ///
 /// `windlass env show` lists the components of the services with their states, and `windlass app show` the pins that a
 /// service must expose.

@@ -36,8 +36,8 @@ pub(crate) struct AssemblyArgs {
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
-    /// Read values of properties from a YAML file; -p takes precedence. Can be repeated. `params.yaml` and `*.auto.params.yaml`
-    /// beside the descriptor are read before
+    /// Read values of properties from a YAML file; -p takes precedence. Can be repeated. The files `params.yaml` and
+    /// `*.auto.params.yaml` beside the descriptor are always read first
     #[arg(long, visible_alias = "param-file", value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
 
@@ -107,7 +107,7 @@ pub(crate) struct RefreshArgs {
     /// Plan by the records, and don't check the health of the components
     #[arg(long)]
     pub(crate) no_refresh: bool,
-    /// Wait this long for the health checks; without an answer, a component is planned by its record
+    /// Wait this long for the health checks; if a check has not ended, the plan uses the record of the component
     #[arg(
         long,
         value_name = "DURATION",
@@ -125,18 +125,18 @@ impl RefreshArgs {
     }
 }
 
-/// The options that limit a plan to some components, or force or pace their changes.
+/// The options that limit a plan to some components, replace components, or set the batches of a rolling change.
 #[derive(Debug, Args)]
 pub(crate) struct PartsArgs {
-    /// Limit the plan to this component and its dependencies, such as `B` or `B__1`. Can be repeated
+    /// Limit the plan to this component, such as `B` or `B__1`, and its dependencies. Can be repeated
     #[arg(long, value_name = "PART")]
     pub(crate) target: Vec<String>,
 
-    /// Leave this component as it is, such as `B` or `B__1`. Can be repeated
+    /// Leave this component, such as `B` or `B__1`, as it is. Can be repeated
     #[arg(long, value_name = "PART")]
     pub(crate) except: Vec<String>,
 
-    /// Re-create this component even if it has not changed, such as `B` or `B__1`
+    /// Re-create this component, such as `B` or `B__1`, even if it has not changed
     #[arg(long, value_name = "PART")]
     pub(crate) replace: Vec<String>,
 

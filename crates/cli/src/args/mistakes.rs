@@ -1,7 +1,7 @@
 //! Suggestions for mistakes on the command line.
 //!
 //! The argument parser itself suggests words with a similar spelling. This module adds suggestions for words in
-//! another case, and for words that other tools use for the same thing.
+//! another letter case, and for words that other tools use for the same thing.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -70,8 +70,8 @@ const OPTIONS: [(&str, &[&str], &str); 10] = [
     ("scale", &["--replicas", "--count", "-n"], "the number is an argument: windlass scale NAME GROUP 6"),
 ];
 
-/// Parses the arguments of the program. On a mistake it prints an error and returns the exit code. For help and
-/// the version it prints them and exits.
+/// Parses the arguments of the program. On a mistake, prints an error and returns the exit code. If the
+/// arguments request the help or the version, prints it and exits.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
         return Ok(cli);
@@ -256,7 +256,7 @@ fn scaling(given: impl Iterator<Item = String>) -> Option<String> {
     Some(format!("windlass scale {way} {}", words.join(" ")))
 }
 
-/// Returns the intended value if only the case differs, or if the word is an alternative for it.
+/// Returns the intended value if the word differs from it only in letter case, or is an alternative word for it.
 fn value(word: &str, valid: &[String]) -> Option<String> {
     let same = valid.iter().find(|valid| valid.eq_ignore_ascii_case(word)).cloned();
     let lower = word.to_lowercase();

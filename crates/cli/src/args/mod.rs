@@ -79,7 +79,7 @@ Exit codes:
 Environment:
   WINDLASS_STATE        the address of the state, as for --state
   WINDLASS_KEY_FILE     the file with the key that seals secrets (default: .windlass/key)
-  WINDLASS_PARAM_<NAME> the value of a property without a value by -p or --params; NAME is the
+  WINDLASS_PARAM_<NAME> the value of a property, if neither -p nor --params sets it; NAME is the
                         property's name in upper case, with _ for - and .
   XDG_CACHE_HOME        the folder that contains windlass/images (default: ~/.cache)
   NO_COLOR              print without colours

@@ -63,9 +63,9 @@ pub(crate) struct HistoryArgs {
 
 /// Remove old processes and versions from the state.
 ///
-/// An ended process is removed if it is older than the age, and not among the newest N processes of its assembly. Its steps,
-/// calls, jobs, logs and events are removed too. Old versions are removed by the same rule; a `rollback` to them is then
-/// impossible. Open processes, undecided calls and the versions in use are kept. `windlass run` prunes once a day.
+/// An ended process is removed if it is older than --older, and not among the newest --keep processes of its assembly. Its
+/// steps, calls, jobs, logs and events are removed too. Old versions are removed by the same rule; a `rollback` to them is
+/// then impossible. Open processes, undecided calls and the versions in use are kept. `windlass run` prunes once a day.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 `retention:` in `windlass.yaml` sets both limits:
@@ -85,7 +85,7 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
 
-    /// Keep younger processes and versions, such as 90d, 12h or 30m (default: `retention`, else 90d)
+    /// Keep processes and versions younger than this age, such as 90d, 12h or 30m (default: `retention`, else 90d)
     #[arg(long, value_name = "AGE")]
     pub(crate) older: Option<Age>,
 
@@ -139,8 +139,8 @@ impl std::str::FromStr for VersionName {
 
 /// Show the components, states and outputs of assemblies.
 ///
-/// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. Such a line counts outputs
-/// that differ; --all, or the name of a component, lists them.
+/// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. If the values of an output
+/// differ, such a line shows only their number; --all, or the name of a component, lists them.
 ///
 /// Launched applications are listed by environment and factory, and similar applications share a line. The status of one
 /// application also shows its natural id, configuration and references.
@@ -155,7 +155,7 @@ pub(crate) struct StatusArgs {
     /// Show only this assembly
     pub(crate) name: Option<AssemblyName>,
 
-    /// Show only this component or node and its contents, such as `B` or `B__1`
+    /// Show only this component or node, such as `B` or `B__1`, and its contents
     pub(crate) component: Option<String>,
 
     /// List each node of large clusters too
@@ -248,7 +248,7 @@ pub(crate) struct LogArgs {
     #[arg(short = 'f', long)]
     pub(crate) follow: bool,
 
-    /// Show only entries of this time until now, such as 5m, 12h or 30s
+    /// Show only entries younger than this age, such as 5m, 12h or 30s
     #[arg(long, value_name = "AGE")]
     pub(crate) since: Option<Age>,
 

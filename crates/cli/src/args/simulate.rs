@@ -13,7 +13,7 @@ use super::numbers::{span, whole};
 ///
 /// The clock is virtual, so a day takes seconds. With --scripts, real scripts run, and the virtual clock advances by the
 /// time that each script takes, in whole seconds. A file of answers replaces scripts, and may contain actions of operators.
-/// A script that is neither run nor answered succeeds. Discoveries and health checks have the same schedule as in
+/// Without --scripts, a script without an answer succeeds. Discoveries and health checks have the same schedule as in
 /// `windlass run`. Nothing is recorded, but real scripts act on the outside world.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -50,7 +50,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) scripts: Option<PathBuf>,
 
-    /// Read answers and actions from this file; they count before the scripts
+    /// Read answers and actions from this file; a script that has a fitting answer does not run
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
 

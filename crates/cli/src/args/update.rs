@@ -65,7 +65,7 @@ pub(crate) struct UpdateApplyArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Print the one update that has the effect of several, applied in order.
+/// Combine several updates into one update with the same effect as all of them in order, and print it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -151,7 +151,7 @@ fn a_file_that_is_none() {
     error[WL0100]: this is a resource descriptor, and an assembly is needed
      --> h_bta/Contains/h_simple/Definitions/lm/resource.yaml:2:7
       |
-    2 | name: resource::h_simple::1.0  # a server that others are related to
+    2 | name: resource::h_simple::1.0  # a server that is the source of a relationship
       |       ^^^^^^^^^^^^^^^^^^^^^^^
       |
       = help: name the assembly that the resource is part of

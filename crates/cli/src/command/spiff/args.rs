@@ -6,8 +6,8 @@ use crate::args::ErrorArgs;
 
 /// Process spiff templates, the YAML template language of OCM's packages.
 ///
-/// By default a template has no access to files, commands, addresses or environment variables. --allow grants
-/// the access that a template needs.
+/// By default a template has no access to files, commands, URLs or environment variables. --allow grants the
+/// access that a template needs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SpiffArgs {
@@ -96,19 +96,19 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     pub(crate) split: bool,
 
-    /// Take names and values from a YAML file
+    /// Define each field of this YAML file as a name that expressions can use
     #[arg(long, value_name = "FILE")]
     pub(crate) bindings: Option<String>,
 
-    /// Give a name a value; a.b=x makes a map
+    /// Define a name that expressions can use, and its value; a.b=x defines a map
     #[arg(short = 'D', long, value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
 
-    /// Make a document known by a tag
+    /// Define a tag, by which expressions can refer to a document
     #[arg(long = "tag", value_name = "NAME:FILE")]
     pub(crate) tags: Vec<String>,
 
-    /// Keep the values marked &state in this file, and use the file as the last stub
+    /// Store the values marked &state in this file, and read the file as the last stub
     // This option replaces the global option `--state` of the program, so it needs the same type.
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<String>,
@@ -140,7 +140,7 @@ pub(crate) struct EvalArgs {
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) expression: String,
 
-    /// A document whose fields the expression sees; - is standard input
+    /// A document whose fields the expression can use; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) document: Option<String>,
 
@@ -148,11 +148,11 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Take names and values from a YAML file
+    /// Define each field of this YAML file as a name that the expression can use
     #[arg(long, value_name = "FILE")]
     pub(crate) bindings: Option<String>,
 
-    /// Give a name a value; a.b=x makes a map
+    /// Define a name that the expression can use, and its value; a.b=x defines a map
     #[arg(short = 'D', long, value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
 
