@@ -151,10 +151,10 @@ impl World {
         (record.natural, record.sealed_natural) = (None, Some(secret));
     }
 
-    /// Writes the outputs that an operator has stated into the instance document. The function treats these
-    /// outputs like the outputs in a report. It seals secrets, and records the changes as outdated inputs of
-    /// the elements that read the outputs. If the action is an Install, all former outputs are dropped first,
-    /// because they may no longer be true.
+    /// Writes outputs into the instance document of an element. An operator has stated these outputs, because
+    /// the report with the outputs was lost. The function treats the outputs like the outputs in a report. It
+    /// seals secrets, and records the changes as outdated inputs of the elements that read the outputs. If the
+    /// action is an Install, all former outputs are dropped first, because they may no longer be true.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,

@@ -89,8 +89,8 @@ impl<'e> FoundRecorder<'e> {
         Self { engine, holder, shared, stored, reserved }
     }
 
-    /// Reserves process ids in the store: as many ids as `adoptions` says. One request to the store reserves
-    /// all of these ids.
+    /// Reserves one process id for each of several adoptions, all by a single request to the store. `adoptions`
+    /// is the number of adoptions.
     ///
     /// # Errors
     /// An error of the store.

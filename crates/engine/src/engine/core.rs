@@ -39,8 +39,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns options for 8 concurrent calls, a first observation after 500 ms, and 10 s of grace and of
-    /// patience.
+    /// Returns options with 8 concurrent calls, a first observation after 500 ms, a grace of 10 s, and a
+    /// patience of 10 s.
     fn default() -> Self {
         Self {
             parallelism: 8,

@@ -58,8 +58,8 @@ impl Upkeep<'_> {
     /// - An error if other assemblies reference the assembly. With [`Options::force`](super::Options::force),
     ///   the records are removed nevertheless.
     /// - An error if a process of the assembly was interrupted, since jobs of this process may still run. With
-    ///   `Options::force`, the records of the whole assembly are removed nevertheless. The records of a single
-    ///   part are never removed after an interruption.
+    ///   `Options::force`, the records of the whole assembly are removed nevertheless. If only one part is to
+    ///   be forgotten, the error occurs even with `Options::force`.
     pub async fn forget(
         &self,
         name: &AssemblyName,

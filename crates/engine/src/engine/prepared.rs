@@ -63,8 +63,8 @@ pub struct Ended {
     /// The consent for a further process, which [`continued`](Self::continued) requests.
     pub consent: Consent,
     /// The first changed group that demands a rollback because a node, or a relationship of a node, has failed.
-    /// `None` if no group demands a rollback. The descriptor lets a group demand a rollback by `on-failure:
-    /// rollback`.
+    /// `None` if no group demands a rollback. A group demands a rollback by the setting `on-failure` in the
+    /// descriptor.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes of a rolling change, each with the number of these nodes.
     /// Another plan removes the additional nodes.
@@ -193,20 +193,20 @@ impl Ended {
         }
     }
 
-    /// Tells whether a further process has to roll the assembly back, because a batch of nodes has failed in
-    /// a group that demands a rollback.
+    /// Tells whether a further process must roll the assembly back, because a batch of nodes has failed in a
+    /// group that demands a rollback.
     pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
         has_failed && self.process.intent.rolls_back()
     }
 
-    /// Tells whether a further process has to remove the additional nodes of groups.
+    /// Tells whether a further process must remove the additional nodes of groups.
     pub fn needs_closing(&self) -> bool {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a further process has to update outdated inputs. `left` contains the inputs that were
-    /// still outdated after the previous process.
+    /// Tells whether a further process must update outdated inputs. `left` contains the inputs that were still
+    /// outdated after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;

@@ -94,7 +94,7 @@ impl Upkeep<'_> {
     }
 
     /// Reads the events of health checks and discoveries that occurred before `cutoff`. The last event of the
-    /// store is never among these events, because pruning must not remove it.
+    /// store is never among these events, because pruning must not remove that event.
     async fn old_checks(&self, name: &AssemblyName, cutoff: Timestamp) -> Result<Vec<Seq>, EngineError> {
         let (mut old, mut after) = (Vec::new(), Seq::START);
         let last = self.store.last_event().await?;
