@@ -1,4 +1,6 @@
-//! Applied inputs of relationships: the values with which a pair is created, and later ceased.
+//! Applied inputs of relationships. A *pair* is a relationship between one source node and one target node. The
+//! engine records the values with which it creates a pair, and later ceases (removes) the pair with the same
+//! values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +20,8 @@ use crate::world::{Secrets, World};
 /// recorded.
 ///
 /// # Errors
-/// A secret can't be opened, and `unknown` is `Unknown::Refused`.
+/// A failure if a secret among the values can't be opened and `unknown` is [`Unknown::Refused`]. If `unknown`
+/// is [`Unknown::LeftOut`], the result omits this secret.
 pub(crate) fn given(
     world: &World,
     pair: &PairKey,
@@ -86,9 +89,9 @@ fn open(secrets: &Secrets, given: &Given) -> Option<Input> {
     })
 }
 
-/// Finds the pairs whose recorded values differ from the present values in the desired version. Returns each
-/// such pair with its changed values. A value of the desired version that is not known yet does not count as
-/// different: the plan already waits for the element that will publish the value.
+/// Finds the pairs that were created with other values than the desired version of the assembly gives them now.
+/// Returns these pairs, each with its changed values. If a value of the desired version is not known yet, this
+/// value does not count as changed: the plan already waits for the element that will publish the value.
 pub(crate) fn outdated_pairs(world: &World) -> Vec<(PairKey, Vec<ValueChange>)> {
     let topology = world.topology();
     let mut resolver = Resolver::new(topology, world);
@@ -116,7 +119,7 @@ pub(crate) fn outdated_pairs(world: &World) -> Vec<(PairKey, Vec<ValueChange>)> 
                 Some(was) => open(&world.secrets, was),
                 None => Some(Resolved::plain(serde_json::Value::Null)),
             };
-            // A secret that can't be opened can't be compared.
+            // If the recorded value is a secret that can't be opened, the two values can't be compared.
             let Some(was) = was else { continue };
             if was.value != now.value {
                 let (before, after) = (Shown::of(&was), Shown::of(&now));

@@ -1,4 +1,5 @@
-//! The outcome of a call, from the report of its driver and the status of the instance.
+//! The outcome of a call. This outcome follows from the report of the driver and from the status of the
+//! instance.
 
 use std::time::Duration;
 

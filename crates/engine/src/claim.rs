@@ -19,13 +19,14 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     Failure::new(FailureKind::AlreadyExists, message)
 }
 
-/// Claims the natural id in a report. `secrets` are the secrets of the call. A natural id that contains a
-/// secret is not claimed here, because the engine refuses it later.
+/// Claims the natural id in the report of a launch. `secrets` are the secrets of the call. If the natural id
+/// contains a secret, the function does not claim the id, because the engine refuses the id later.
 ///
 /// # Errors
-/// - If another application of the factory has the id, the launch has failed. If the launch has created an
-///   instance nevertheless, no application manages that instance.
-/// - If the id can't be recorded, the call is lost.
+/// - If another application of the factory has the id, the launch has failed. If this launch has created an
+///   instance nevertheless, no application manages the instance.
+/// - If the store can't record the id, the failure has the kind [`FailureKind::Lost`]: the outcome of the call
+///   is unknown.
 pub(crate) async fn claim(
     store: &dyn Store,
     lease: &Lease,

@@ -73,8 +73,9 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Records the beginning of a command. `late` is the time during which results may arrive, counted from this
-/// beginning; `None` if only the call reports results.
+/// Records the beginning of a command. Results of the command may arrive until the time `late` after this
+/// beginning. If `late` is `None`, the command gets results only from its own call, and not from later health
+/// checks.
 pub(crate) fn begin(world: &mut World, call: &CallRecord, late: Option<Duration>, batch: &mut Batch) {
     let Action::Command(command) = &call.action else { return };
     let millis = |late: Duration| i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
@@ -135,7 +136,8 @@ pub(crate) fn expire(
     log
 }
 
-/// The results of commands that were taken out of an update, by command.
+/// The results that a driver has reported for commands. Each entry contains the id of a command and the results
+/// of this command.
 pub(crate) type Results = Vec<(CommandId, Vec<Value>)>;
 
 /// Tells whether an element has an open command with this id.

@@ -1,5 +1,5 @@
-//! Executes the commands of the machine that runs a plan: it commits batches, calls drivers, and takes slots of
-//! locations.
+//! Executes the commands of a [`ProcessMachine`], the state machine that runs one plan. The dispatcher commits
+//! batches of records, calls drivers, and takes slots. A *slot* is the right to run jobs at a location.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -112,7 +112,9 @@ struct CallDispatcher<'a> {
     reported: mpsc::Receiver<Checkpoint>,
     /// The commits of records about jobs.
     entered: mpsc::Receiver<Entry>,
-    /// The answers to drivers that wait until an intermediate report is durable, by the number of the answer.
+    /// The channels for answers to drivers. Each of these drivers waits until its intermediate report is
+    /// durable. The key of a channel is the number of the answer. The same number is the field `reply` of
+    /// [`Event::Checkpoint`] and of [`Command::Reply`].
     replies: HashMap<u64, oneshot::Sender<Result<(), Failure>>>,
     next_reply: u64,
 }
@@ -221,8 +223,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits until running jobs were cancelled because of a stop, and the time for their drivers to answer is
-    /// over.
+    /// Waits for a stop that cancels the running jobs. Then waits until the time is over in which the drivers
+    /// of these jobs may still answer.
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
         async move { stop.is_overdue(grace).await }
@@ -240,8 +242,8 @@ impl CallDispatcher<'_> {
     }
 }
 
-/// Returns a driver's answer to one call. If the driver has not answered when `overdue` resolves, the call is
-/// lost.
+/// Returns a driver's answer to one call. If the driver has not answered when `overdue` resolves, the answer is
+/// a failure of the kind [`FailureKind::Lost`]: the outcome of the call is unknown.
 ///
 /// # Errors
 /// The driver has a fault: it panicked, or did not give exactly one answer. Jobs of the call may still run.

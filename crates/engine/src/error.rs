@@ -104,7 +104,7 @@ pub enum EngineError {
     NameInUse {
         /// The new name of the assembly.
         name: AssemblyName,
-        /// The use of the name.
+        /// Whether an assembly has the name, or only a history of a former assembly with the name is kept.
         by: NameUse,
     },
     /// The assembly was renamed or exported, so an `up` under its old name would create it a second time.
@@ -128,7 +128,8 @@ pub enum EngineError {
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     OtherPlan(AssemblyName),
-    /// The health checks find that other parts are gone or broken than in the saved plan.
+    /// The conditions of some parts differ from the conditions in the saved plan. For example, a health check
+    /// finds that a further part is gone or broken.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
     /// The plan removes or replaces parts that are recorded as healthy, and consent is missing.
@@ -314,7 +315,7 @@ impl EngineError {
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
-            // A store that refuses a lease uses the same code.
+            // The error of a store that refuses a lease has the same code as `Busy`.
             Self::Busy { .. } => windlass_store::codes::HELD,
             Self::NoVersion { .. } => codes::NO_VERSION,
             Self::Scale(error) => code_of_scale(error),
@@ -435,7 +436,7 @@ fn code_of_heal(error: &HealError) -> Code {
 pub struct ProtectedPart {
     /// The part; the first one if there are several.
     pub part: ElementName,
-    /// Whether the part would be removed or replaced.
+    /// The effect of the plan on the part: the plan would remove the part, or replace the part.
     pub effect: Effect,
     /// The element whose protection covers the part: the part itself, or an element around it.
     pub by: ElementName,

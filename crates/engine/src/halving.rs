@@ -22,9 +22,9 @@ pub const MAX_ALONE: usize = 16;
 /// The number of failed groups of suspects in one round after which groups of suspects are no longer halved.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
-/// The maximum number of elements in a batch of health checks. The answer of a script about so many elements
-/// is far smaller than the limit of 4 MiB. The checks of several thousand elements are several batches, which
-/// run at the same time.
+/// The maximum number of elements in a batch of health checks. A script writes its answers about 1000 elements
+/// to stdout. These answers are far smaller than 4 MiB, which is the maximum stdout of a job. If there are more
+/// than 1000 elements, several batches run at the same time.
 pub const LARGEST_BATCH: usize = 1000;
 
 /// Tells whether an element of a batch of health checks must be checked again: the answer about the element
@@ -192,7 +192,8 @@ mod tests {
             let suspects: Vec<bool> = (0..n).map(|element| known.contains(&element)).collect();
             let Asked { groups, well, unresolved } = round(&bad, suspects.clone(), GroupEnd::TimedOut);
             let hangs = groups.iter().filter(|group| group.iter().any(|element| bad.contains(element))).count();
-            // The halves of a wave that began before the limit may also time out.
+            // After `MAX_TIMEOUTS` timeouts, no further group is halved. But each of the earlier timeouts has
+            // added two halves to the next wave, and these halves may also time out.
             prop_assert!(hangs <= 2 * MAX_TIMEOUTS + MAX_ALONE, "{hangs} timeouts");
             let alone = alone(&groups);
             for element in (0..n).filter(|element| !suspects[*element]) {

@@ -180,8 +180,9 @@ impl Host {
                     running.timers.hurry();
                     Some(Input::Cancel)
                 }
-                // The next three futures are rarely ready. They are polled before the work, because some work
-                // may be ready each time.
+                // The next three futures are rarely ready. They are polled before the running work. If the work
+                // were polled first, some work might be ready at each poll, and these futures would never be
+                // polled.
                 lost = &mut lost => return Err(lost),
                 incoming = running.dispatcher.incoming() => running.receive(incoming),
                 timer = running.timers.next() => Some(Input::Due(timer)),

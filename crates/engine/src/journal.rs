@@ -33,7 +33,7 @@ pub(crate) struct Journal {
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
     /// The calls that an earlier process left open on another host or in another folder.
     pub(crate) elsewhere: Arc<HashMap<CallId, RemoteCall>>,
-    /// The time that a cancelled job has to end by itself.
+    /// The time within which a cancelled job may end by itself. After this time, the runtime kills the job.
     pub(crate) grace: Duration,
     /// The bytes of disk space that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
@@ -81,8 +81,9 @@ pub(crate) struct CallContext {
     /// Whether the call must not run twice. The jobs of such a call start only if space for their answers is
     /// reserved.
     once: bool,
-    /// The failure of an end of the relationship that the call creates. With such a failure, no first job of
-    /// the call begins. A job that an earlier process has begun is still awaited.
+    /// The failure that forbids the call to create its relationship. For example, the source or the target of
+    /// the relationship has failed. If this failure is set, the first job of the call does not begin. If an
+    /// earlier process has already begun a job of the call, this job is still awaited.
     failed_endpoint: Option<Failure>,
     /// The host and the folder of this attempt, if the attempt was made elsewhere.
     elsewhere: Option<String>,
@@ -256,8 +257,8 @@ impl CallContext {
         Ok(Some(outcome))
     }
 
-    /// Refuses the first job of a call if a stop is requested, or if an end of the call's relationship has
-    /// failed. A call that has begun may continue.
+    /// Refuses the first job of a call if a stop is requested, or if the source or the target of the call's
+    /// relationship has failed. If a job of the call has already begun, the call may continue.
     async fn begin(&self, runtime: &Arc<dyn Runtime>, id: &JobId, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
         if is_first && self.journal.stop.soon.is_cancelled() {
@@ -358,8 +359,8 @@ impl CallContext {
             }
             error => match runtime.find(id).await {
                 Ok(Found::Never) => Err(not_run(in_words(&error))),
-                // The wait for a job that has begun and is gone returns the end `Lost`. The job's leftovers are
-                // then removed.
+                // The job was submitted nevertheless, so the caller waits for the job. If the job is gone, the
+                // wait returns the end `Lost`. The leftovers of the job are then removed.
                 Ok(Found::Running | Found::Ended(_) | Found::Gone) => Ok(()),
                 _ => Err(unavailable(&error)),
             },
@@ -387,7 +388,7 @@ impl CallContext {
     /// Ends the jobs of the call that still run after a fault of its driver, such as a panic.
     ///
     /// # Errors
-    /// A job of the call may still run, so the call is lost.
+    /// A failure of the kind [`FailureKind::Lost`] if a job of the call may still run.
     pub(crate) async fn end_jobs(&self) -> Result<(), Failure> {
         if let Some(from) = &self.elsewhere {
             let message = format!("its driver failed, and a job that was started from {from} may still run");

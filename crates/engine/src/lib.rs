@@ -1,11 +1,12 @@
 //! Executes intents on assemblies. A crash loses no recorded progress.
 //!
 //! An [`Intent`](windlass_model::record::Intent) is a request to change one assembly, such as `up`, `scale` or
-//! `down`. The [`Engine`] takes the lease of the assembly. It repeats the calls of earlier processes whose ends
-//! are not recorded (it *settles* these *open calls*). Then the engine lets the planner make a plan, and
-//! executes the plan. Every change is durable in the store before the engine reports the change. If the same
-//! intent is repeated after a crash, the engine finds the jobs of each open call, and continues from the
-//! records.
+//! `down`. The [`Engine`] takes the lease of the assembly. An earlier process may have left *open calls*: the
+//! end of an open call is not recorded, for example because windlass was killed. The engine *settles* each open
+//! call: it repeats the call, so that the end of the call is recorded. Then the engine lets the planner make a
+//! plan, and executes the plan. Every change is durable in the store before the engine reports the change. If
+//! the same intent is repeated after a crash, the engine finds the jobs of each open call, and continues from
+//! the records.
 //!
 //! ```text
 //! Request ─▶ Engine::prepare ─▶ Prepared { plan } ─▶ run ─▶ Ended

@@ -15,8 +15,8 @@
 //! zero. The daemon drops all samples while an intent runs on the assembly, since the intent changes the
 //! measured values. A reading of the wrong kind, such as a load for an integrity metric, is ignored.
 //!
-//! [`Heals`] contains, for each element, the number of heals after which the element has not recovered. After
-//! [`MOST_HEALS`] such heals, the element is not healed any more. An element has recovered after `smoothing`
+//! [`Heals`] counts, for each element, the heals since the last recovery of the element. If this number is
+//! [`MOST_HEALS`], policies do not heal the element any more. An element has recovered after `smoothing`
 //! consecutive samples in order.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -625,8 +625,8 @@ mod tests {
         assert_eq!(monitor.sample(minute(2), &broken).len(), 1, "what is between says nothing");
     }
 
-    /// Each policy that heals the element must have counted as many consecutive good samples as it needs
-    /// consecutive breaches to fire.
+    /// An element has recovered only if each policy that heals the element has counted `smoothing` consecutive
+    /// good samples. The same number of consecutive breaches would let the policy fire.
     #[test]
     fn a_part_is_well_when_all_that_heal_it_say_so_often_enough() {
         let part: ElementName = "t__a".parse().unwrap();

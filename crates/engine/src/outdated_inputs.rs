@@ -50,10 +50,11 @@ impl Published {
     }
 }
 
-/// After a call has changed the outputs of its element, records the outdated inputs in the records of the
-/// reading elements.
+/// Records the inputs that are outdated because a call has changed the outputs of its element. The function
+/// adds each outdated input to the record of the element that reads the changed output.
 pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Published, batch: &mut Batch) {
-    // The plan of the process already gives the outputs of a newly created element to the reading elements.
+    // If the element was newly created, the plan of the process already gives its outputs to the elements that
+    // read these outputs.
     let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
     if before.outputs.is_empty() && makes.contains(action) {
         return;
@@ -105,8 +106,9 @@ fn reread(
     reread
 }
 
-/// Drops the recorded outdated inputs whose present values a transition has applied. Tells whether any of them
-/// were dropped. If no driver was called (`call` is `None`), all present values count as applied.
+/// Removes inputs from the recorded outdated inputs of an element after a successful transition. An input is
+/// removed if `call` has passed the present value of the input to the driver. If no driver was called (`call`
+/// is `None`), all inputs are removed. Tells whether an input was removed.
 pub(crate) fn record_inputs(
     world: &mut World,
     element: &ElementName,

@@ -62,7 +62,7 @@ fn affected(drivers: &Registry, package: &Package, path: &str) -> Affected {
     let kinds = package.bindings().drivers();
     let users = kinds.into_iter().map(|kind| {
         let driver = drivers.get(kind)?;
-        // The same holds after a panic of the driver.
+        // If the driver panics, the file also counts as used by all actions.
         described(|| driver.users(package, path)).ok().flatten()
     });
     let users: Option<BTreeSet<Action>> =

@@ -91,8 +91,9 @@ pub async fn recorded_jobs(
     Ok(jobs)
 }
 
-/// Returns a recorded job of an assembly, with its input and output. Without an id, the assembly is a factory,
-/// and the job is that of the last failed health check.
+/// Returns a recorded job of an assembly, with its input and output. If `id` is given, this is the last job of
+/// the call with this id. If `id` is `None`, the assembly must be a factory, and the job belongs to the last
+/// failed health check of the factory's applications.
 ///
 /// # Errors
 /// An error of the store, or of its key.

@@ -151,8 +151,9 @@ impl World {
         (record.natural, record.sealed_natural) = (None, Some(secret));
     }
 
-    /// Writes the outputs that an operator stated into the instance document. As for a report, secrets are
-    /// sealed, and the changes are recorded as outdated inputs of the elements that read the outputs. If the
+    /// Writes outputs into the instance document of an element. An operator has stated these outputs, because
+    /// the report with the outputs was lost. The function treats the outputs like the outputs in a report. It
+    /// seals secrets, and records the changes as outdated inputs of the elements that read the outputs. If the
     /// action is an Install, all former outputs are dropped first, because they may no longer be true.
     pub(crate) fn publish(
         &mut self,
@@ -284,7 +285,8 @@ impl World {
     }
 }
 
-/// The signals of a document that other elements can read.
+/// The choice of the signals that other elements can read in an instance document. A signal is a named value
+/// that an instance reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
     /// The signals of the interface with the output properties.

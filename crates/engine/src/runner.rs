@@ -10,7 +10,8 @@ use windlass_model::work::{Reason, Work};
 use windlass_plan::{Step, StepNumber, Task, WaitKind};
 
 /// The progress of a plan. Of several steps that may start, the step with the lowest number starts first. If a
-/// step fails, the steps that need it are skipped. Steps that only come after it may start.
+/// step fails, the steps that *need* the failed step are skipped. The steps that *come after* the failed step,
+/// but do not need it, may start.
 ///
 /// A skipped step is reported at once. The steps that come after a skipped step still wait for all steps that
 /// the skipped step would have waited for.

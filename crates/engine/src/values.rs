@@ -24,8 +24,9 @@ pub(crate) enum Unknown {
 }
 
 impl Unknown {
-    /// Returns the treatment for calls of a version. Calls of the installed version omit unknown values: they
-    /// remove elements, cease relationships, execute commands or check the health.
+    /// Returns the treatment of unknown values in the calls of a version. Calls of the installed version remove
+    /// elements, cease relationships, execute commands or check the health. These calls omit unknown values,
+    /// because they must remain possible.
     pub(crate) fn of(side: Side) -> Self {
         match side {
             Side::Installed => Self::LeftOut,
@@ -155,9 +156,9 @@ pub(crate) fn argument(
     resolver.template(&template.bind_ends(&|end, property| bind_end(topology, pair, end, property)))
 }
 
-/// Converts a reference to a property of an end into a reference to the element at that end of the pair. The
-/// words `name`, `id` and `index` mean the fields of the instance, unless the element declares a property with
-/// the same name.
+/// Converts a reference to a property of the source or the target into a reference to a property of the element
+/// that is the source or the target of the pair. The words `name`, `id` and `index` mean the fields of the
+/// instance, unless the element declares a property with the same name.
 fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyName) -> Part {
     let element = match end {
         End::Source => &pair.source,

@@ -89,7 +89,8 @@ impl<'e> FoundRecorder<'e> {
         Self { engine, holder, shared, stored, reserved }
     }
 
-    /// Reserves the process ids for `adoptions` adoptions by one request to the store.
+    /// Reserves one process id for each of several adoptions, all by a single request to the store. `adoptions`
+    /// is the number of adoptions.
     ///
     /// # Errors
     /// An error of the store.
@@ -112,8 +113,9 @@ impl<'e> FoundRecorder<'e> {
     /// runs.
     ///
     /// # Errors
-    /// The reason why the assembly can't be recorded. The inner failure is the reason why the instance is not
-    /// adopted. For example, another application has its natural id, or its updates do not fit the application.
+    /// The outer error is the reason why the assembly can't be recorded. The inner failure is the reason why
+    /// the instance is not adopted. Examples: another application has the natural id of the instance, or the
+    /// updates that the search has reported can't be applied to the application.
     pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
         let name = desired.topology.name().clone();

@@ -294,8 +294,9 @@ impl Revision {
     }
 }
 
-/// Returns the result of an answer that changes nothing in the stored records; `None` if the answer changes
-/// something. The answer may change the records in memory.
+/// Returns the result of the answer to a health check or a search, if the answer changes no record in the
+/// store. Returns `None` if the answer changes a record in the store, or if the assembly has an open process or
+/// an open call. In all cases, the function may change `world`, which contains the records in memory.
 pub(super) fn without_news(
     engine: &Engine,
     before: &Revision,
@@ -309,7 +310,8 @@ pub(super) fn without_news(
     batch.is_empty().then_some(end)
 }
 
-/// Applies an answer under a lease. If the records differ from `before`, an observation is dropped.
+/// Applies the answer to a health check or a search under the lease of its assembly. If the answer is an
+/// observation, and the records in the store differ from `before`, the function drops this observation.
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
@@ -338,14 +340,14 @@ pub(super) async fn applied(
     Ok(end)
 }
 
-/// The consequence of an answer: the result, and the changes of the records.
+/// The consequence of the answer to a health check or a search: the result, and the changes of the records.
 struct Verdict {
     end: CheckEnd,
     /// The changes of the records; an empty batch if the answer changes nothing.
     batch: Batch,
 }
 
-/// Applies an answer to the records in memory.
+/// Applies the answer to a health check or a search to the records in memory.
 fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let (call, driver, observed) = match answer {
         Answered::Observed { call, driver, observed } => (call, driver, observed),

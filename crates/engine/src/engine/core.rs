@@ -26,20 +26,21 @@ pub struct Options {
     /// The time before the first observation of a converging instance. The time before each further observation
     /// is longer.
     pub poll: Duration,
-    /// The time that a cancelled job has to end by itself.
+    /// The time within which a cancelled job may end by itself. After this time, the runtime kills the job.
     pub grace: Duration,
-    /// The time that running jobs have to end after another program has requested a stop. It is also the
-    /// maximum wait for the lease of another assembly.
+    /// The time that running jobs may continue after another program has requested a stop. After this time, the
+    /// engine cancels the jobs. For the lease of another assembly, the engine waits at most the same time.
     pub patience: Duration,
-    /// Whether an intent is executed that other assemblies may notice because they reference the assembly. With
-    /// this option, an `up` under the old name of a renamed or exported assembly is also executed, and an
-    /// interrupted assembly can be forgotten.
+    /// Whether an intent is executed although it removes or replaces something that referring assemblies may
+    /// use. With this option, the engine also executes an `up` under the old name of a renamed or exported
+    /// assembly. With this option, the engine also [forgets](Upkeep::forget) an assembly whose last process was
+    /// interrupted.
     pub force: bool,
 }
 
 impl Default for Options {
-    /// Returns options for 8 concurrent calls, a first observation after 500 ms, and 10 s of grace and of
-    /// patience.
+    /// Returns options with 8 concurrent calls, a first observation after 500 ms, a grace of 10 s, and a
+    /// patience of 10 s.
     fn default() -> Self {
         Self {
             parallelism: 8,
@@ -112,7 +113,8 @@ impl Engine {
         unknown(&*self.store, name).await
     }
 
-    /// Returns the upkeep of the engine's store.
+    /// Returns an [`Upkeep`] for the engine's store. An `Upkeep` removes old records, and renames, forgets and
+    /// moves assemblies.
     pub fn upkeep(&self) -> Upkeep<'_> {
         Upkeep {
             store: &self.store,

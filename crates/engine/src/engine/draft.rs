@@ -217,7 +217,8 @@ impl EngineEnv {
             None => planned(&world, &target.options)?,
         };
         if !planned.surge.is_empty() {
-            // Working nodes are to change, so their groups first get additional nodes.
+            // The plan changes Active nodes. Before these nodes change, their groups get additional nodes. So
+            // the desired version gets the additional nodes, and a new plan is made.
             let topology = surged(world.topology(), &planned.surge);
             target.options.surge = surge_nodes(&topology, &planned.surge);
             (world.assembly.topology, world.assembly.surge) = (topology, planned.surge);
@@ -545,9 +546,10 @@ fn keep_sizes(
     (topology, kept)
 }
 
-/// Finds the version to roll back to. With `process`, this is the newest version from this process or from an
-/// earlier process. Without it, this is the newest earlier version that differs from the record in more than
-/// additional nodes. Versions of an earlier assembly with the same name are ignored.
+/// Finds the version to roll back to. If `process` is given, this is the newest version that was written by
+/// this process or by an earlier process. If `process` is `None`, this is the newest earlier version that
+/// differs from the recorded assembly. A difference in the additional nodes of rolling changes does not count.
+/// Versions of a former assembly with the same name are ignored.
 pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
@@ -588,14 +590,14 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process of the version that an element belongs to. Once a process has reached a version, all
-/// elements belong to that version, even the unchanged ones.
+/// Returns the process that has written the version of an element. When a process has reached its version, this
+/// version becomes the version of all elements, even of the unchanged elements.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
 
-/// Tells whether an element or pair exists that belongs to an older version, or that only an older version
-/// describes.
+/// Tells whether an element or a pair exists that does not belong to the newest version. Either an existing
+/// element was made from an older version, or only an older version describes the element or the pair.
 pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
     let mut pairs = snapshot.pairs.values().filter(|pair| pair.is_there());

@@ -98,7 +98,8 @@ impl EngineEnv {
     }
 }
 
-/// Returns the place in the descriptor that chooses the location of an element. If no place chooses a location,
+/// Returns the place of the property that chooses the location of an element: `deploymentLocation` or
+/// `resourceManager`. The element or its assembly may declare this property. If the property is not declared,
 /// returns the place where the element is declared.
 fn placed_at(world: &World, element: &Element) -> Option<Origin> {
     let said = |of: &Element| {

@@ -14,7 +14,7 @@ pub struct PlanFingerprint {
 }
 
 impl PlanFingerprint {
-    /// Returns the fingerprint of a plan and its changes, which may have been read from a file.
+    /// Returns the fingerprint of a plan and its changes. The plan and the changes may come from a file.
     pub fn of(plan: &impl Serialize, changes: Option<&impl Serialize>) -> Self {
         Self { plan: fingerprint(plan), changes: changes.map(fingerprint) }
     }

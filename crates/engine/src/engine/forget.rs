@@ -49,16 +49,17 @@ impl Upkeep<'_> {
         Ok(Forgetting::new(&snapshot, part).records())
     }
 
-    /// Removes the records of an assembly, or of one part and the parts inside it, and calls no driver. The
-    /// next `up` creates a part again if the descriptor still contains the part. The history of the assembly
-    /// stays.
+    /// Removes the records of an assembly, or of one part and the parts inside it, and calls no driver. If the
+    /// descriptor still contains a forgotten part, the next `up` creates this part again. The history of the
+    /// assembly stays.
     ///
     /// # Errors
     /// - An error if the assembly is leased.
-    /// - An error if other assemblies reference the assembly. [`Options::force`](super::Options::force) permits
-    ///   this.
-    /// - An error if a process of the assembly was interrupted, since jobs may still run. `Options::force`
-    ///   permits to forget such an assembly as a whole, but not one part of it.
+    /// - An error if other assemblies reference the assembly. With [`Options::force`](super::Options::force),
+    ///   the records are removed nevertheless.
+    /// - An error if a process of the assembly was interrupted, since jobs of this process may still run. With
+    ///   `Options::force`, the records of the whole assembly are removed nevertheless. If only one part is to
+    ///   be forgotten, the error occurs even with `Options::force`.
     pub async fn forget(
         &self,
         name: &AssemblyName,

@@ -51,13 +51,14 @@ pub(super) struct Found {
 
 /// Changes the records of elements that were found gone or broken.
 ///
-/// An element that is gone becomes Failed, and its recorded instance is dropped. When its relationships are
-/// ceased, operations are called only on their other ends, because nothing can be called on the element. If an
-/// earlier process has found no instance of an element, this element is treated in the same way.
+/// If an element is gone, its state becomes Failed, and its recorded instance is dropped. No operation can be
+/// called on this element. When a relationship of this element is ceased, operations are therefore called only
+/// on the other end of the relationship. If an earlier process has found no instance of an element, this
+/// element also counts as gone.
 ///
-/// A broken element becomes Broken. But an unprotected element that declares neither Start nor Stop stays
-/// Active, and is replaced: a restart would call nothing, and the replacement of an Active element needs
-/// consent.
+/// If an element is broken, its state becomes Broken, with one exception. If an unprotected element declares
+/// neither Start nor Stop, a restart would call nothing, so the plan replaces this element. The recorded state
+/// of this element stays Active, so the replacement needs the user's consent.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world
@@ -136,15 +137,17 @@ fn in_words(sight: &Result<Observation, Failure>) -> String {
     }
 }
 
-/// Tells whether an element is repaired by a replacement, because a restart would call nothing. A protected
-/// element is never replaced.
+/// Tells whether a broken element is repaired by a replacement, because a restart of the element would call
+/// nothing. A protected element is never replaced.
 fn is_only_installed(world: &World, name: &ElementName) -> bool {
     let declares = |transition| world.element(name, Side::Installed).is_some_and(|e| e.declares(transition));
     let is_protected = world.topology().protector(name).is_some();
     !is_protected && !declares(Transition::Start) && !declares(Transition::Stop)
 }
 
-/// Returns all existing pairs if an element is gone. The operations of any pair may be called on this element.
+/// Returns the pairs whose operations may be called on an element in `gone`. If `gone` is empty, there are no
+/// such pairs. Otherwise, all existing pairs of the assembly are returned, because each of them may have an
+/// operation on an element in `gone`.
 fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     if gone.is_empty() {
         return Vec::new();
@@ -152,8 +155,9 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     world.pairs.there().map(|pair| pair.key.clone()).collect()
 }
 
-/// Drops those ceasing and undoing operations of a pair that would be called on an element that is gone. If no
-/// operation is left, the pair is recorded as not existing.
+/// Drops the operations of a pair that would be called on an element in `gone`. These operations cease the
+/// pair, or undo its incomplete creation. If no operation of the pair is left, the pair is recorded as not
+/// existing.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {
     let Some(pair) = world.pairs.get(&key).cloned() else { return };
     let is_spared = |call: &OperationCall| {

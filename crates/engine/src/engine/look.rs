@@ -78,11 +78,13 @@ pub(super) struct HealthChecks<'e> {
 }
 
 impl HealthChecks<'_> {
-    /// Checks the elements of an assembly. `within` is the maximum time for all checks. A check that takes
-    /// longer counts as a check that could not run. `held` is the name of the assembly, if the caller holds its
-    /// lease during the checks. If the program is killed, jobs of the checks may be left. With `held`, the next
-    /// holder of the lease removes these jobs. With `None`, any process removes them when the time in their ids
-    /// is over.
+    /// Checks the health of the elements of an assembly. `within` is the maximum time for all checks together.
+    /// If a check is not complete after this time, the check counts as a check that could not run.
+    ///
+    /// `held` is the name of the assembly if the caller holds the lease of this assembly during the checks. If
+    /// the program is killed, jobs of the checks may be left. If `held` was given, the next holder of the lease
+    /// removes these jobs. If `held` was `None`, the jobs are removed after the expiry time that each job id
+    /// contains.
     pub(super) async fn of(
         &self,
         world: World,
@@ -361,7 +363,8 @@ impl CheckRound {
         Failure::new(FailureKind::Infrastructure, why)
     }
 
-    /// Waits until the round was ended, and the drivers have had time to remove their jobs.
+    /// Waits until the round of checks is cancelled. Then waits until the time is over in which the drivers may
+    /// still answer and remove their jobs.
     async fn is_overdue(&self) {
         self.stop.cancelled().await;
         tokio::time::sleep(LAST_ANSWER).await;
@@ -388,7 +391,7 @@ impl CheckRound {
 /// policy does not count a missing sample.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 
-/// The time that a driver has to answer after its check was ended.
+/// The time within which a driver may still answer after its health check was cancelled.
 const LAST_ANSWER: Duration = Duration::from_secs(6);
 
 /// Groups health checks into batches. A driver can make all checks of a batch by one call of
@@ -429,8 +432,9 @@ fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     (batches, unseen)
 }
 
-/// The key of a batch of health checks: the driver's own key, the driver, and the shared package, action and
-/// location.
+/// The key of a batch of health checks. Two checks are in the same batch only if these values are equal: the
+/// batch key of the driver (`Nature::batch`), the kind of the driver, the digest of the package, the action,
+/// and the name of the location.
 type BatchKey = (String, DriverKind, PackageDigest, String, String);
 
 /// A batch: health checks that a driver can make by one call of [`Driver::observe`].
@@ -441,7 +445,7 @@ struct LookBatch {
     calls: Vec<Call>,
 }
 
-/// An element of a check, with its recorded state.
+/// An element whose health is checked, with its recorded state.
 struct LookElement {
     name: ElementName,
     state: State,
@@ -467,14 +471,14 @@ struct GroupAnswer {
 }
 
 impl Asked {
-    /// Returns the result with its position.
+    /// Returns the result of the health check, with the position of the check among all checks.
     fn seen(self) -> (usize, Seen) {
         let (position, element) = self.element;
         (position, Seen::new(element, self.answer))
     }
 }
 
-/// The answer of a check whose report may be applied.
+/// The answer to a health check. A report in this answer may be applied to the records.
 pub(super) enum Answered {
     /// The observation, with its report.
     Observed { call: Box<Call>, driver: Arc<dyn Driver>, observed: Box<Observed> },
@@ -520,7 +524,8 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
 /// The time that the job of a check may exist after its time limit, until the job has ended and is removed.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// The number of random letters, with 60 bits, that distinguish checks which end in the same second.
+/// The number of random characters in the result of [`round`]. The prefixes of two rounds with the same expiry
+/// time differ in these characters. 12 characters contain 59 random bits.
 const LETTERS: usize = 12;
 
 /// Returns the metrics of a report. If the updates of the report are not valid, returns no metrics; the

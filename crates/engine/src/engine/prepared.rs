@@ -26,10 +26,10 @@ use crate::world::World;
 
 /// A recorded process that is ready to run, with its leases.
 ///
-/// The leases are renewed in the background, so a person can take any time to decide. If a `Prepared` is
-/// dropped, the leases are released in the background. The record of the process stays open, as after an
-/// interruption. A program can record the process as cancelled: it runs the process with a [`Stop`] that is
-/// already requested.
+/// The leases are renewed in the background, so a person can take any time to decide whether the process runs.
+/// If a `Prepared` is dropped, the leases are released in the background, and the record of the process stays
+/// open, as after an interruption. If a program runs the process with a [`Stop`] that is already requested, the
+/// process is recorded as cancelled.
 #[must_use = "nothing happens before it is run"]
 pub struct Prepared {
     pub(super) engine: Engine,
@@ -62,11 +62,12 @@ pub struct Ended {
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent for a further process, which [`continued`](Self::continued) requests.
     pub consent: Consent,
-    /// The first group that demands a rollback and in which a batch of nodes has failed; `None` if there is
-    /// no such group.
+    /// The first changed group that demands a rollback because a node, or a relationship of a node, has failed.
+    /// `None` if no group demands a rollback. A group demands a rollback by the setting `on-failure` in the
+    /// descriptor.
     pub failed_group: Option<ElementName>,
-    /// The groups that still have additional nodes, each with the number of these nodes. Another plan removes
-    /// the additional nodes.
+    /// The groups that still have additional nodes of a rolling change, each with the number of these nodes.
+    /// Another plan removes the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
     /// The failed process that this process has rolled back.
     pub rolled_back: Option<ProcessId>,
@@ -192,20 +193,20 @@ impl Ended {
         }
     }
 
-    /// Tells whether a further process has to roll the assembly back, because a batch of nodes has failed in
-    /// a group that demands a rollback.
+    /// Tells whether a further process must roll the assembly back, because a batch of nodes has failed in a
+    /// group that demands a rollback.
     pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
         has_failed && self.process.intent.rolls_back()
     }
 
-    /// Tells whether a further process has to remove the additional nodes of groups.
+    /// Tells whether a further process must remove the additional nodes of groups.
     pub fn needs_closing(&self) -> bool {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a further process has to update outdated inputs. `left` contains the inputs that were
-    /// still outdated after the previous process.
+    /// Tells whether a further process must update outdated inputs. `left` contains the inputs that were still
+    /// outdated after the previous process.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;

@@ -59,9 +59,10 @@ impl Records<'_> {
         Ok(world)
     }
 
-    /// Reads the configuration for the calls of an application. This is the configuration of its factory, with
-    /// each value converted to the type of its pin. Returns `None` for an assembly without an owner, because
-    /// the calls of such an assembly use the configuration of their location.
+    /// Reads the configuration for the calls of an application. This is the configuration of the application's
+    /// factory. Each value in this configuration is converted to the type that the factory's manifest declares
+    /// for the value. If the assembly has no owner, returns `None`, because calls of such an assembly use the
+    /// configuration of their location.
     pub(super) async fn configuration(
         &self,
         assembly: &AssemblyRecord,
@@ -130,8 +131,9 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions since the version that was reached last, if elements or pairs of several versions
-    /// exist. These versions describe all existing elements and pairs.
+    /// Reads the versions that together describe all existing elements and pairs. These are the version that a
+    /// process has reached last, and all later versions. If the newest version describes all existing elements
+    /// and pairs, reads no version.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -194,7 +196,7 @@ impl Records<'_> {
     async fn paused(&self, name: &AssemblyName) -> Result<BTreeMap<ElementName, Timestamp>, EngineError> {
         let last = self.store.processes_of(name, None, 1).await?.pop();
         let last = last.filter(|process| process.status != ProcessStatus::Completed);
-        // Few plans have pauses. Only a plan whose text contains this word is parsed.
+        // Few plans have pauses. A plan is parsed only if its text contains the word `pause`.
         let Some(process) = last.filter(|process| process.plan.as_str().contains("\"pause\"")) else {
             return Ok(BTreeMap::new());
         };
@@ -214,7 +216,8 @@ impl Records<'_> {
     }
 
     /// Reads the newest versions, back to the version that a rollback restores. The restored version is the
-    /// newest version that differs from the recorded assembly in more than its additional nodes.
+    /// newest version that differs from the recorded assembly. A difference in the additional nodes of rolling
+    /// changes does not count.
     async fn versions_to_roll_back(
         &self,
         snapshot: &Snapshot,

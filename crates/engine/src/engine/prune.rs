@@ -93,7 +93,8 @@ impl Upkeep<'_> {
         Ok(pruned)
     }
 
-    /// Reads the events of health checks and discoveries before `cutoff`. The last event of the store stays.
+    /// Reads the events of health checks and discoveries that occurred before `cutoff`. The last event of the
+    /// store is never among these events, because pruning must not remove that event.
     async fn old_checks(&self, name: &AssemblyName, cutoff: Timestamp) -> Result<Vec<Seq>, EngineError> {
         let (mut old, mut after) = (Vec::new(), Seq::START);
         let last = self.store.last_event().await?;

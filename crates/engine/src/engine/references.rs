@@ -32,7 +32,8 @@ pub struct Offer {
     pub descriptor: DescriptorName,
     /// The public properties of the assembly that have a value.
     pub properties: BTreeMap<PropertyName, Resolved>,
-    /// The promoted operations of the assembly, each with the resource on which it is called.
+    /// The operations that other assemblies can call by the names that this assembly gives to them. Each entry
+    /// contains such a name, and the operation of a resource that is called by this name.
     pub operations: Vec<(OperationName, Operation)>,
     /// Whether the assembly is being removed.
     pub is_going_down: bool,

@@ -21,10 +21,10 @@ const PAGE: usize = 500;
 impl Upkeep<'_> {
     /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The name also
     /// changes in the records of other assemblies that reference the assembly, or that the assembly owns
-    /// (`AssemblyRecord::owner`). `documents` are the project's documents that name the assembly, already
-    /// with its new name.
+    /// (`AssemblyRecord::owner`). `documents` are the project's documents that name the assembly. The caller
+    /// has already replaced the old name by the new name in these documents.
     ///
-    /// Returns the names of these other assemblies.
+    /// Returns the names of the other assemblies whose records have changed.
     ///
     /// # Errors
     /// An error if the new name is in use or has a history. An error if one of the assemblies is leased, was
@@ -114,8 +114,9 @@ impl Upkeep<'_> {
             return in_use(NameUse::Assembly);
         }
         let has_processes = !self.store.processes_of(name, None, 1).await?.is_empty();
-        // The last event of the store is kept even if its process was removed. So an event of a process does
-        // not show that the name has a history, but an event without a process does.
+        // Pruning keeps the last event of the store even if it removes the process of this event. If no process
+        // is left, an event of a process therefore does not count as history. An event without a process counts
+        // as history.
         let left = self.store.events_of(name, Seq::START, PAGE).await?;
         if has_processes || left.iter().any(|event| event.draft.process.is_none()) {
             return in_use(NameUse::History);

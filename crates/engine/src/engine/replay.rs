@@ -9,8 +9,9 @@ use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::RecordedJob;
 
-/// Returns a call for each application of a recorded job that still exists. The calls contain the present data
-/// of the applications. They are not executed.
+/// Returns one call for each application that a recorded job was about. If an application no longer exists, it
+/// gets no call. The calls contain the present data of the applications. The function does not execute the
+/// calls.
 ///
 /// # Errors
 /// An error of the store.

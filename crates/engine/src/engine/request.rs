@@ -167,8 +167,9 @@ impl Request {
         Self { desired: Some(Box::new(desired)), ..intent.into() }
     }
 
-    /// Returns a request to remove the assembly with other packages. Each of these packages replaces the pinned
-    /// package of the same name.
+    /// Returns a request for `down` that uses other packages than the pinned packages. A pinned package is the
+    /// copy of a package that the store keeps for the removal of the assembly. Each package in `packages`
+    /// replaces the pinned package of the same name.
     pub fn down_with(packages: Vec<Arc<Package>>) -> Self {
         Self { packages, ..Intent::Down.into() }
     }
@@ -208,13 +209,13 @@ impl Request {
         Self { observed: Some(observed), ..self }
     }
 
-    /// Returns the request with a limit of `down` to some parts. Other intents ignore this limit. When all
-    /// parts of the assembly are removed, the assembly is removed, too.
+    /// Returns the request with a selection of the parts that `down` removes. Intents other than `down` ignore
+    /// the selection. When no part of the assembly is left, the assembly itself is removed, too.
     pub fn limited_to(self, selection: Selection) -> Self {
         Self { selection, ..self }
     }
 
-    /// Returns the parts that `down` is limited to.
+    /// Returns the selection of the parts that `down` removes.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
@@ -229,8 +230,9 @@ impl Request {
         &self.packages
     }
 
-    /// Tells whether the intent can be stored in a saved plan. Two kinds of requests can't: requests with an
-    /// operator's answer, and calls of commands. Their inputs may be secret, or may be used only once.
+    /// Tells whether the intent can be stored in a saved plan. Two kinds of requests can't be stored: requests
+    /// with an operator's answer, and calls of commands. The inputs of these requests may be secret, and must
+    /// not be used a second time.
     pub fn can_be_saved(&self) -> bool {
         self.answer.is_none() && !self.intent.repeats()
     }
@@ -298,8 +300,8 @@ pub struct UpOptions {
     /// descriptor declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
-    /// Whether parts are also stopped and removed with the new packages. By default, they are stopped and
-    /// removed with the packages that they were created from.
+    /// Whether the new packages are used to stop and remove existing parts. By default, the package that a part
+    /// was created from is used to stop and remove this part.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub current_packages: bool,
     /// Whether the intent is refused if the assembly exists already.
@@ -308,7 +310,8 @@ pub struct UpOptions {
 }
 
 impl Default for UpOptions {
-    /// Returns options with which all elements become Active, and with no other limits or demands.
+    /// Returns options for an `up` after which all elements are Active. The options contain no limits and no
+    /// further demands.
     fn default() -> Self {
         let (replace, target, except) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Self {

@@ -155,8 +155,9 @@ impl Engine {
     ) -> Result<Vec<Batch>, EngineError> {
         let Answer { what: answer, published, natural, .. } = answer;
         let name = snapshot.assembly.name.clone();
-        // The pairs that no longer exist after the removal of an element depend on the version that contains
-        // the element. This version may not be the newest.
+        // If the answer says that an element was removed, the pairs of this element no longer exist. Only a
+        // version that contains the element describes these pairs. The newest version may not contain the
+        // element, so the world is loaded with the installed version.
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;

@@ -43,7 +43,7 @@ impl FactoryDuty {
 pub enum TurnTime {
     /// The fire time of a cron expression, which all daemons compute alike.
     At(Timestamp),
-    /// Once in a period. The periods of each daemon begin at another time.
+    /// Once in each period. The periods of different daemons begin at different times.
     Every(Duration),
 }
 
@@ -105,16 +105,17 @@ impl LastTurn {
         Self { holder: lease.holder.clone(), began: lease.since, fired }
     }
 
-    /// Tells whether this last turn already covers the time of a new turn. The new turn is for `time`, and
-    /// would begin with `lease`.
+    /// Tells whether this last turn makes a new turn superfluous. `time` is the time of the new turn, and
+    /// `lease` is the lease for the new turn.
     ///
-    /// If both turns belong to the same daemon, the last turn covers only its own fire time and earlier fire
-    /// times. The schedule of the daemon already separates the turns of this daemon.
+    /// If the daemon that asks for the new turn also had the last turn, the last turn covers only its own fire
+    /// time and earlier fire times. The schedule of a daemon already keeps enough time between two turns of the
+    /// same daemon.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
-            // The other daemon may have begun its turn late. Its turn covers all fire times until the beginning
-            // of the turn.
+            // Another daemon may have begun the last turn late. If so, the last turn also covers the fire times
+            // that have passed before the beginning of the last turn.
             TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
             TurnTime::Every(period) => {
                 // A daemon that is a little early gets the turn. If it did not, it would be a whole period

@@ -9,15 +9,15 @@ use windlass_store::{Lease, Store};
 use super::references::Visitor;
 use crate::error::EngineError;
 
-/// The upkeep of a store. It removes old records, renames and forgets assemblies, and moves assemblies to other
-/// stores. It calls no driver.
+/// The upkeep (maintenance) of a store. An `Upkeep` removes old records, renames and forgets assemblies, and
+/// moves assemblies to other stores. An `Upkeep` calls no driver.
 #[derive(Clone, Copy)]
 pub struct Upkeep<'e> {
     pub(super) store: &'e Arc<dyn Store>,
     pub(super) clock: &'e Arc<dyn Clock>,
     pub(super) entropy: &'e dyn Entropy,
-    /// Whether an assembly may be removed from the store although other assemblies reference it, or although it
-    /// was interrupted.
+    /// Whether an assembly may be removed from the store although other assemblies reference this assembly, or
+    /// although a process of this assembly was interrupted.
     pub(super) force: bool,
     pub(super) visitor: Visitor<'e>,
 }

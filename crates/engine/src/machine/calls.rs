@@ -18,8 +18,9 @@ use crate::engine::PublishedOutputs;
 use crate::report::Answered;
 
 impl ProcessMachine {
-    /// Performs an open call of an earlier process. If the call creates a relationship with an end that has
-    /// failed, no new job begins. The jobs of the earlier process are still awaited.
+    /// Performs an open call of an earlier process. If the call creates a relationship, and the source or the
+    /// target of the relationship has failed, no new job begins. The jobs that the earlier process has begun
+    /// are still awaited.
     pub(super) fn resume(&mut self, id: &CallId) {
         let failed_endpoint = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
         self.perform(id, failed_endpoint);
@@ -32,13 +33,14 @@ impl ProcessMachine {
         }
     }
 
-    /// Performs a call when its record is durable. If a stop was requested or an end of the relationship has
-    /// failed in the meantime, the function ends the call without performing it.
+    /// Performs a call when its record is durable. In two cases, the function ends the call without performing
+    /// it: a stop was requested in the meantime, or the call creates a relationship and the source or the
+    /// target of this relationship has failed in the meantime.
     pub(super) fn may_perform(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
         match self.obstacle_of(record) {
             _ if self.cancelling => self.not_begun(id),
-            // An end of the call's relationship has failed since the call was recorded.
+            // The source or the target of the relationship has failed since the call was recorded.
             Some(failure) => self.failed(id, failure),
             None => self.perform(id, None),
         }
@@ -121,9 +123,9 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call may remove its element although it is no transition: a command of an application
-    /// may destroy the application. For such a command, the function also changes the consequence of success to
-    /// the state Absent.
+    /// Tells whether a call is a command of an application, which may destroy the application's instance. If
+    /// the call is such a command, the function also changes the recorded consequence of the call's success:
+    /// the state of the element becomes Absent.
     fn may_destroy(&mut self, id: &CallId) -> bool {
         let Some(run) = self.calls.get_mut(id) else { return false };
         let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
@@ -349,8 +351,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call was to cease a pair that no longer exists, because an end of the pair was removed
-    /// after the call. The answer about this call says nothing about a new pair with the same ends.
+    /// Tells whether a call was to cease a pair that no longer exists, because the source or the target of the
+    /// pair was removed after the call. The operator's answer about this call says nothing about a new pair
+    /// with the same source and the same target.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -371,7 +374,7 @@ impl ProcessMachine {
         self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
     }
 
-    /// Ends a call that a stop ended before the present attempt ran a job.
+    /// Ends a call after a stop, if the present attempt of the call has not run a job.
     ///
     /// If there was no earlier attempt, or an observation has shown that earlier attempts had no effect, the
     /// call ends as not begun. If earlier attempts may have had effects, the call ends like a call that a stop

@@ -1,4 +1,4 @@
-//! Effects of the end of a call on elements and relationships.
+//! The changes of elements and relationships that follow from the end of a call.
 
 use windlass_driver::Call;
 use windlass_model::record::{
@@ -130,7 +130,8 @@ impl ProcessMachine {
     }
 
     /// Returns the reason why an operation that creates a relationship can't be called on an element. Either
-    /// the element is missing, or an end of the relationship has failed since the call was planned.
+    /// the element is missing, or the source or the target of the relationship has failed since the call was
+    /// planned.
     pub(super) fn failed_endpoint(&self, called: &ElementName, pair: &PairKey) -> Option<Failure> {
         if self.world.is_missed(called) {
             let message = format!("`{called}` does not exist; create `{}` first", called.assembly());
@@ -254,7 +255,8 @@ impl ProcessMachine {
     pub(super) fn forget_leftovers(&mut self) {
         let topology = &self.world.assembly.topology;
         let strange = self.world.elements.values().filter(|record| topology.get(&record.name).is_none());
-        // An element that was never created may nevertheless be an end of a relationship that must be ceased.
+        // An element that was never created may nevertheless be the source or the target of a relationship that
+        // must be ceased.
         let gone: Vec<ElementName> = strange
             .filter(|record| record.state == State::Absent && record.made.is_none())
             .filter(|record| !self.world.pairs.is_tied(&record.name))
@@ -302,9 +304,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the recorded failures of elements that are neither Failed nor Broken. Such a failure comes from an
-    /// operation that has succeeded since then. Without this function, the failure would stay recorded until
-    /// the next transition of the element.
+    /// Drops the recorded failures of elements that are neither Failed nor Broken. If such an element has a
+    /// recorded failure, an operation on the element has failed at first, and has succeeded later. Without this
+    /// function, the failure would stay recorded until the next transition of the element.
     fn forget_failures(&mut self) {
         if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;
@@ -388,8 +390,9 @@ impl ProcessMachine {
         self.update_pair(key, |record| (record.begun, record.in_doubt) = (begun, true));
     }
 
-    /// Returns the first `called` creating operations of a pair, each with the operations that undo it. For a
-    /// created pair, the list is empty, because `called` then counts ceasing operations.
+    /// Returns the operations that were called to create a pair, each with the operations that undo it.
+    /// `called` is the number of these operations. If the pair is already created, the list is empty, because
+    /// `called` is then the number of operations that were called to cease the pair.
     fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
         if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
             return Vec::new();

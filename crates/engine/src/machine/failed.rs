@@ -6,8 +6,9 @@ use windlass_model::{ElementName, Topology};
 
 /// The failed elements, by their own names and by the names of all groups and assemblies around them.
 ///
-/// Before the machine creates a relationship, it searches here for a failed element at an end of the
-/// relationship. With this map, the search visits neither all elements of the end nor all failed elements.
+/// An end of a relationship (its source or its target) may be a group or an assembly. Before the machine
+/// creates a relationship, it searches here for a failed element in both ends. With this map, the search visits
+/// neither all elements in these ends nor all failed elements.
 #[derive(Default)]
 pub(super) struct FailedParts(HashMap<ElementName, BTreeSet<ElementName>>);
 

@@ -187,7 +187,7 @@ pub(crate) struct ProcessMachine {
     cancelling: bool,
     ended: bool,
     pub(crate) tally: Tally,
-    /// The ends of the relationships that the process could not create or cease.
+    /// The sources and the targets of the relationships that the process could not create or cease.
     pub(crate) failed_ends: BTreeSet<ElementName>,
     now: Timestamp,
     out: Outbox,

@@ -149,8 +149,9 @@ impl Preparer {
         }))
     }
 
-    /// Returns the elements of those launch calls whose report contains the natural id, and whose element has
-    /// no recorded natural id.
+    /// Returns the launched elements of `calls` whose natural ids are unknown, each with its instance id. The
+    /// natural id of such an element is not recorded, and only the report of its launch call could contain the
+    /// natural id.
     pub(crate) fn unnamed(&mut self, world: &World, calls: &[CallRecord]) -> Vec<(ElementName, InstanceId)> {
         let mut unnamed = Vec::new();
         for record in calls {

@@ -82,10 +82,12 @@ impl ProcessMachine {
                     &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
-                    // The pair may be half-created from an earlier version with more operations. All operations
-                    // of this version may then have been called.
+                    // An earlier process may have left the pair half-created. If the version of that process
+                    // had more creating operations than the version of this step, all creating operations of
+                    // the version of this step may have been called already.
                     let is_whole = made && self.world.pairs.get(&key).is_some_and(PairRecord::is_half_made);
-                    // The record of the pair may contain ceasing operations that this version does not have.
+                    // The record of the pair may contain ceasing operations that the version of this step does
+                    // not contain.
                     if !(operations.is_empty() || is_whole)
                         || !self.planned_pair(&key, operations, *direction, *side).is_empty()
                     {

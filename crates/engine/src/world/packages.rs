@@ -67,7 +67,8 @@ impl Packages {
         missing.map_or(Ok(()), Err)
     }
 
-    /// Asks the drivers for which changed packages they keep the instances.
+    /// Asks the drivers which existing instances they keep when a package has changed. A driver *keeps* an
+    /// instance if the driver can manage the instance with the changed package.
     pub(crate) fn ask_what_is_kept<'a>(
         &mut self,
         elements: impl Iterator<Item = &'a ElementRecord>,
@@ -91,12 +92,13 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns the pairs of an installed and a desired package for which drivers keep the instances.
+    /// Returns the pairs of an installed and a desired package for which drivers keep the instances: the
+    /// drivers can manage instances of the installed package with the desired package.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }
 
-    /// Tells whether the drivers keep the instances of an installed package with a desired package.
+    /// Tells whether the drivers can manage instances of an installed package with a desired package.
     pub(crate) fn is_kept(&self, installed: &PackageDigest, desired: &PackageDigest) -> bool {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }

@@ -15,13 +15,14 @@ pub(crate) struct Pairs {
     records: BTreeMap<PairKey, PairRecord>,
     /// The number of created and half-created pairs of each element.
     tied: HashMap<ElementName, usize>,
-    /// The pairs that were dropped from memory because an end is gone, but not yet in the store.
+    /// The pairs whose source or target no longer exists. In memory, these pairs are recorded as not created.
+    /// The store does not contain this change yet.
     parted: Vec<PairKey>,
 }
 
 impl Pairs {
-    /// Creates the pairs of an assembly from their records. Drops each pair with an end that is gone, even if
-    /// the pair could not be ceased.
+    /// Creates the pairs of an assembly from their records. If the source or the target of a pair no longer
+    /// exists, the pair counts as not created, even if the pair could not be ceased.
     pub(crate) fn of(
         records: BTreeMap<PairKey, PairRecord>,
         elements: &BTreeMap<ElementName, ElementRecord>,
@@ -57,8 +58,8 @@ impl Pairs {
         self.iter().filter(|pair| pair.is_there())
     }
 
-    /// Tells whether an element, or an enclosing group or assembly, is an end of a created or half-created
-    /// pair.
+    /// Tells whether an element, or an enclosing group or assembly, is the source or the target of a created or
+    /// half-created pair.
     pub(crate) fn is_tied(&self, element: &ElementName) -> bool {
         let ends = || enclosing(element).chain([element.clone()]);
         ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))
@@ -83,8 +84,8 @@ impl Pairs {
         batch.push(Change::DropPair(Box::new(key)));
     }
 
-    /// Drops the pairs with an end that is gone from the store, too. If the end is created again, it has no
-    /// pairs at first.
+    /// Records in the store, too, that the pairs whose source or target no longer exists are not created. If
+    /// the source or the target is created again, it therefore has no pairs at first.
     pub(crate) fn put_parted(&mut self, secrets: &mut Secrets, batch: &mut Batch) {
         for key in std::mem::take(&mut self.parted) {
             self.forget_inputs(&key, secrets, batch);

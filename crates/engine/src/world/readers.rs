@@ -16,8 +16,8 @@ type ByOutput = HashMap<(ElementName, PropertyName), Vec<Reader>>;
 pub(crate) struct Readers(Option<ByOutput>);
 
 impl Readers {
-    /// Returns the readers of some outputs of an element, sorted by the names of the reading element and
-    /// property.
+    /// Returns the readers of some outputs of an element. The readers are sorted by the names of their
+    /// elements, and then by the names of their properties.
     pub(crate) fn of(
         &mut self,
         desired: &Topology,
@@ -40,8 +40,9 @@ fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
     if let Some(installed) = installed {
         add(&mut readers, installed, Side::Installed);
     }
-    // The sort is stable. A property that reads the output in both versions is therefore listed once, with the
-    // desired version.
+    // The readers of the desired version were added first, and the sort is stable. If a property reads the
+    // output in both versions, the entry with the desired version therefore comes first, and only this entry is
+    // kept.
     for found in readers.values_mut() {
         found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
@@ -54,7 +55,8 @@ fn add(readers: &mut ByOutput, topology: &Topology, side: Side) {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {
         for (at, name) in element.properties.keys().enumerate() {
-            // An error means that the value can never be known. Such a property reads no output.
+            // If `awaited_at` returns an error, the value of the property can never be known. No output then
+            // changes this value, so the error is ignored.
             let _ = resolver.awaited_at(place, at, |producer, output| {
                 if producer != place {
                     let producer = topology.elements()[producer].name.clone();

@@ -44,7 +44,8 @@ pub enum Tone {
     Bad,
 }
 
-/// The maximum number of edges with a name in a picture that shows these names. More names would overlap.
+/// The maximum number of named edges in a drawing. If more edges have a name, the picture shows no names of
+/// edges, because the names would overlap.
 const MOST_NAMES: usize = 60;
 
 /// The maximum length of an edge's name in a picture, in characters.

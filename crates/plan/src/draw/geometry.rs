@@ -44,8 +44,8 @@ pub(super) struct Item {
     pub(super) column: usize,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The items of the same lane in previous columns that edges connect with this item. `after` contains those
-    /// in following columns.
+    /// The neighbours of this item in previous columns. Two items of one lane are neighbours if an edge
+    /// connects them. `after` contains the neighbours in following columns.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
     /// The vertical position of the item's middle, in pixels. The position 0 may be anywhere.

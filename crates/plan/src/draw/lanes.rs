@@ -82,9 +82,9 @@ impl<'a> Lanes<'a> {
         path
     }
 
-    /// Returns the lane of the innermost group around two lanes, and two parts of that group: the part that
-    /// contains the lane `a`, and the part that contains `b`. A part is named by a lane: the lane of the
-    /// innermost group itself, or the lane of a group directly inside it.
+    /// Finds the innermost group around the lanes `a` and `b`. Returns the lane of this group, the part of the
+    /// group that contains `a`, and the part of the group that contains `b`. Each part is returned as a lane:
+    /// the lane of the innermost group itself, or the lane of a group directly inside the innermost group.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();

@@ -172,8 +172,9 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     columns
 }
 
-/// Returns for each group the first column that contains a node of the group with edges. The nodes of the group
-/// without edges start in this column.
+/// Returns for each group the first column in which a node of the group has edges. The block of the group's
+/// nodes that have no edges starts in this column. A node of an inner group also counts as a node of the outer
+/// group.
 fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
     let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
     let earlier = |begin: &mut Option<usize>, column: usize| {

@@ -39,7 +39,7 @@ pub enum Format {
     Html,
 }
 
-/// The error of a word that is not the name of a format.
+/// The error for a word that is not the name of an output format.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no format of pictures: one of dot, mermaid, json, svg, html")]
 pub struct UnknownFormat(pub String);
