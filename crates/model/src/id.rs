@@ -100,10 +100,11 @@ impl TransferId {
 }
 
 impl InstanceId {
-    /// Derives an id from a text. Equal texts have equal ids. Objects without a random id, such as the pairs
-    /// of a relationship, get such an id.
+    /// Derives an id from a text. Equal texts have equal ids. An object without a random id gets an id that is
+    /// derived from its names. Example: a pair, which is a relationship between two nodes.
     pub fn of(text: &str) -> Self {
-        // FNV-1a is sufficient: only the texts of one assembly must not collide.
+        // Two texts of the same assembly must have different ids. Texts of different assemblies may have
+        // equal ids. So FNV-1a is sufficient.
         let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
             (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
         });
@@ -113,8 +114,8 @@ impl InstanceId {
 }
 
 impl CallId {
-    /// Derives the id of the call `ordinal` of a step. Equal arguments have equal ids, so the id of a call
-    /// can be computed again after a crash.
+    /// Derives the id of a call. `ordinal` is the number of the call within its step, from 0. Equal arguments
+    /// have equal ids, so the id of a call can be computed again after a crash.
     pub fn of(store: &StoreId, process: ProcessId, step: StepId, ordinal: u32) -> Self {
         Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0).into())
     }
@@ -179,7 +180,7 @@ number_id! {
 }
 
 impl Seq {
-    /// The number before the first event.
+    /// The sequence number 0. The first event has the next sequence number.
     pub const START: Self = Self(0);
 }
 

@@ -43,10 +43,11 @@ use windlass_update_ops::{Keys, Node, Op, Operator, Shape, Update};
 use crate::pins::{Name, Pin, PinType, Pins};
 use crate::record::Severity;
 
-/// The interface whose signals are the output properties.
+/// The name of the interface whose signals are the output properties. A signal is a named value that an
+/// instance reports. Each signal belongs to an interface.
 pub const OUTPUTS: &str = "properties";
 
-/// The interface whose signals are the values of metrics, by metric name.
+/// The name of the interface whose signals are the values of metrics. A signal has the name of its metric.
 pub const METRICS: &str = "metrics";
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| document(Node::map(Keys::any(), interface(signals()))));
@@ -104,8 +105,11 @@ pub fn shape() -> &'static Shape {
     &SHAPE
 }
 
-/// Returns the shape of the instance document of an application. An interface in this shape has the signals
-/// that its pins publish, each with the type of its pin. Null means no value, and is valid for every type.
+/// Returns the shape of the instance document of an application: the fields that the document may have, and
+/// the types of these fields.
+///
+/// For each pin of the type `publish-signal`, the shape has one signal. The pin determines the interface, the
+/// name and the value type of the signal. Null means no value, and is valid for every type.
 pub fn shape_of(pins: &Pins) -> Shape {
     let of_interface = |(name, pins): (&Name, &BTreeMap<Name, Pin>)| {
         let signal = |(name, pin): (&Name, &Pin)| match &pin.kind {
@@ -228,7 +232,8 @@ impl LogEntry {
 /// Takes the entries of the activity log out of an update, and returns the rest of the update and the
 /// entries. The store keeps the entries as events, not in the document.
 ///
-/// If an entry has no text `message`, an entry about this error replaces it.
+/// If the field `message` of an entry is missing or is not text, an entry about this error replaces the
+/// entry.
 pub fn take_log(update: Update) -> (Update, Vec<LogEntry>) {
     let Ok(path) = "activityLog".parse() else { return (update, Vec::new()) };
     let (log, rest) = update.partition(|at| *at == path);
@@ -303,7 +308,8 @@ mod tests {
         flags.filter_map(|(name, flag)| Some((name.to_owned(), flag?.into()))).collect()
     }
 
-    /// Returns the JSON of an update of the status of the instance, or of an interface.
+    /// Returns the JSON of an update. The update changes the status at the path `at`. This status belongs to
+    /// the instance or to an interface.
     fn wire(write: &Write, at: &str) -> Value {
         let path = |below: &str| format!("{at}.{below}");
         match write.clone() {
@@ -325,7 +331,7 @@ mod tests {
         }
     }
 
-    /// Changes a status as the protocol defines it.
+    /// Changes `status` in the way that the protocol prescribes for the update `write`.
     fn apply(status: &mut Status, write: &Write) {
         let Status { active, converging, failed, message } = status;
         let set = |flags: Flags, others: Option<bool>| {
@@ -350,9 +356,10 @@ mod tests {
     }
 
     proptest! {
-        /// A plain status replaces the whole status. A path changes only its own field. A flag that was never
-        /// written is false. All of this also applies to the status of an interface, which is independent of
-        /// the status of the instance.
+        /// An update of the path `status` replaces the whole status. An update of a longer path, such as
+        /// `status.flags`, changes only the field at this path. A flag that was never written is false. All
+        /// of this also applies to the status of an interface, which is independent of the status of the
+        /// instance.
         #[test]
         fn a_status_is_what_updates_have_written(writes in writes(), others in writes()) {
             let (mut document, mut status) = (json!({}), Status::default());

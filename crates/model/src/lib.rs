@@ -23,9 +23,9 @@
 //! | [`state`] | lifecycle states, the transitions between states, and the states after failed transitions |
 //! | [`template`] | property values, whose references `${…}` are bound to elements |
 //! | [`assembly`] | the desired topology: elements and relationships |
-//! | [`work`] | the work of the steps of a plan, and the reasons of their waits |
+//! | [`work`] | the work of the steps of a plan, and the reasons why steps wait for each other |
 //! | [`policy`] | metrics of elements, and the policies that read them |
-//! | [`resolve`] | the computation of the values of properties, or of the outputs that a value awaits |
+//! | [`resolve`] | the values of properties: computes each value, or lists the outputs that the value awaits |
 //! | [`instance`] | the document that drivers change |
 //! | [`instance_report`], [`instance_changes`] | updates of an instance document, and differences between two documents |
 //! | [`pins`] | the pins of applications, and their types |

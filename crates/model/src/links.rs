@@ -92,9 +92,11 @@ impl<T: Copy> Links<T> {
         let Some((_, first)) = pairs.clone().next() else {
             return Self { starts: vec![0; nodes + 1], items: Vec::new() };
         };
-        // `starts[n + 2]` first counts the items of node n. After the prefix sums, `starts[n + 1]` is the
-        // position of n's next item, and each placed item of n increments this entry. In the end,
-        // `starts[n + 1]` is the end of n's items, which is the start of the items of node n + 1.
+        // The entries of `starts` have three meanings, one after the other:
+        // 1. `starts[n + 2]` is the number of items of node n.
+        // 2. After the prefix sums, `starts[n + 1]` is the position of the first item of node n.
+        // 3. Each placed item of node n increments `starts[n + 1]`. When all items are placed,
+        //    `starts[n + 1]` is the position of the first item of node n + 1.
         let mut starts = vec![0_u32; nodes + 2];
         for (node, _) in pairs.clone() {
             starts[node as usize + 2] += 1;

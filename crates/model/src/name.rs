@@ -63,7 +63,8 @@ pub enum NameError {
         /// The length of the name in characters.
         length: usize,
     },
-    /// The name contains a forbidden character, or a character that is forbidden at its beginning or end.
+    /// The name contains a forbidden character, or the name begins or ends with a character that is forbidden
+    /// there.
     #[error(
         "the {kind} name `{}` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`",
         beginning(name)
@@ -198,15 +199,15 @@ checked_text! {
 
 /// The full name of an element: the names on the path from the assembly to the element, joined by `__`.
 ///
-/// `h_bta` is an assembly, and `h_bta__B` a component of it, or the group of a component with several nodes.
-/// `h_bta__B__2` is the second node of this group. In a group whose nodes have keys, a node's name ends with
-/// the key instead of a number: `h_bta__web__rack1`.
+/// Examples: `h_bta` is an assembly, and `h_bta__B` is the component `B` of this assembly. If `B` has several
+/// nodes, `h_bta__B` is the group of these nodes, and `h_bta__B__2` is the second node. If the nodes of a
+/// group have keys, the name of a node ends with its key instead of its number: `h_bta__web__rack1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ElementName(SmolStr);
 
-/// Serializes the text as a newtype struct. By its name `ElementName`, the serializer of [`crate::rename`]
-/// recognizes the names of elements.
+/// Serializes the text as a newtype struct with the name `ElementName`. The serializer of [`crate::rename`]
+/// recognizes the names of elements by this name of the struct.
 impl Serialize for ElementName {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct("ElementName", self.as_str())
@@ -386,8 +387,9 @@ impl FromStr for DescriptorName {
         };
         let kind: DescriptorKind = kind.parse()?;
         let name = match kind {
-            // No assembly or component gets its name from a resource descriptor, so reserved words are
-            // allowed.
+            // The words are reserved only for names of assemblies and components. No assembly or component
+            // gets its name from a resource descriptor. So the name of a resource descriptor may be a
+            // reserved word.
             DescriptorKind::Resource if RESERVED.contains(&name) => AssemblyName(name.into()),
             _ => name.parse()?,
         };

@@ -1,8 +1,8 @@
 //! The records of the store. From them, the engine continues after a crash.
 //!
-//! A *process* executes an [`Intent`]. The plan of the process is a graph, and each node of this graph with
-//! work is a *step*. A step makes *calls* of drivers, and a call runs *jobs*. A step may have many calls and
-//! jobs, and a job may serve many calls.
+//! A *process* executes an [`Intent`]. The plan of the process is a graph. A *step* is a node of this graph
+//! that executes something. A step makes *calls* of drivers, and a call runs *jobs*. A step may have many
+//! calls and jobs, and a job may serve many calls.
 
 mod call;
 mod command;
@@ -50,11 +50,11 @@ pub struct AssemblyRecord {
     #[serde(default)]
     pub version: Option<ProcessId>,
     /// The newest version that a process has brought about in all parts; none if no process has done so, or
-    /// if the version was not recorded. Every part has this version or a later one, even a part that did not
-    /// change.
+    /// if the version was not recorded. A part that the process did not change has this version, too. A part
+    /// that a later process has changed has a later version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ProcessId>,
-    /// The clusters that were scaled to a size other than the descriptor's.
+    /// The clusters that were scaled to a size other than the size in the descriptor.
     #[serde(default)]
     pub scaled: BTreeMap<ElementName, Scaled>,
     /// The groups with additional nodes, and how many additional nodes each group has. The additional nodes
@@ -79,14 +79,14 @@ pub struct AssemblyRecord {
     pub updated: Timestamp,
 }
 
-/// The revision of a published application that an assembly was launched from, and the environment.
+/// The published application that was launched as an assembly, and the environment of the assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchedFrom {
     /// The title of the application.
     pub title: String,
     /// The number of the application's revision, from 1.
     pub revision: u32,
-    /// The name of the environment.
+    /// The name of the environment into which the application was launched.
     pub environment: String,
 }
 
@@ -95,8 +95,8 @@ pub struct LaunchedFrom {
 pub struct Scaled {
     /// The number of nodes in the descriptor at the time of scaling.
     pub described: u32,
-    /// The number of nodes after scaling. This number applies as long as the number in the descriptor is
-    /// [`described`](Self::described).
+    /// The number of nodes after scaling. If the descriptor is changed and its number of nodes differs from
+    /// [`described`](Self::described), the number of nodes after scaling no longer applies.
     pub nodes: u32,
 }
 
@@ -143,9 +143,10 @@ pub struct ElementRecord {
     /// instance exists.
     #[serde(default)]
     pub made: Option<Made>,
-    /// The outdated inputs: properties whose values changed because another part published new outputs, while
-    /// the instance still has the old values. Each property is stored with its old value, or with none if the
-    /// old value is secret or unknown.
+    /// The outdated inputs, which are properties with outdated values in the instance. Another part has
+    /// published new outputs, and a property that reads these outputs has a new value. The instance still
+    /// works with the old value. The map contains the old value of each such property, or `None` if the old
+    /// value is secret or unknown.
     #[serde(rename = "stale", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
     /// How many times policies have healed the element. The count begins again when the element recovers, and

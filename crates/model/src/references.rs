@@ -30,8 +30,8 @@ pub(crate) struct References {
 }
 
 impl References {
-    /// Finds the properties that each property reads. `position` returns the position of the element with a
-    /// name.
+    /// Collects the properties that the template of each property in `elements` reads. `position` returns the
+    /// position of the element that has the given name.
     pub(crate) fn of(elements: &[Element], position: impl Fn(&ElementName) -> Option<u32>) -> Self {
         let mut references = Self { firsts: Vec::with_capacity(elements.len() + 1), read: Links::default() };
         references.firsts.push(0);
@@ -70,14 +70,14 @@ impl References {
     }
 }
 
-/// Finds the property with a name in the element at the position `element`.
+/// Finds the property with the name `property` in the element at the position `element`.
 pub(crate) fn declared(elements: &[Element], element: u32, property: &PropertyName) -> Option<Key> {
     let place = place_of(&elements[element as usize].properties, property)?;
     Some(Key { element, property: u32::try_from(place).ok()? })
 }
 
-/// Returns the position of the property with a name. If there are few properties, a linear search is faster
-/// than hashing the name.
+/// Returns the position of the property `name` in `properties`. If there are few properties, a linear search
+/// is faster than hashing the name.
 fn place_of(properties: &IndexMap<PropertyName, Property>, name: &PropertyName) -> Option<usize> {
     const FEW: usize = 16;
     if properties.len() > FEW {

@@ -32,7 +32,8 @@ pub struct Resolver<'a> {
     lookup: &'a dyn Lookup,
     known: Known,
     visits: Visits<Key>,
-    /// The sum of awaited outputs that [`MAX_AWAITED`] limits.
+    /// The number of awaited outputs that this resolver has collected. The limit of this number is
+    /// [`MAX_AWAITED`].
     awaited: Cell<usize>,
 }
 
@@ -102,7 +103,9 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves a template whose references name elements of this topology, such as a value of a pair.
+    /// Resolves a template that need not belong to a property of this topology. Example: a template of a
+    /// pair, which is a relationship between two nodes. The references of the template name elements of this
+    /// topology.
     ///
     /// # Errors
     ///

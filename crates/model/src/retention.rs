@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// The retention of an assembly's history. Pruning removes a process or a version if both conditions hold:
-/// the newest `keep` do not include it, *and* it is older than `older`.
+/// The retention of an assembly's history. Pruning removes a process if two conditions hold: the process is
+/// not one of the newest processes, whose number is `keep`, *and* the process is older than `older`. The same
+/// rule applies to versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// How many of the newest processes, and how many of the newest versions, are kept at any age.

@@ -106,13 +106,14 @@ impl FromStr for State {
     }
 }
 
-/// The order between a relationship and the state of one of its ends.
+/// The order of two events: the creation of a relationship, and the moment when one end of the relationship
+/// (the source or the target) reaches a state. The relationship declares this state for each end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modifier {
-    /// The relationship is created before the end changes to its state.
+    /// The relationship is created before its end (source or target) reaches the declared state.
     Pre,
-    /// The relationship is created after the end has reached its state.
+    /// The relationship is created after its end (source or target) has reached the declared state.
     Post,
 }
 
@@ -269,8 +270,8 @@ impl Transitions {
         self.0 & 1 << transition as u16 != 0
     }
 
-    /// Tells whether a resource with these transitions has the state `Created`, because it declares Create or
-    /// Delete.
+    /// Tells whether the lifecycle of a resource with these transitions includes the state `Created`. The
+    /// lifecycle includes this state if the set contains Create or Delete.
     pub fn has_created(self) -> bool {
         self.contains(Transition::Create) || self.contains(Transition::Delete)
     }

@@ -51,8 +51,8 @@ pub enum Part {
     End {
         /// The end that has the property.
         end: End,
-        /// The property. If the end declares no property with this name, `name`, `id` and `index` mean fields
-        /// of the end's instance.
+        /// The name of the property. If the name is `name`, `id` or `index`, and the end declares no such
+        /// property, the name means a field of the end's instance ([`InstanceField`]).
         property: PropertyName,
     },
     /// A sensitive literal, stored sealed.
@@ -150,8 +150,8 @@ impl Template {
         }
     }
 
-    /// Calls `visit` for each part, in the order of texts and lists. The entries of a map are visited in the
-    /// order of their keys.
+    /// Calls `visit` for each part. The parts of a text and the items of a list are visited from the first to
+    /// the last. The entries of a map are visited in the order of their keys.
     pub fn for_each_part<'a>(&'a self, visit: &mut dyn FnMut(&'a Part)) {
         match self {
             Self::Null => {}

@@ -179,7 +179,7 @@ impl Bounds {
             let all = sign.is_empty().then(Self::default);
             return all.ok_or_else(|| format!("`{sign}` needs a number after it"));
         }
-        // A comparator with fewer than three numbers allows any number in the missing places.
+        // If a comparator has fewer than three numbers, each missing number may have any value.
         let open = wild || parts.len() < 3;
         let last = parts.len() - 1;
         let below = |at: usize| raised(&parts, at).map(Some);

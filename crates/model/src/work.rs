@@ -77,7 +77,8 @@ impl fmt::Display for Batch {
 /// it executes the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
-    /// Whether the pairs are created or ceased, or operations are undone.
+    /// The kind of the change: the step creates the pairs, ceases the pairs, or undoes operations of the
+    /// pairs.
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,

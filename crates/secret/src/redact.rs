@@ -51,7 +51,7 @@ impl Redactor {
         Self { automaton, spellings: Arc::new(spellings), too_short }
     }
 
-    /// Returns the number of values that are too short to be masked, for a warning.
+    /// Returns how many values are too short to be masked. The caller can show a warning about these values.
     pub fn too_short(&self) -> usize {
         self.too_short
     }
@@ -73,8 +73,8 @@ impl Redactor {
         }
     }
 
-    /// Masks the values in all texts and names of JSON data, and each number that as a whole is a value.
-    /// [Markers](SecretRef) stay unchanged.
+    /// Masks the secret values in all texts and names of JSON data. A number is masked only if the whole
+    /// number is a secret value. [Markers](SecretRef) stay unchanged.
     ///
     /// ```
     /// use serde_json::json;

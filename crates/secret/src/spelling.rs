@@ -10,8 +10,9 @@ use zeroize::Zeroizing;
 /// everywhere, and the masks would reveal it.
 pub(crate) const SHORTEST: usize = 4;
 
-/// Minimum length in bytes of a line of a multi-line value that is masked on its own. Shorter lines, such as
-/// `data:` in a configuration file, are no secrets.
+/// Minimum length in bytes of lines that are masked on their own. If a secret value has several lines, each
+/// line of at least this length is masked wherever it occurs. Shorter lines, such as `data:` in a configuration file,
+/// are no secrets.
 const SHORTEST_LINE: usize = 8;
 
 /// Minimum length of masked base64 pieces. A shorter piece may occur in an ordinary word by chance.
@@ -54,9 +55,9 @@ fn lines(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |line| several && line.len() >= SHORTEST_LINE)
 }
 
-/// Returns four escaped forms of a text. The first two are those of JSON and double-quoted YAML: without and
-/// with escapes for non-ASCII characters. The third is that of single-quoted YAML, and the fourth that of
-/// URLs.
+/// Returns four escaped forms of a text. The first two forms are for JSON and double-quoted YAML: without
+/// and with escapes for non-ASCII characters. The third form is for single-quoted YAML, and the fourth form is
+/// for URLs.
 fn escaped(text: &str) -> [String; 4] {
     let json = serde_json::Value::from(text).to_string();
     let json = json[1..json.len() - 1].to_owned();
@@ -94,7 +95,8 @@ fn base64(value: &[u8]) -> Vec<String> {
             let mut shifted = Zeroizing::new(vec![0; before]);
             shifted.extend_from_slice(value);
             let encoded = engine.encode(&*shifted);
-            // Keep only the characters (six bits each) that no byte beside the value influences.
+            // Keep only the characters (six bits each) that depend on the value alone. The first and last
+            // characters may also depend on the bytes in front of the value and behind it.
             let inner = (before * 8).div_ceil(6)..shifted.len() * 8 / 6;
             out.push(encoded[inner].to_owned());
         }

@@ -56,8 +56,8 @@ fn not_utf8(name: String, bytes: &[u8], valid: usize) -> Box<Diagnostic> {
         return Diagnostic::error(codes::NOT_UTF8, message).help("name another file").into();
     }
     let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-    // The copy equals the original up to the offset `valid`. There, the invalid byte is replaced by U+FFFD (3
-    // bytes).
+    // `source` and `bytes` are equal up to the offset `valid`. At this offset, `source` has U+FFFD (3 bytes)
+    // in place of the first invalid bytes.
     let source = Source::new(name, String::from_utf8_lossy(bytes));
     let place = source.place(Span::from(valid..valid + '\u{fffd}'.len_utf8()));
     let found = format!("byte {:#04x} at offset {valid}", bytes.get(valid).copied().unwrap_or_default());

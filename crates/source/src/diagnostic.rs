@@ -50,8 +50,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Alternative fixes, the best first.
     pub fixes: Vec<Fix>,
-    /// Numbers of omitted diagnostics, in the note at the end of [`Diagnostics`] that counts them. Zero in all
-    /// other diagnostics.
+    /// The numbers of omitted diagnostics, if this diagnostic is the note at the end of [`Diagnostics`] that
+    /// states these numbers. In all other diagnostics, the numbers are zero.
     #[serde(skip)]
     pub(crate) rest: SeverityCounts,
 }
@@ -87,7 +87,8 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the primary place. The text of its label is kept if it was set before.
+    /// Sets the primary place of the diagnostic. If the primary place already has a label, the new place
+    /// keeps the text of this label.
     pub fn at(mut self, place: Place) -> Self {
         let text = self.primary.take().map(|label| label.text).unwrap_or_default();
         self.primary = Some(Label { place, text });

@@ -9,9 +9,9 @@ use crate::{Diagnostic, Fix, Severity, codes};
 
 /// The diagnostics of one or more documents.
 ///
-/// At most [`MOST`](Self::MOST) errors are kept, and at most as many warnings and notes together. A note at
-/// the end counts the omitted diagnostics. Code whose messages are costly calls
-/// [`leaves_out`](Self::leaves_out) before it creates a message.
+/// At most [`MOST`](Self::MOST) errors are kept. Warnings and notes are counted together, and at most
+/// [`MOST`](Self::MOST) of them are kept. A note at the end counts the omitted diagnostics. If messages are
+/// costly to create, the code calls [`leaves_out`](Self::leaves_out) before it creates a message.
 ///
 /// ```
 /// use windlass_source::{Diagnostic, Diagnostics, Severity, codes};
@@ -38,7 +38,8 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Maximum number of kept errors, and of kept warnings and notes together.
+    /// Maximum number of kept errors. The same maximum applies to warnings and notes, which are counted
+    /// together.
     pub const MOST: usize = 100;
 
     /// Creates an empty collection.

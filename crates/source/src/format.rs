@@ -1,9 +1,9 @@
 //! Formats the layout of a YAML text: indentation, and blanks at the end of lines.
 //!
 //! The entries of a nested block collection are indented by two columns more than the entry around them. All
-//! other lines move together with the entry to which they belong. The text of comments, quotes, flow
-//! collections, the order of keys and the blanks within a line stay unchanged. So a comment keeps its distance
-//! from the value in front of it.
+//! other lines move together with the entry to which they belong. The formatter does not change quotes, flow
+//! collections, the order of keys, the blanks within a line, or the words of comments. So the distance between
+//! a value and a comment behind the value stays the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,8 +61,9 @@ struct Layout<'s> {
     starts: BTreeMap<usize, (usize, usize)>,
     /// First and last lines of block scalars. The blanks in these lines are data.
     blocks: Vec<(usize, usize)>,
-    /// First and last lines of all other values of several lines. The first line of each value is excluded.
-    /// A line of such a value moves with the value, even if the line begins with `#`.
+    /// Ranges of lines in plain scalars, quoted scalars and flow collections with several lines. Each range
+    /// extends from the second line of such a value to its last line. The lines of a range move with the
+    /// value, even if they begin with `#`.
     inside: Vec<(usize, usize)>,
 }
 
@@ -95,8 +96,8 @@ impl Layout<'_> {
                 for entry in mapping {
                     let (line, old) = self.at(entry.key.span().start);
                     self.entry(line, old, column);
-                    // A block entry never begins in the line of its parent key, so the entries of this value
-                    // are indented.
+                    // If the value of the entry is a block collection, its entries begin below the line of
+                    // the key. So the entries of the value are indented.
                     self.node(&entry.value, column + STEP);
                 }
             }
@@ -136,8 +137,8 @@ impl Layout<'_> {
     /// Records the old and the new column of an entry if the entry begins the line.
     fn entry(&mut self, line: usize, old: usize, new: usize) {
         if self.indentation(line) == Some(old) {
-            // The copy of a node for an alias has the places of the original node. The original was recorded
-            // before its copies, and its columns are kept.
+            // The node of an alias is a copy of another node, with the places of the other node. The other
+            // node was recorded before the copy, and its columns are kept.
             self.starts.entry(line).or_insert((old, new));
         }
     }

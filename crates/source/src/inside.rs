@@ -177,8 +177,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Matches a run of spaces and line breaks of the source with its result in the text: one space, or line
-    /// breaks.
+    /// Matches a run of spaces and line breaks in the source with the characters that the run produces in the
+    /// text: one space, or line breaks.
     fn fold(&mut self, raw: usize) {
         let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
         // A single line break produces a space. Of several line breaks, the first one produces nothing. After
@@ -243,7 +243,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Matches a run of line breaks in the source with its result in the text: one space, or line breaks.
+    /// Matches a run of line breaks in the source with the characters that the run produces in the text: one
+    /// space, or line breaks.
     fn breaks(&mut self, indent: usize) {
         let before = self.at;
         let mut end = self.at;

@@ -46,8 +46,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// A section of a document: a mapping whose keys are words of the language. A value of the type `F` names the
-/// form of a key's value, such as text.
+/// A section of a document: a mapping whose keys are words of the language. Each key has a *form*, which is
+/// the kind of value that the key accepts, such as text. `F` is the type of these forms.
 pub struct Section<F: 'static> {
     /// Name of the section's definition in the schema.
     pub name: &'static str,
@@ -140,10 +140,10 @@ pub fn schema<T: Forms>(forms: &T, root: &'static Section<T::Form>, title: &str)
 pub struct Definitions(Map<String, Value>);
 
 impl Definitions {
-    /// Returns a `$ref` to the definition with a name. If the definition does not exist yet, `make` creates it.
+    /// Returns a `$ref` to the definition `name`. If this definition does not exist yet, `make` creates it.
     pub fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.0.contains_key(name) {
-            // This entry ends the recursion if a section contains itself.
+            // If a section contains itself, the null that is inserted here ends the recursion.
             self.0.insert(name.to_owned(), Value::Null);
             let definition = make(self);
             self.0.insert(name.to_owned(), definition);

@@ -76,8 +76,8 @@ fn shown(found: Unexpected<'_>) -> String {
     }
 }
 
-/// Describes the expected type in terms of documents. A description that a type's own implementation of
-/// `Deserialize` contains is not changed.
+/// Describes the expected type in terms of documents. If a type has its own implementation of `Deserialize`
+/// with its own description, this description is not changed.
 fn wanted(expected: &dyn Expected) -> String {
     let name = expected.to_string();
     let known = match name.as_str() {

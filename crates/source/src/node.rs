@@ -106,8 +106,8 @@ impl Node {
         self.as_mapping()?.get(key)
     }
 
-    /// Tells whether the node is null: a plain scalar that is empty, `~`, `null`, `Null` or `NULL`, without a
-    /// tag that makes the scalar text.
+    /// Tells whether the node is null. A plain scalar is null if it is empty, or if it is `~`, `null`, `Null`
+    /// or `NULL`. A scalar with the tag `!!str` or `!` is text, and never null.
     pub fn is_null(&self) -> bool {
         self.as_scalar().is_some_and(|scalar| crate::reading::is_null(scalar, self.tag()))
     }
@@ -189,8 +189,8 @@ struct Entries {
 const SMALL: usize = 12;
 
 impl Mapping {
-    /// Creates a mapping of entries with distinct keys. If keys are equal, [`get`](Self::get) returns the
-    /// value of any of them.
+    /// Creates a mapping. The keys of the entries should be distinct. If several entries have the same key,
+    /// [`get`](Self::get) returns the value of any of these entries.
     pub fn new(mut entries: Vec<Entry>) -> Self {
         entries.shrink_to_fit();
         let index = (entries.len() > SMALL).then(|| by_key(&entries));

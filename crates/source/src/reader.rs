@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::misfit::Misfit;
 use crate::{Kind, Mapping, Node, Reading};
 
-/// A node with the reading of its scalars.
+/// A node, and the rule ([`Reading`]) by which the scalars of the node are converted to data.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'n> {
     pub(crate) node: &'n Node,
@@ -110,7 +110,7 @@ fn scalar<'de, V: Visitor<'de>>(value: Value, visitor: V) -> Result<V::Value, Mi
             (_, Some(number), _) => visitor.visit_i64(number),
             (.., number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
         },
-        // A scalar is no collection, so the only other value is null.
+        // The data of a scalar is never a list or a mapping, so this case is null.
         _ => visitor.visit_unit(),
     }
 }

@@ -40,9 +40,9 @@ pub enum Reading {
 }
 
 impl Reading {
-    /// Returns the data of a scalar. `tag` is its explicit tag. The tags `!!str` and `!` make the scalar text.
-    /// With `!!null`, `!!bool`, `!!int` or `!!float`, the scalar is read as if it were plain. All other tags
-    /// have no effect. [`SpiffScalar::read`] defines the meaning of tags for [`Reading::Spiff`].
+    /// Returns the data of a scalar. `tag` is its explicit tag. With `!!str` or `!`, the scalar is read as
+    /// text. With `!!null`, `!!bool`, `!!int` or `!!float`, the scalar is read as if it were plain. All other
+    /// tags have no effect. [`SpiffScalar::read`] defines the meaning of tags for [`Reading::Spiff`].
     pub(crate) fn resolve(self, scalar: &Scalar, tag: Option<&str>) -> Value {
         let text = scalar.text();
         if self == Self::Spiff {

@@ -24,8 +24,9 @@ pub enum SpiffScalar {
 impl SpiffScalar {
     /// Reads a scalar. `tag` is its explicit tag.
     ///
-    /// A plain scalar may be a number, a boolean or null. So may a scalar with a tag, even if it is quoted:
-    /// `!!str 5` is an integer. Only the tags `!!binary` and `!binary` have a meaning of their own.
+    /// A plain scalar may be a number, a boolean or null. A scalar with a tag is read like a plain scalar,
+    /// even if the scalar is quoted. Example: `!!str "5"` is an integer. Only the tags `!!binary` and
+    /// `!binary` have a meaning of their own.
     ///
     /// ```
     /// use windlass_source::{Scalar, SpiffScalar, Style};

@@ -98,8 +98,9 @@ fn nearest_within<'a>(
         if folded_distance > least || folded_distance >= length {
             continue;
         }
-        // If two names differ only in characters that don't count, the distance of the original spelling
-        // decides.
+        // Changes of the letter case, and of `-`, `_` and `.`, don't count as edits. If two candidates are
+        // equally near to `name` without these changes, the function prefers the candidate with fewer
+        // changes of all kinds.
         let distance = (folded_distance, strsim::osa_distance(name, candidate));
         match &mut best {
             Some((least, found, unique)) if distance == *least => *unique &= candidate == *found,
@@ -140,8 +141,8 @@ pub fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
 struct Wanted {
     folded: String,
     length: usize,
-    /// Number of occurrences of each character. Characters with the same place ([`Self::place`]) are counted
-    /// together.
+    /// Number of occurrences of each character in `folded`. There are fewer counters than characters.
+    /// Characters with the same counter ([`Self::place`]) are counted together.
     counts: [u8; Self::PLACES],
 }
 

@@ -49,7 +49,7 @@ pub fn emit_typed<T: Serialize>(value: &T, style: EmitStyle) -> Result<String, E
     Ok(emit(&Data::new(value)?, style))
 }
 
-/// Data with mappings in the order of the serialized type.
+/// Data in which the entries of a mapping keep the order that the serialized type gives them.
 enum Data {
     Null,
     Bool(bool),

@@ -30,7 +30,8 @@ pub enum ElementKind {
     Reference,
 }
 
-/// The thing that a reference refers to. Each variant is a source in which windlass finds such things.
+/// The existing thing to which a reference refers. The variants differ in the way in which windlass finds the
+/// thing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -57,7 +58,8 @@ impl fmt::Display for Referent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnPackageChange {
-    /// The instance uses the new package from the change on. No driver is called.
+    /// The instance stays as it is, and no driver is called. Later actions on the instance use the new
+    /// package.
     Keep,
     /// The instance is reconfigured.
     Reconfigure,
@@ -91,12 +93,14 @@ pub struct Element {
     pub kind: ElementKind,
     /// The element that directly contains this element; none for the root.
     pub parent: Option<ElementName>,
-    /// The name of the element's entry in the composition or the references of its assembly; none for the
-    /// root.
+    /// The name of the element's component. An entry of the section `composition` or of the section
+    /// `references` in a descriptor has this name. None for the root.
     pub component: Option<ComponentName>,
-    /// The element's number within its group, from 1; none outside of groups, and for nodes with keys.
+    /// The element's number within its group, from 1; none if the element is in no group, or if the nodes of
+    /// the group have keys.
     pub index: Option<u32>,
-    /// The element's key within its group; none outside of groups, and for numbered nodes.
+    /// The element's key within its group; none if the element is in no group, or if the nodes of the group
+    /// have numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<NodeKey>,
     /// The name of the element's descriptor.
@@ -113,7 +117,7 @@ pub struct Element {
     pub metrics: IndexMap<MetricName, Metric>,
     /// The size limits of a cluster; none for other elements.
     pub cluster: Option<Cluster>,
-    /// The thing that a reference refers to; none for other elements, and for a reference whose thing was not
+    /// The thing to which a reference refers; none if the element is not a reference, or if the thing was not
     /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referent: Option<Referent>,
@@ -148,7 +152,8 @@ impl Element {
         self.transitions.contains(transition)
     }
 
-    /// Tells whether the resource has the state `Created`, because it declares Create or Delete.
+    /// Tells whether the lifecycle of the resource includes the state `Created`. The lifecycle includes this
+    /// state if the resource declares Create or Delete.
     pub fn has_created(&self) -> bool {
         self.transitions.has_created()
     }

@@ -33,7 +33,7 @@ pub struct Relationship {
     pub properties: IndexMap<PropertyName, Property>,
     /// The operations that create the relationship, in call order.
     pub create: Vec<OperationCall>,
-    /// The operations that cease the relationship, in call order.
+    /// The operations that cease (remove) the relationship, in call order.
     pub cease: Vec<OperationCall>,
     /// The place of the relationship's declaration.
     pub origin: Option<Origin>,
@@ -81,13 +81,15 @@ impl Relationship {
 
     /// Returns the operations of `cease` that undo the operation at index `at` of `create`.
     ///
-    /// The rule is applied to each end of the relationship:
+    /// One of three rules applies to each end of the relationship, the source and the target:
     ///
     /// * If `create` and `cease` call the end equally often, the nth call of `cease` on the end undoes the
     ///   nth call of `create` on the end.
-    /// * If both call the end, but not equally often, all calls of `cease` on the end together undo all calls
-    ///   of `create` on the end. The method returns them for the first of these calls of `create`, because
-    ///   the engine undoes this call last.
+    /// * If `create` and `cease` both call the end, and one of the two lists calls it more often, all calls
+    ///   of `cease` on the end together undo all calls of `create` on the end. For the first call of `create`
+    ///   on the end, the method returns all calls of `cease` on the end. For each later call of `create` on
+    ///   the end, the method returns no call on the end. The engine undoes operations in reverse order, so
+    ///   the first call of `create` is undone last.
     /// * If `create` does not call the end, but `cease` does, the calls of `cease` on the end undo the first
     ///   operation of `create`.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {

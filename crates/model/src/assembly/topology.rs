@@ -147,8 +147,8 @@ impl Topology {
         })
     }
 
-    /// Takes over from `other` the name for [`instance_name`](Self::instance_name). This topology was derived
-    /// from `other`.
+    /// Copies from `other` the assembly name that [`instance_name`](Self::instance_name) uses. The method is
+    /// meant for a topology that was derived from `other`.
     #[must_use]
     pub fn made_as(mut self, other: &Self) -> Self {
         self.data.made_as.clone_from(&other.data.made_as);
@@ -275,7 +275,7 @@ impl Topology {
         self.places.get(&self.data.elements, name).map(|at| at as usize)
     }
 
-    /// Returns the properties that the value of each property reads.
+    /// Returns the references `${…}` between the properties of the topology.
     pub(crate) fn references(&self) -> &References {
         &self.references
     }

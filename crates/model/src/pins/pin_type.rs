@@ -118,8 +118,8 @@ impl ValueType {
     /// The words of the types without parameters.
     pub const WORDS: [&str; 7] = ["string", "int", "double", "bool", "object", "bytes", "unit"];
 
-    /// Returns `map<string, string>`, the type of the built-in pins of factories that map natural ids to
-    /// instances.
+    /// Returns the type `map<string, string>`, which some built-in pins have. Example: the pin
+    /// `factory.instances` of a factory maps natural ids to the names of applications.
     pub fn map_of_strings() -> Self {
         Self::Map(Box::new(Self::String), Box::new(Self::String))
     }

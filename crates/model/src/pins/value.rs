@@ -27,7 +27,8 @@ impl ValueType {
     /// becomes text where text is expected. Null means no value, and is valid for every type.
     ///
     /// # Errors
-    /// A [`Misfit`] that describes the value, or the first value inside it, that can't be converted.
+    /// A [`Misfit`] if `value`, or a value inside `value`, can't be converted. The misfit describes the first
+    /// such value.
     pub fn fit(&self, value: &Value) -> Result<Value, Misfit> {
         let misfit = || Misfit { expected: self.clone(), found: describe(value) };
         let text = value.as_str();

@@ -36,7 +36,8 @@ pub struct CallRecord {
     pub step: StepId,
     /// The element that the driver acts on.
     pub element: ElementName,
-    /// The pair that the call creates or ceases; none if the action is no operation of a relationship.
+    /// The pair for which the call executes an operation; none if the action is no operation of a
+    /// relationship. A pair is a relationship between two nodes.
     pub pair: Option<PairKey>,
     /// The action that the call performs.
     pub action: Action,
@@ -49,7 +50,7 @@ pub struct CallRecord {
     pub effect: Effect,
     /// The number of the current attempt, from 1.
     pub attempt: u32,
-    /// The consequence of the call's success for its element or pair.
+    /// The change to the element or to the pair if the call succeeds.
     pub then: Advance,
     /// The state of the call.
     pub state: CallState,
@@ -59,9 +60,10 @@ pub struct CallRecord {
     pub ended: Option<Timestamp>,
 }
 
-/// The consequence of a successful call for its element or pair.
+/// The change to an element or to a pair if a call succeeds. A pair is a relationship between two nodes.
 ///
-/// The consequence is recorded before the call. So a process that resumes after a crash can apply it.
+/// The change is recorded before the call begins. So a process that resumes after a crash can apply the
+/// change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advance {
@@ -73,8 +75,8 @@ pub enum Advance {
     PairProgress(u32),
     /// The pair is created (true) or ceased (false).
     Pair(bool),
-    /// The pair's last called operation is being undone by several operations, and one more of these is
-    /// complete.
+    /// The last called operation of the pair's incomplete creation is being undone by one or more operations.
+    /// One more of the undoing operations is complete.
     PairUndone,
     /// Neither the element nor the pair changes.
     Nothing,
@@ -158,7 +160,8 @@ pub struct JobEnd {
     /// The end of the job's stdout. It is none until the calls of the job have ended, and also if the job
     /// succeeded and its stdout is data for windlass.
     pub stdout: Option<String>,
-    /// The whole outcome, which the store keeps sealed. It is none after the calls of the job have ended.
+    /// The complete outcome of the job, sealed in the store. When the calls of the job have ended, the store
+    /// removes the outcome, and this field is none.
     pub outcome: Option<SecretRef>,
 }
 

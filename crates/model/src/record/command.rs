@@ -46,7 +46,8 @@ impl CommandRecord {
         (self.state, self.ended) = (state, Some(now));
     }
 
-    /// Tells whether the command has not ended although its deadline for results has passed.
+    /// Tells whether the deadline for results has passed and the command is still open. An open command
+    /// without a deadline counts as overdue.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.state == CommandState::Open && self.deadline.is_none_or(|deadline| deadline < now)
     }

@@ -117,9 +117,9 @@ pub enum Event {
     StateChanged {
         /// The name of the element.
         element: ElementName,
-        /// The state of the element before.
+        /// The state of the element before the change.
         from: State,
-        /// The state of the element after.
+        /// The state of the element after the change.
         to: State,
     },
     /// A message was added to an element's activity log.
@@ -137,9 +137,9 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the severity of the event. A log entry states its own severity. A failure, and a change to the
-    /// state Failed or Broken, is an error. A refused request, and skipped or cancelled work, is a warning.
-    /// All other events are information.
+    /// Returns the severity of the event. A log entry states its own severity. Failures are errors, and so
+    /// are changes to the state Failed or Broken. Refused requests are warnings, and so are skipped steps and
+    /// cancelled work. All other events are information.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Logged { severity, .. } => *severity,

@@ -43,13 +43,13 @@ pub struct PairRecord {
     /// these operations are undone in reverse order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<Begun>,
-    /// Whether the last called operation failed or was interrupted, and may have had effects. In an
-    /// incomplete creation, this operation is the last one of `begun`. For a created pair, it is the next
-    /// operation of the cessation.
+    /// Whether the last called operation failed or was interrupted, and may have had effects. If the creation
+    /// is incomplete, this operation is the last one of `begun`. If the pair is created, this operation is a
+    /// ceasing operation: the first one that `progress` does not count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
-    /// The operations that cease the pair, from the version of the assembly for which the pair was created.
-    /// None if the pair is not created, or if the operations were not recorded.
+    /// The operations that cease the pair. The version of the assembly for which the pair was created
+    /// declares these operations. None if the pair is not created, or if the operations were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cease: Option<Vec<OperationCall>>,
     /// The time of the last change of this record.
@@ -88,8 +88,8 @@ impl PairRecord {
 pub struct Begun {
     /// The operation that was called.
     pub operation: OperationCall,
-    /// The operations that are still to be called to undo `operation`, in call order. The version of the
-    /// assembly for which `operation` was called declares them.
+    /// The operations that are still to be called to undo `operation`, in call order. They belong to the same
+    /// version of the assembly as `operation`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<OperationCall>,
 }

@@ -29,11 +29,12 @@ pub enum Intent {
     /// Resumes the last intent: plans it again from the records. The new process is recorded as `Up` or
     /// `Down`.
     Retry,
-    /// Moves all parts to a state, up or down.
+    /// Moves all parts to this state. Parts in a lower state are moved up, and parts in a higher state are
+    /// moved down.
     SetState(State),
-    /// Adds nodes to a cluster, as many as the increment of the cluster.
+    /// Adds nodes to a cluster. The number of added nodes is the increment of the cluster.
     ScaleOut(ElementName),
-    /// Removes nodes from a cluster, as many as the increment of the cluster.
+    /// Removes nodes from a cluster. The number of removed nodes is the increment of the cluster.
     ScaleIn(ElementName),
     /// Gives a cluster a number of nodes, within the minimum and the maximum of the cluster.
     ScaleTo {
@@ -127,8 +128,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same command line, given again after a failure, repeats the whole intent. For other
-    /// intents, it continues the intent.
+    /// Tells whether the same command line, given again after a failure, executes the whole intent once more.
+    /// If the result is false, the repeated command line resumes the failed intent.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Call { .. } => true,
@@ -163,7 +164,8 @@ impl fmt::Display for Intent {
             Self::Heal(element) if element.as_str() == element.assembly().as_str() => "heal --all",
             Self::Heal(element) => return write!(f, "heal {}", element.local()),
             Self::Call { part, command } => return write!(f, "call {} {command}", part.local()),
-            // The version is chosen when the plan is created.
+            // The text names no process, because the version to restore is chosen only when the plan is
+            // created.
             Self::Rollback(None) => "rollback",
             Self::Rollback(Some(process)) => return write!(f, "rollback to {process}"),
         })
@@ -303,7 +305,8 @@ impl<'de> Deserialize<'de> for PlanText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessStatus {
-    /// The process runs. Or it ran when the program that executed it was killed.
+    /// No end of the process is recorded. Either the process is running, or the program that executed the
+    /// process was killed.
     InProgress,
     /// The process reached its goal.
     Completed,

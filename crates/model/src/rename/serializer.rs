@@ -48,8 +48,9 @@ struct Renamer<'r, S> {
     place: Place<'r>,
 }
 
-/// Returns the text of a name after the change. `of` is the name of the value's type. The result is `None` if
-/// the value is not a name, or is the name of a secret of another assembly.
+/// Returns the new text of a name that the renaming concerns. `of` is the type of `value`, such as
+/// `ElementName`. The result is `None` if `value` is not a name, or if `value` is the name of a secret of
+/// another assembly.
 fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -> Option<String> {
     let is_name = matches!(of, "AssemblyName" | "ElementName" | "SecretRef");
     let text = is_name.then(|| serde_json::to_value(value).ok())??;
@@ -61,7 +62,8 @@ fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -
     }
 }
 
-/// Implements methods of a serializer that pass scalars on unchanged.
+/// Implements the methods that serialize scalars. Each method passes its scalar on to the inner serializer,
+/// unchanged.
 macro_rules! scalars {
     ($($name:ident: $type:ty),+ $(,)?) => {$(
         fn $name(self, value: $type) -> Result<S::Ok, S::Error> {

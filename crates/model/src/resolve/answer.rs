@@ -46,7 +46,7 @@ pub enum Missing {
         /// The element's position in the topology.
         place: usize,
     },
-    /// The instance id of this element, to which no id is assigned yet.
+    /// The instance id of this element. The element has no instance id yet.
     InstanceId(ElementName),
 }
 

@@ -34,8 +34,9 @@ pub enum ResolveError {
     TooManyAwaited,
 }
 
-/// The maximum number of awaited outputs that one resolver collects. Each list, each map, and each text that
-/// is joined from several parts counts the outputs that it awaits.
+/// The maximum number of awaited outputs that one resolver collects. For each list, each map, and each text
+/// of several parts, the resolver adds the outputs that the entries or parts await. An output counts each
+/// time that it is added.
 pub const MAX_AWAITED: usize = 1 << 21;
 
 /// The maximum size of a text in bytes, after the values of its references `${…}` have been inserted.

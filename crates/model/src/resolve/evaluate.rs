@@ -16,16 +16,16 @@ pub trait ValueGraph {
 
     /// Begins the evaluation of a value. The implementation may answer a new value at once. Otherwise it
     /// marks the new value as open, and calls `read` for each value that the new value reads, in the order of
-    /// evaluation. For a value that is answered or open already, it only returns the state.
+    /// evaluation. If the value is answered or open already, the implementation only returns its state.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
-    /// Computes the answer of an open value. All values that it reads have answers, except values that are
-    /// still open because of a cycle.
+    /// Computes the answer of an open value. All values that this value reads have answers, except values
+    /// that are still open because of a cycle.
     fn leave(&mut self, key: &Self::Key);
 
-    /// Handles a cycle. Each of the `open` values reads the next one. The last one reads `again`, which is
-    /// one of the `open` values. If the method returns `Ok`, the evaluation continues as if the last value
-    /// did not read `again`.
+    /// Handles a cycle of values that read each other. Each of the `open` values reads the next one. The last
+    /// one reads the value `again`, which is also one of the `open` values. If the method returns `Ok`, the
+    /// evaluation continues as if the last value did not read the value `again`.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ pub enum Entered {
 #[derive(Debug)]
 pub struct Visits<K>(Vec<Visit<K>>);
 
-/// The next action of the evaluation on a value.
+/// An action on the stack of an evaluation. Each action concerns one value.
 #[derive(Debug)]
 enum Visit<K> {
     /// Begins the evaluation of this value.
@@ -79,7 +79,7 @@ impl<K> Default for Visits<K> {
     }
 }
 
-/// Evaluates a value after those that it reads, depth first. The stack is on the heap, so chains of
+/// Evaluates a value, after the values that it reads, depth first. The stack is on the heap, so chains of
 /// references can have any length.
 ///
 /// # Errors
@@ -116,8 +116,9 @@ pub fn evaluate<G: ValueGraph>(
     Ok(())
 }
 
-/// Text that is joined from values. The text is sensitive if one of the values is. Its size is limited,
-/// because a text could double with each value of a chain, if each value contained the previous one twice.
+/// Text that is joined from values. The text is sensitive if one of the values is sensitive. The size of the
+/// text is limited. Without a limit, a text could double with each value of a chain, if each value contained
+/// the previous value twice.
 #[derive(Debug)]
 pub struct Joined {
     text: String,

@@ -28,9 +28,11 @@ pub(super) struct Known {
 }
 
 enum ByNumber {
-    /// For a resolver of a few properties.
+    /// The states for a resolver that reads few properties. The map contains only properties whose evaluation
+    /// has begun.
     Few(HashMap<u32, Found>),
-    /// For a resolver of most properties.
+    /// The states for a resolver that reads most properties. The list contains all properties of the
+    /// topology.
     All(Vec<Found>),
 }
 

@@ -21,8 +21,9 @@ pub enum EmitStyle {
     /// The style `Block` with a leading line `---`.
     Document,
     /// For people, and for readers that keep the spelling of scalars
-    /// ([`Reading::Text`](crate::Reading::Text)). A text has no quotes if every reader reads it as this text,
-    /// or as the integer or boolean of the same spelling. Text of several lines is a literal block.
+    /// ([`Reading::Text`](crate::Reading::Text)). A text is written without quotes if every reader reads the
+    /// same text back, or an integer or boolean with the same spelling. Text of several lines is a literal
+    /// block.
     Text,
 }
 

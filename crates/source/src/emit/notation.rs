@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::invisible::{is_false_blank, is_invisible};
 
-/// Writes a text as a double-quoted scalar, which every reader of YAML 1.1 or 1.2 reads as this text.
+/// Writes a text as a double-quoted scalar, which every reader of YAML 1.1 or 1.2 reads as the same text.
 ///
 /// ```
 /// assert_eq!(windlass_source::quote("a \"b\"\n"), r#""a \"b\"\n""#);
@@ -26,8 +26,9 @@ pub(super) fn is_safe(name: &str) -> bool {
         && !KEYWORDS.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Tells whether every reader reads a scalar without quotes as this text, or as the integer or boolean of the
-/// same spelling. Versions (`1.10`), dates, `yes`, `010` and other ambiguous texts need quotes.
+/// Tells whether `text` can be written without quotes. This is so if every reader then reads `text` back, or
+/// an integer or boolean that is spelled like `text`. Versions (`1.10`), dates, `yes`, `010` and other
+/// ambiguous texts need quotes.
 pub(super) fn is_plain(text: &str) -> bool {
     const KEYWORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "null", "nan"];
     const SIGNS: &str = "_-./@+: ,();='?!*&";

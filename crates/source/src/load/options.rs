@@ -10,8 +10,8 @@ pub enum Dialect {
     /// YAML 1.2, with the tolerance for layout that common readers have.
     #[default]
     Yaml,
-    /// JSON as in RFC 8259. Syntax that only YAML has is an error, such as comments, bare words and trailing
-    /// commas.
+    /// JSON as in RFC 8259. YAML syntax that JSON does not have is an error. Examples: comments, bare words
+    /// and trailing commas.
     StrictJson,
 }
 
@@ -30,8 +30,9 @@ pub enum DuplicateKeys {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MergeKeys {
-    /// The value of the key is a mapping or a list of mappings, usually as aliases. Their entries are added to
-    /// the mapping with the key, except entries with keys that this mapping itself contains.
+    /// The value of the key `<<` is a mapping, or a list of mappings. The entries of these mappings are added
+    /// to the mapping that contains the key `<<`. If the containing mapping already has the key of an entry,
+    /// this entry is not added.
     #[default]
     Merge,
     /// The key is an ordinary key.

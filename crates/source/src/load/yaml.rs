@@ -20,17 +20,19 @@ pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
     /// Problems that were found while nodes were built, such as duplicate keys.
     pub(super) diagnostics: Diagnostics,
-    /// Ranges of the draft with text in quotes or blocks that is not ASCII.
+    /// Ranges in the draft. Each range is a quoted scalar or block scalar that contains characters outside of
+    /// ASCII.
     pub(super) quoted: Vec<Range<usize>>,
     /// Whether unquoted text contains invisible characters.
     pub(super) invisible: bool,
-    /// Offsets in the draft of lines that begin with `\#`. Their authors meant a comment.
+    /// Offsets in the draft. At each offset, a `\#` begins the content of a line. The author of such a line
+    /// meant a comment.
     pub(super) escaped_comments: Vec<usize>,
     /// Syntax error at which the parser stopped; absent if the parser met no syntax error.
     pub(super) error: Option<Failure>,
 }
 
-/// A syntax error: the position of the parser, and its message.
+/// A syntax error: the position at which the parser stopped, and the kind of the error.
 pub(super) struct Failure {
     /// Offset in the draft.
     pub(super) at: usize,
@@ -44,7 +46,7 @@ impl From<ScanError> for Failure {
 }
 
 impl Outcome {
-    /// Records facts about an event that the search for causes of errors needs.
+    /// Records facts about an event of the parser. The search for the causes of errors needs these facts.
     fn note(&mut self, text: &str, event: &Event<'_>, mark: &Mark) {
         let (Event::Scalar(scalar, style, ..), Some(range)) = (event, mark.byte_range()) else { return };
         if *style == ScalarStyle::Plain {

@@ -88,7 +88,8 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
     let next = if at_end {
         line.below_all(site.text).find(|below| below.indent() <= line.indent())
     } else {
-        // The parser stops later: it may have read further lines before it noticed the error.
+        // The parser may have read more lines before it noticed the error. So the search ends at the line
+        // `here`, where the parser stopped.
         let mut between = line.below_all(site.text).take_while(|below| below.start <= here.start);
         between.find(|below| below.indent() <= line.indent()).or(Some(here))
     };

@@ -8,9 +8,10 @@ use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::load::draft::Draft;
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters outside of the ranges `quoted`, and repairs them in the draft if they are
-/// errors. One diagnostic reports all equal characters of one severity. The draft must still be the original
-/// text.
+/// Reports invisible characters outside of the ranges `quoted`. Invisible characters that are errors are also
+/// removed or replaced in the draft. If a character occurs several times with the same severity, one
+/// diagnostic reports all these occurrences. The draft must not contain repairs when the function is called,
+/// because the offsets are those of the original text.
 pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[Range<usize>]) -> Diagnostics {
     let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);
@@ -60,7 +61,7 @@ fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<E
     found
 }
 
-/// Returns the severity of a character in a line, and its replacement; `None` if it is harmless.
+/// Returns the severity of a character in a line, and its replacement; `None` if the character is harmless.
 fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     let (before, after) = (&line[..at], &line[at + c.len_utf8()..]);
     if is_false_blank(c) {
@@ -76,8 +77,9 @@ fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
 }
 
-/// Tells whether a key or a value starts after the text `before` of a line. This is so if the text contains
-/// only indentation, list markers, or a key with its colon.
+/// Tells whether a key or a value starts at a position in a line. `before` is the part of the line in front
+/// of the position. The result is true if this part contains only indentation, list markers, or a key with
+/// its colon.
 fn opens(before: &str) -> bool {
     let seen = before.chars().filter(|&c| !is_invisible(c)).map(|c| if is_false_blank(c) { ' ' } else { c });
     let seen: String = seen.collect();
@@ -86,7 +88,8 @@ fn opens(before: &str) -> bool {
     content.is_empty() || key.is_some_and(|key| !key.contains(": "))
 }
 
-/// Tells whether a key or a value ends before the text `after` of a line.
+/// Tells whether a key or a value ends at a position in a line. `after` is the part of the line behind the
+/// position.
 fn ends(after: &str) -> bool {
     let rest = after.trim_start_matches(is_invisible);
     rest.trim_end().is_empty() || rest.starts_with(": ") || rest.trim_end() == ":"

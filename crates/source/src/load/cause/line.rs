@@ -42,13 +42,13 @@ impl<'t> Line<'t> {
         self.content().is_empty() || self.content().starts_with('#')
     }
 
-    /// Returns the lines above with content, nearest first.
+    /// Returns the lines of `text` above this line, nearest first. Empty lines and comments are left out.
     pub(super) fn above(self, text: &'t str) -> impl Iterator<Item = Line<'t>> {
         let step = move |line: &Line<'t>| (line.start > 0).then(|| Line::around(text, line.start - 1));
         std::iter::successors(step(&self), step).filter(|line| !line.is_blank())
     }
 
-    /// Returns the lines below with content, nearest first.
+    /// Returns the lines of `text` below this line, nearest first. Empty lines and comments are left out.
     pub(super) fn below_all(self, text: &'t str) -> impl Iterator<Item = Line<'t>> {
         let step = move |line: &Line<'t>| {
             let next = line.start + text[line.start..].find('\n')? + 1;
@@ -57,7 +57,7 @@ impl<'t> Line<'t> {
         std::iter::successors(step(&self), step).filter(|line| !line.is_blank())
     }
 
-    /// Returns the next line below with content.
+    /// Returns the nearest line of `text` below this line. Empty lines and comments are left out.
     pub(super) fn below(self, text: &'t str) -> Option<Line<'t>> {
         self.below_all(text).next()
     }
@@ -88,7 +88,7 @@ pub(super) enum Unclosed {
     Bracket { at: usize, open: char, closers: String },
 }
 
-/// Returns the quote or bracket that is open at the end of some lines.
+/// Returns the quote or bracket that is still open at the end of the text `lines`.
 pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
     let bytes = lines.as_bytes();
     let mut brackets: Vec<(usize, char)> = Vec::new();
