@@ -28,8 +28,7 @@ impl Readers {
         let readers = self.0.get_or_insert_with(|| find(desired, installed));
         let of_output = |output: &PropertyName| readers.get(&(element.clone(), output.clone()));
         let mut found: Vec<Reader> = outputs.iter().filter_map(of_output).flatten().cloned().collect();
-        found.sort_by(|(a, one, _), (b, other, _)| (a, one).cmp(&(b, other)));
-        found.dedup();
+        one_entry_each(&mut found);
         found
     }
 }
@@ -40,14 +39,18 @@ fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
     if let Some(installed) = installed {
         add(&mut readers, installed, Side::Installed);
     }
-    // The readers of the desired version were added first, and the sort is stable. If a property reads the
-    // output in both versions, the entry with the desired version therefore comes first, and only this entry is
-    // kept.
-    for found in readers.values_mut() {
-        found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
-        found.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
-    }
+    readers.values_mut().for_each(one_entry_each);
     readers
+}
+
+/// Sorts readers, and keeps one entry for each property. If a property is a reader in both versions, the entry of
+/// the desired version is kept.
+fn one_entry_each(readers: &mut Vec<Reader>) {
+    let is_installed = |side: Side| side == Side::Installed;
+    readers.sort_by(|(a, one, side), (b, other, of)| {
+        (a, one, is_installed(*side)).cmp(&(b, other, is_installed(*of)))
+    });
+    readers.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
 }
 
 /// Adds the readers of each output in one version.
