@@ -215,8 +215,8 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(texts(addresses))
 }
 
-/// Returns static addresses of a BOSH job, from the ranges in `networks.<name>.subnets`. The values of `name`
-/// and `instances` are those that these names have in the scope of the call.
+/// Returns static addresses of a BOSH job, from the ranges in `networks.<name>.subnets`. Two values come from
+/// the scope of the call: `name` is the name of the network, and `instances` is the number of addresses.
 fn static_ips(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let mut chosen = Vec::new();
     for argument in arguments {

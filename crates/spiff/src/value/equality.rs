@@ -9,7 +9,7 @@ use super::number;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotComparable {
-    /// Null and another value. As in the original, the message is empty.
+    /// Null and another value. As in the Go program spiff++, the message is empty.
     #[error("")]
     Null,
     /// A string and a value that has no text form.
