@@ -127,7 +127,7 @@ impl Display for Unresolved {
 
 impl std::error::Error for Unresolved {}
 
-/// Returns the causes of a problem as the lines below its message.
+/// Returns the causes of a problem as text: the lines that follow the message of the problem.
 fn nested(issue: &Issue) -> String {
     let (prefix, gap) = if issue.chain { ("\n\t\t... ", "") } else { ("\n", "\t\t\t") };
     let mut text = String::new();

@@ -116,8 +116,8 @@ impl UpdateError {
     }
 }
 
-/// Lists the permitted names for a message: the first 12, and the number of the others. None if there are no
-/// names.
+/// Lists the permitted names for a message: the first 12 names, and the number of further names. Returns
+/// `None` if there are no names.
 fn listed(fields: &[String]) -> Option<String> {
     const READ: usize = 12;
     let names = fields.get(..READ).unwrap_or(fields).join("`, `");

@@ -29,8 +29,8 @@ impl Address {
         (prefix <= bits(ip)).then_some(Self { ip, prefix: Some(prefix) })
     }
 
-    /// Returns the address at an offset from this one. After the last possible address, the first one
-    /// follows.
+    /// Returns the address at an offset from this address. After the last possible address, the first
+    /// possible address follows.
     fn offset(self, by: i128) -> Self {
         let ip = match self.ip {
             IpAddr::V4(ip) => Ipv4Addr::from(shifted(ip.octets(), by)).into(),

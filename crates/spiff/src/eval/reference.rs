@@ -192,11 +192,11 @@ fn integer(parts: &mut Parts, expr: &Child, env: &Env) -> Result<i64, Eval> {
     }
 }
 
-/// Evaluates the base of a path, an index or a slice: the expression before it. If the base has no value, the
-/// error is the outcome of the whole expression.
+/// Evaluates the base of a path, an index or a slice: the expression before the path, index or slice. If the
+/// base has no value, `Err` contains the outcome of the whole expression.
 ///
-/// If the value of the base is not known yet, `rebuild` creates the remaining expression from that of the
-/// base. So the next pass does not repeat evaluations that are done.
+/// If the value of the base is not known yet, `rebuild` creates the expression for the next pass. Its
+/// argument is the remaining expression of the base (see [`Outcome::Later`]).
 fn base(
     expr: &Child,
     base: &Child,

@@ -87,7 +87,8 @@ impl Flow {
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), base, watched: Mutex::new(Vec::new()) }
     }
 
-    /// Replaces the fields of the captured scopes by those of the maps in `root`, the document after a pass.
+    /// Replaces the fields of each captured scope by the fields of the map with the same path in `root`, the
+    /// document after a pass.
     pub(crate) fn update(&self, root: &Node) {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for scope in watched.iter() {

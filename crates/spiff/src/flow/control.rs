@@ -271,8 +271,8 @@ impl Control<'_> {
         }
     }
 
-    /// Tells whether the field `match` of a case accepts the value. If that is not known yet, the error is
-    /// `None`. If the lambda returns no boolean, the error is the type of its result.
+    /// Tells whether the field `match` of a case accepts the value. If the result of the lambda in `match` is
+    /// not known yet, the error is `None`. If the result is no boolean, the error is its type.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };
@@ -426,8 +426,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // A body that is no template is itself the result. If its key is undefined, the result gets the
-            // empty key.
+            // If the body is no template, the body is the result. If the key for the result is undefined, the
+            // result gets the empty key.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()

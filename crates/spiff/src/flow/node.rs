@@ -150,7 +150,7 @@ fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) ->
     overridden(node, env, overriding, carried)
 }
 
-/// Returns the expression in a string; none if the string contains no valid expression.
+/// Returns the expression in a string. Returns `None` if the string contains no valid expression.
 fn parse(text: &str, env: &Env) -> Option<Child> {
     let inner = embedded::expression(text, env.state().features.interpolation)?;
     // If the text is no valid expression, it stays text, and is reported if it remains in the result.

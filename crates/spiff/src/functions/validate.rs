@@ -50,7 +50,7 @@ fn first_failure(
     Ok(None)
 }
 
-/// The result of a condition for a value, with its message.
+/// Whether a value meets a condition, with a message about this result.
 struct Verdict {
     holds: bool,
     message: String,

@@ -1,4 +1,5 @@
-//! Two kinds of equality: equality of data (`PartialEq`), and that of the operator `==` ([`equals`]).
+//! Two kinds of equality: equality of data (`PartialEq`), and equality by the operator `==` of the language
+//! ([`equals`]).
 
 use std::sync::Arc;
 

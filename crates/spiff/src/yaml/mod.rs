@@ -2,8 +2,8 @@
 //! original*) does.
 //!
 //! [`windlass_source`] parses the text. This module converts the resulting tree to nodes, and interprets
-//! scalars as [`SpiffScalar`](windlass_source::SpiffScalar) does. The output has the same bytes as that of
-//! the original.
+//! scalars as [`SpiffScalar`](windlass_source::SpiffScalar) does. The output has the same bytes as the output
+//! of the original.
 //!
 //! # Differences from windlass's own documents
 //!
