@@ -48,7 +48,8 @@ impl CronExpression {
         phrases
     }
 
-    /// Returns the times of the day, if they are at most six; `None` for more times, ranges and steps.
+    /// Returns the times of the day, such as `14:00`. Returns `None` if there are more than six times. Also
+    /// returns `None` if the hours, minutes or seconds contain a range or a step.
     fn clock_times(&self) -> Option<Vec<String>> {
         let values = |parts: &[Part]| -> Option<Vec<u16>> { parts.iter().map(|part| part.value()).collect() };
         let hours = values(&self.hours)?;

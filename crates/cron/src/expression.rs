@@ -186,7 +186,8 @@ fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     CronExpression::parse(&text).is_ok().then_some(text)
 }
 
-/// Returns the error for an expression in which both fields for days are `?`, or none of the two is.
+/// Returns the error for an expression in which both fields for days are `?`, or neither of the two fields is
+/// `?`.
 fn wrong_days(pieces: &[Piece<'_>], day: Piece<'_>, weekday: Piece<'_>) -> CronError {
     let rewritten = |at: usize, with: &str| {
         let mut words: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();

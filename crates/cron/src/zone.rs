@@ -38,8 +38,9 @@ impl Zone {
 
     /// Reads a point in time: a text of RFC 3339, or a date with an optional time of day in this zone.
     ///
-    /// If the zone skips the time of day, the result is later by the length of the gap. If the time of day
-    /// occurs twice, the result is the first occurrence.
+    /// If the clocks of the zone skip this time of day, the length of the gap is added: if 02:00 to 03:00 is
+    /// skipped, `02:30` is read as `03:30`. If this time of day occurs twice, the result is the first
+    /// occurrence.
     ///
     /// # Errors
     /// Returns an error if the text has none of these forms, or if the time is outside of the years -9999 to

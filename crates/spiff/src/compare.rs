@@ -12,9 +12,12 @@ pub struct Difference {
     pub a: Option<Node>,
     /// Node at this place in the second document; none if the document has no such node.
     pub b: Option<Node>,
-    /// Steps of the path: the key of a field, the `name` of a named list entry, or `[i]` for any other list
-    /// entry. If a job has another position in the list `jobs`, the last step is `index`, and the nodes are
-    /// the two positions.
+    /// Steps of the path. A step is the key of a field, the `name` of a named list entry, or `[i]` for a list
+    /// entry without a name.
+    ///
+    /// In the list `jobs`, the two documents may contain the same job at different positions. The path of
+    /// this difference ends with the step `index`. The fields `a` and `b` are then the positions of the job
+    /// in the two documents.
     pub path: Vec<String>,
 }
 
@@ -68,8 +71,8 @@ fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &m
 }
 
 /// Compares the positions of one entry in two lists. The last step of `path` is the name of the entry. The
-/// function is called for lists with the key `jobs`, because the order of jobs has a meaning in manifests of
-/// BOSH.
+/// function is called only for lists with the key `jobs`, because the order of jobs has a meaning in
+/// manifests of BOSH.
 fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut Vec<Difference>) {
     let wanted = path.last().cloned();
     let position = |list: &[Node]| {

@@ -42,7 +42,8 @@ pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     cycles
 }
 
-/// Returns the path of the node for which `node` waits; `None` if that node does not wait itself.
+/// Returns the path of the awaited node: the node for which `node` waits. Returns `None` if `waiting` does
+/// not contain the awaited node.
 fn target<'n>(node: &UnresolvedNode, waiting: &'n BTreeMap<String, &UnresolvedNode>) -> Option<&'n str> {
     let name = node.issue.message.strip_prefix('\'')?.split('\'').next()?;
     let known = |path: String| waiting.get_key_value(&path).map(|(path, _)| path.as_str());

@@ -181,8 +181,8 @@ impl Engine {
         self
     }
 
-    /// Binds a value to a name, to which expressions can refer. A field of a document with the same name
-    /// takes precedence.
+    /// Binds a name to a value. Expressions refer to the value by this name. If a document has a field with
+    /// this name, the name refers to the field instead.
     pub fn with_binding(mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Self {
         self.bindings.insert(Arc::from(name.as_ref()), Node::new(value).with_source("<binding>"));
         self
@@ -207,15 +207,18 @@ impl Engine {
         self
     }
 
-    /// Makes each expression with a non-ASCII character a syntax error. This reproduces a mistake of the
-    /// original.
+    /// Makes each expression with a non-ASCII character a syntax error. This reproduces a mistake of the Go
+    /// program spiff++.
     pub fn with_ascii_only(mut self) -> Self {
         self.mistakes.ascii_only = true;
         self
     }
 
-    /// Reproduces a mistake of the original. If a list contains `- <<: (( merge ))`, its entries without a
-    /// unique key are not evaluated. Expressions in these entries stay text.
+    /// Reproduces a mistake of the Go program spiff++ in lists that contain the entry `- <<: (( merge ))`.
+    ///
+    /// The mistake occurs if the entries of the list do not all have keys, or if two entries have the same
+    /// key. The key of an entry is its field `name`, or another field that the list declares as its key
+    /// field. Expressions in the entries of the list then stay text.
     pub fn with_raw_entries(mut self) -> Self {
         self.mistakes.raw_entries = true;
         self
@@ -232,7 +235,8 @@ impl Engine {
     /// Parses a template and stubs, and processes them as [`process`](Self::process) does.
     ///
     /// # Errors
-    /// Those of [`process`](Self::process), or that of a text which is no valid document.
+    /// When the template or a stub is no valid YAML document. All errors of [`process`](Self::process) can
+    /// also occur.
     pub fn process_texts(
         &self,
         template: &Arc<Source>,
@@ -261,9 +265,11 @@ impl Engine {
         if unresolved.is_empty() { Ok(result) } else { Err(unresolved.into()) }
     }
 
-    /// Creates a session for a document and its stubs. If the engine has neither bindings nor tags nor
-    /// optional features, the documents of the session share nothing, as in the original's command. A global
-    /// tag of one document is then not visible in the next document, and `___` refers to the document itself.
+    /// Creates a session for a document and its stubs.
+    ///
+    /// If the engine has neither bindings nor tags nor optional features, the documents of the session share
+    /// nothing. A global tag of one document is then not visible in the next document, and `___` refers to
+    /// the document itself. The command of the Go program spiff++ treats its documents in the same way.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })
@@ -286,8 +292,9 @@ impl Engine {
             trace,
         ));
         for (name, node) in &self.tags {
-            // The call can't fail, because all tags of the engine have the same path. Of several tags with
-            // the same name, the last one counts.
+            // The call fails only if the same name already tags a node at a different path. All tags of an
+            // engine have the same path, which is empty, so the call can't fail. If several tags have the
+            // same name, the last tag replaces the others.
             let _ = state.tag(&format!("*{}", name.trim_start_matches('*')), node, &Steps::default());
         }
         state.next_document();
@@ -331,8 +338,8 @@ impl Session {
         self.env.state().host.clean();
         let (whole, complete) = whole?;
         let state = flow::state_only(&whole);
-        // As in the original, a result in which some nodes have no value keeps all its nodes, for example
-        // temporary ones.
+        // If some nodes have no value, the result keeps all its nodes, for example temporary nodes. The Go
+        // program spiff++ does the same.
         let node = if complete { flow::tidied(&whole, &self.env, self.keep()) } else { whole };
         let processed = Processed { node, state, trace: self.steps() };
         self.check_size(&processed.node)?;

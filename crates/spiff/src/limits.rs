@@ -9,7 +9,7 @@ pub struct Limits {
     /// proportion to its memory: a byte of text 1 step, an entry of a list or map 64 steps, and a map 200
     /// more. Ten million steps take about a second.
     pub steps: u64,
-    /// Maximum number of calls of lambdas and templates inside each other.
+    /// Maximum depth of nesting of calls of lambdas and uses of templates.
     pub depth: u32,
     /// Maximum number of passes over a document.
     pub passes: u32,

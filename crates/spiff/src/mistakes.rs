@@ -1,10 +1,11 @@
-//! Mistakes of the original that an engine can reproduce.
+//! Mistakes of the Go program spiff++ that an engine can reproduce.
 
-/// The mistakes of the original that an engine reproduces.
+/// The mistakes of the Go program spiff++ that an engine reproduces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mistakes {
     /// Whether an expression with a non-ASCII character is a syntax error.
     pub(crate) ascii_only: bool,
-    /// Whether entries without a unique key are not evaluated, if their list contains `- <<: (( merge ))`.
+    /// Whether the engine does not evaluate the entries of some lists that contain `- <<: (( merge ))`. See
+    /// [`Engine::with_raw_entries`](crate::Engine::with_raw_entries).
     pub(crate) raw_entries: bool,
 }

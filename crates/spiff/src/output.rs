@@ -17,7 +17,8 @@ use crate::{Session, SpiffError};
 pub struct Output {
     /// Path of a node. The node replaces the result.
     pub path: Option<String>,
-    /// Expression whose value replaces the result. The expression can refer to the fields of the result.
+    /// Expression whose value replaces the result. The expression can refer to the fields of the result by
+    /// name.
     pub evaluate: Option<String>,
     /// Paths of nodes. If the list is not empty, a map of these nodes replaces the result. The key of a node
     /// in the map is the last step of its path.
@@ -68,8 +69,8 @@ impl Output {
     /// `&temporary`, the list is empty.
     ///
     /// # Errors
-    /// When the result has no node at a path, the expression is set and the result is no map, or the
-    /// expression has no value.
+    /// When the result has no node at one of the paths. If `evaluate` contains an expression: also when the
+    /// result is no map, or the expression has no value.
     pub fn choose(&self, session: &Session, result: &Node) -> Result<Vec<Node>, OutputError> {
         if session.discards(result) {
             return Ok(Vec::new());

@@ -180,14 +180,16 @@ impl Outside {
         self.read.is_empty() && !self.exec && self.fetch.is_none()
     }
 
-    /// Returns the absolute path of a file without symbolic links, if templates may read the file.
+    /// Returns the absolute path of a file, in which all symbolic links are resolved. Returns `None` if
+    /// templates may not read the file.
     pub(crate) fn resolve(&self, path: &str) -> Option<String> {
         let granted = self.granted(Capability::Read, path).ok()?;
         Some(granted.canonicalize().ok()?.to_string_lossy().into_owned())
     }
 
-    /// Returns the path of a file without symbolic links, if the file is below a folder that is granted for
-    /// `capability`. The caller uses this path, so a link that is exchanged afterwards has no effect.
+    /// Checks that a file is below a folder that is granted for `capability`. Returns the path of the file,
+    /// in which all symbolic links are resolved. The caller opens the file by this path. So a symbolic link
+    /// that is changed after this check has no effect.
     fn granted(&self, capability: Capability, path: &str) -> Result<PathBuf, Denied> {
         let folders = if capability == Capability::Write { &self.write } else { &self.read };
         if folders.is_empty() {

@@ -30,7 +30,7 @@ pub struct UnresolvedNode {
 pub enum Reason {
     /// The node has a problem of its own.
     Error,
-    /// The node waits for nodes that wait for each other. The node may belong to their cycle itself.
+    /// The node belongs to a cycle of nodes that wait for each other, or waits for nodes of a cycle.
     Pending,
     /// The node depends on a node that failed.
     Depends,
@@ -75,8 +75,9 @@ impl Unresolved {
         (any(Reason::Error), any(Reason::Depends))
     }
 
-    /// Returns a problem for each node. These problems are the causes of the problem of the expression that
-    /// processes this document.
+    /// Returns a problem for each node of the report. If an expression processes an inner document, for
+    /// example by `merge(…)`, and the document has nodes without a value, the problem of the expression
+    /// contains these problems as its causes.
     pub(crate) fn issues(&self) -> Vec<Issue> {
         self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
     }
@@ -97,7 +98,8 @@ impl Unresolved {
 }
 
 impl UnresolvedNode {
-    /// Returns the node as one line of the report. `gap` stands before the sign of the reason.
+    /// Returns the line of the report about this node. In the line, `gap` stands before `*`, `@` or `-`, the
+    /// sign for the [`Reason`].
     fn line(&self, gap: &str) -> String {
         let text = self.text.replace('\n', "\n\t");
         let text = if self.is_expression { format!("(( {text} ))") } else { text };
@@ -125,7 +127,7 @@ impl Display for Unresolved {
 
 impl std::error::Error for Unresolved {}
 
-/// Returns the causes of a problem as the lines below its message.
+/// Returns the causes of a problem as text: the lines that follow the message of the problem.
 fn nested(issue: &Issue) -> String {
     let (prefix, gap) = if issue.chain { ("\n\t\t... ", "") } else { ("\n", "\t\t\t") };
     let mut text = String::new();

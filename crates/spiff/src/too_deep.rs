@@ -8,9 +8,11 @@ const STEP: usize = 128 * 1024;
 /// Bytes of the new stack that is allocated when the current stack is nearly full.
 const GROWN: usize = 2 * 1024 * 1024;
 
-/// Distance in bytes from the first step of a thread within which the stack can't be nearly full. Within this
-/// distance, the end of the stack need not be known. For the main thread, the end is in /proc/self/maps, and
-/// reading it takes longer than processing a small template.
+/// Number of bytes that a thread can add to its stack after its first step without a check of the stack's
+/// size.
+///
+/// For a check, the end of the stack must be known. For the main thread, the end is read from
+/// `/proc/self/maps`. Reading this file takes longer than processing a small template.
 const NEAR: usize = 64 * 1024;
 
 thread_local! {

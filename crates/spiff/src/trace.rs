@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct TraceStep {
     /// Name of the document that contains the node: a stub or the template.
     pub document: String,
-    /// The number of the pass, from 1.
+    /// The number of the pass. The first pass has the number 1.
     pub pass: u32,
     /// A description of what happened in the step.
     pub event: String,

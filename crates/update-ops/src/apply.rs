@@ -88,7 +88,7 @@ fn reach<'v>(value: &'v mut Value, keys: &[String]) -> &'v mut Value {
     keys.iter().fold(value, |value, key| map_in(value).entry(key.clone()).or_insert(Value::Null))
 }
 
-/// Returns the map in a value. An empty map replaces any other value.
+/// Returns the map in a value. If the value is no map, an empty map first replaces the value.
 fn map_in(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());

@@ -40,8 +40,8 @@ pub(crate) enum Mode {
     Document,
 }
 
-/// The current position of a check: the place in the document that is read, and the path in the updated
-/// document.
+/// The current position of a check. `place` is the position in the JSON text that is checked, such as an
+/// update. `keys` is the path in the document that the update changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) keys: Vec<String>,

@@ -27,8 +27,8 @@
 //! # An update
 //!
 //! In its wire form an update is a map. A plain field replaces the whole field with the same name, and does
-//! not merge. The operators `$set`, `$unset` and `$pushAll` act on dotted paths. The order has no meaning,
-//! and no path may be touched twice:
+//! not merge. The operators `$set`, `$unset` and `$pushAll` act on dotted paths. The order of fields and
+//! operators in the map has no meaning. An update may touch each path only once:
 //!
 //! ```
 //! # use serde_json::json;

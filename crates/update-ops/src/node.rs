@@ -140,15 +140,15 @@ impl Node {
         self
     }
 
-    /// Makes the field required. A value of the enclosing record must contain it, and an update can't remove
-    /// only this field.
+    /// Makes the field required: each value of the enclosing record must contain the field. An update can
+    /// remove the field only together with the enclosing record.
     pub fn required(mut self) -> Self {
         self.required = true;
         self.deny(Operator::Unset, "it is required")
     }
 
-    /// Sets a default value of the field. A new value of the enclosing record without this field gets the
-    /// default. An update can't remove only this field.
+    /// Sets a default value of the field. If a new value of the enclosing record lacks the field, the field
+    /// gets the default. An update can remove the field only together with the enclosing record.
     pub fn defaults_to(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
         self.deny(Operator::Unset, "it always has a value: `$set` it")

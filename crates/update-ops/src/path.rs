@@ -51,7 +51,7 @@ impl Path {
     /// Maximum number of keys of a path.
     ///
     /// An update creates the missing maps on its path. Without this limit, one line of text could create a
-    /// document that `serde_json` can't read again, because it accepts only 128 levels.
+    /// document with more than 128 levels. `serde_json` refuses to read a document with more than 128 levels.
     pub const MAX_KEYS: usize = 100;
 
     /// Creates a path of these keys. The keys are literal: a dot in a key does not separate keys.

@@ -80,7 +80,7 @@ pub enum Problem {
     /// Two operations of one update touch the same path, or a path and one of its ancestors.
     #[error("it conflicts with `{other}` at `{other_place}`: an update touches a path once")]
     Conflict {
-        /// The path of the other operation, which is equal or an ancestor.
+        /// The path of the other operation: either the path of this operation, or one of its ancestors.
         other: Path,
         /// Place of the other operation.
         other_place: Place,
@@ -116,8 +116,8 @@ impl UpdateError {
     }
 }
 
-/// Lists the permitted names for a message: the first 12, and the number of the others. None if there are no
-/// names.
+/// Lists the permitted names for a message: the first 12 names, and the number of further names. Returns
+/// `None` if there are no names.
 fn listed(fields: &[String]) -> Option<String> {
     const READ: usize = 12;
     let names = fields.get(..READ).unwrap_or(fields).join("`, `");
@@ -218,7 +218,8 @@ pub struct NotViable {
     pub found: &'static str,
 }
 
-/// The error if an update that appends entries should be inverted. No operation can remove appended entries.
+/// The error of [`Update::inverse`](crate::Update::inverse) for an update that appends entries to a list. No
+/// operation can remove the appended entries again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` was appended to, and what was appended can't be taken back")]
 pub struct Irreversible {

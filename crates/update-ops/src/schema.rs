@@ -44,7 +44,7 @@ impl Shape {
     /// ```
     pub fn wire_schema(&self) -> WireSchema {
         let Sort::Record(fields) = &self.root.sort else {
-            // The shape has no fixed fields, as an untyped shape.
+            // The shape has no fixed fields. For example, it is an untyped shape.
             let update = json!({"type": ["object", "null"]});
             return WireSchema { update, definitions: Map::new() };
         };
@@ -81,7 +81,7 @@ impl Writer {
         self.trusting && operator != Operator::PushAll || node.denial(operator).is_none()
     }
 
-    /// Returns the schemas of the fields of a record that updates may replace.
+    /// Returns the schemas of those fields of a record that an update may replace.
     fn fields(&mut self, fields: &BTreeMap<String, Arc<Node>>) -> Map<String, Value> {
         let mut schemas = Map::new();
         for (name, node) in fields {

@@ -92,17 +92,17 @@ impl Update {
     }
 
     /// Tells whether two updates touch different parts of documents, so that both orders have the same
-    /// result: no path of one update is comparable with a path of the other.
+    /// result. The condition: no path of one update is equal to, above or below a path of the other update.
     ///
-    /// The condition is sufficient, but not necessary. For example, two updates that set a path to the same
-    /// value don't satisfy it.
+    /// Updates that do not satisfy the condition may also have the same result in both orders, for example if
+    /// they set a path to the same value.
     pub fn commutes_with(&self, other: &Update) -> bool {
         let (few, many) = if self.len() < other.len() { (self, other) } else { (other, self) };
         !few.paths().any(|path| many.touches(path))
     }
 
     /// Returns the pairs of paths that prevent two updates from [commuting](Update::commutes_with). In each
-    /// pair, the path of one update is equal to the path of the other, or above or below it. The pairs are
+    /// pair, the path of one update is equal to, above or below the path of the other update. The pairs are
     /// sorted by the paths of `self`.
     ///
     /// ```

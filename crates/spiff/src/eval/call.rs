@@ -1,4 +1,4 @@
-//! Evaluates calls. A function is called by its name, and a lambda as a value.
+//! Evaluates calls. A call names a function, or it contains an expression whose value is a lambda.
 
 use std::sync::Arc;
 
@@ -62,7 +62,8 @@ fn by_name(expr: &Child, name: &str, call: &Call, env: &Env, locally: bool) -> E
         return parts.error(format!("unknown function '{name}'"));
     };
     for value in &values {
-        // If the argument exceeds the size limit of a result, `is_resolved` ends all processing.
+        // The call of `is_resolved` has a side effect: if an argument is larger than the limit for the size
+        // of a result, all processing ends.
         env.state().is_resolved(value);
     }
     if let Some(limit) = env.state().exhausted() {
@@ -125,7 +126,8 @@ pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env)
     }
 }
 
-/// Creates a chain of problems from messages. The cause of each problem is the problem with the next message.
+/// Creates a chain of problems: one problem for each message. The problem with the second message is the
+/// cause of the problem with the first message, and so on.
 fn links(chain: Vec<String>) -> Vec<Issue> {
     chain.into_iter().rev().fold(Vec::new(), |nested, message| {
         let chain = !nested.is_empty();
@@ -197,7 +199,8 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
         return parts
             .error(format!("function call '{}' requires function name or lambda value", call.function));
     }
-    // The information from the evaluation of `call.function` is dropped, even if its value is not known yet.
+    // The information from the evaluation of `call.function` is dropped, even if the value of `call.function`
+    // is not known yet.
     parts.info = Info::default();
     let (named, values) = match arguments(&mut parts, call, env) {
         Ok(found) => found,

@@ -39,7 +39,8 @@ impl Closure {
     }
 }
 
-/// Frees the captured scopes with enough stack, because lambdas can be nested to any depth.
+/// Frees the captured scopes. The stack grows as needed, because lambdas can be nested to any depth, and each
+/// nested lambda is freed recursively.
 impl Drop for Closure {
     fn drop(&mut self) {
         let held = (self.env.scope.take(), self.env.statics.take(), self.statics.take());

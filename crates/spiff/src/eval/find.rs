@@ -9,22 +9,23 @@ use crate::path::Steps;
 use crate::value::select::{self, step};
 use crate::value::{Node, Value};
 
-/// Name of the innermost map around the expression. The root map of the document does not count.
+/// Name by which an expression refers to the innermost map around the expression. The root map of the
+/// document does not count.
 const DOCUMENT: &str = "__";
-/// Name of the map of the engine's bindings. If the documents of a session share nothing, the name of the
-/// root map of the outermost document.
+/// Name by which expressions refer to the map of the engine's bindings. If the documents of a session share
+/// nothing, this name refers to the root map of the outermost document instead.
 const ROOT: &str = "___";
-/// Name of a map with facts about the expression, such as its path.
+/// Name by which an expression refers to a map with facts about the expression, such as its path.
 const CONTEXT: &str = "__ctx";
-/// Value of `VERSION` in the map `__ctx`: the version of the original that this crate reproduces.
+/// Value of `VERSION` in the map `__ctx`: the version of the Go program spiff++ that this crate reproduces.
 const VERSION: &str = "v1.7.0-beta-8";
 
-/// The thing to which the first steps of a path lead. It determines where the next step is searched.
+/// The thing to which the first steps of a path lead. This thing determines where the next step is searched.
 pub(crate) enum Found {
-    /// A node. The next step is searched below it.
+    /// A node. The next step is searched below this node.
     Node(Node),
-    /// The lambda or template to which `_` refers. The next step is a name in the scope in which it was
-    /// created.
+    /// The lambda or template to which `_` refers. The next step is a name in the scope in which the lambda
+    /// or template was created.
     Own(Node, Env),
     /// The map to which `__` refers. The next step is a name, which is searched from this map outwards.
     Scope(Arc<Scope>),
@@ -122,8 +123,8 @@ impl Env {
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// Returns the node at `path` from the first stub that contains one. A node inside a node with the marker
-    /// `&default` does not count.
+    /// Returns the node at `path` from the first stub that contains a node there. A node inside a node with
+    /// the marker `&default` does not count.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
@@ -132,8 +133,8 @@ impl Env {
         })
     }
 
-    /// Returns the node that the stubs contain for the node of this environment: the one at its path in the
-    /// stubs, from the first stub that contains one.
+    /// Returns the node at `stub_path` from the first stub that contains a node there. At the path
+    /// `stub_path`, the stubs contain the values for the node of this environment.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;
@@ -160,7 +161,7 @@ impl Env {
             ("PATH", steps(&self.path)),
             ("STUBPATH", steps(&self.stub_path)),
         ];
-        // As in the original, `BINDINGS` is an empty list if the engine has no bindings.
+        // As in the Go program spiff++, `BINDINGS` is an empty list if the engine has no bindings.
         let mut bindings = Value::list([]);
         let mut outers = Vec::new();
         let mut outer = self.level.outer.as_ref();
@@ -185,7 +186,8 @@ impl Env {
     }
 }
 
-/// Returns the environment in which a lambda or template was created; none for other values.
+/// Returns the environment in which a lambda or template was created. Returns `None` if the value of the node
+/// is no lambda or template.
 fn own_env(node: &Node) -> Option<Env> {
     match node.value() {
         Value::Lambda(lambda) => Closure::of(lambda).map(|closure| closure.env.clone()),

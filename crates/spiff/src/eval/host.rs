@@ -14,7 +14,8 @@ use crate::value::{Callable, Issue, Node, Value};
 /// The host of one function call.
 pub(crate) struct HostOf<'e> {
     env: &'e Env,
-    /// The message about the value for which the function waits, if it waits.
+    /// If the function waits for a value, the information about this value, with a message that names it.
+    /// `None` if the function does not wait.
     pub(crate) waiting: Option<Info>,
 }
 

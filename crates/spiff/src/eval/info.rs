@@ -10,7 +10,8 @@ use crate::value::{Flags, Issue, Redirect, Value};
 pub(crate) enum Outcome {
     /// The evaluation has a value.
     Value(Value),
-    /// A required value is not known yet. The next pass evaluates this expression, the remaining one.
+    /// A required value is not known yet. The next pass evaluates the expression in this variant. For
+    /// example, if `a` in `a || b` has failed, this expression is `b`.
     Later(Child),
     /// The evaluation failed.
     Failed,
@@ -49,7 +50,8 @@ impl Info {
         if other.redirect != Redirect::None {
             self.redirect = other.redirect;
         }
-        // `merge replace` has an effect only if it is the whole expression.
+        // The flag `replace` is the effect of `merge replace`. If an expression has several parts, the last
+        // part alone determines this flag.
         self.replace = other.replace;
         self.preferred |= other.preferred;
         self.merged |= other.merged;
@@ -75,15 +77,16 @@ impl Info {
         self
     }
 
-    /// Sets a problem of the node itself.
+    /// Records that the expression itself has failed, with a message. If the expression waits for another
+    /// node, [`waiting`](Self::waiting) is used instead.
     pub(crate) fn with_error(mut self, message: impl Into<String>) -> Self {
         self.error = true;
         self.issue = Some(Arc::new(Issue::new(message)));
         self
     }
 
-    /// Sets the message about the node for which the expression waits. `failed` tells whether that node has
-    /// failed.
+    /// Sets the message about the node for which the expression waits. `failed` tells whether the awaited
+    /// node has failed.
     pub(crate) fn waiting(mut self, message: impl Into<String>, failed: bool) -> Self {
         self.issue = Some(Arc::new(Issue::new(message)));
         self.failed = failed;

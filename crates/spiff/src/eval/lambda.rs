@@ -11,8 +11,9 @@ use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Expr, Lambda, Place};
 use crate::value::{Callable, Issue, Map, Node, Value};
 
-/// Returns the environment to which `_` refers in a lambda that is created here. It is that of the lambda or
-/// template around the expression. If there is none, it is this environment.
+/// Returns the environment to which `_` refers in a lambda that is created in `env`. If a lambda or template
+/// surrounds the expression, the result is the environment in which this surrounding lambda or template was
+/// created. Otherwise, the result is `env`.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
         Some(Found::Own(_, own)) => own,
@@ -53,8 +54,8 @@ pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     Eval::value(Closure { lambda: made, defaults, statics, env }.into_value())
 }
 
-/// Replaces the problem in `info` by a new problem with this message. The old problem becomes its cause, in a
-/// chain of calls.
+/// Replaces the problem in `info` by a new problem with this message. The new problem contains the old
+/// problem as its cause, and [`Issue::chain`] marks the cause as a problem of an inner call.
 pub(super) fn chained(mut info: Info, message: String) -> Info {
     let nested = info.issue.take().map(|issue| (*issue).clone()).unwrap_or_default();
     info.error = true;
@@ -64,8 +65,8 @@ pub(super) fn chained(mut info: Info, message: String) -> Info {
 
 /// Evaluates `lambda e`, where `e` is a lambda value or the text of a lambda.
 pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
-    // As in the original, the evaluation fails if `source` has no value yet. The next pass evaluates the
-    // expression again.
+    // As in the Go program spiff++, the evaluation fails if `source` has no value yet. The next pass
+    // evaluates the expression again.
     let (value, parts) = match Parts::only(source, env) {
         Ok(known) => known,
         Err(failed) => return failed,
@@ -133,7 +134,8 @@ pub(super) fn call(
     let inner = env.with_locals(locals);
     let Eval { outcome, info } = super::eval(&closure.lambda.body, &inner, locally);
     if let Outcome::Value(value) = &outcome {
-        // If nested calls have created a value with too many levels, `is_resolved` ends all processing.
+        // The call of `is_resolved` has a side effect: if nested calls have created a value with too many
+        // levels, all processing ends.
         env.state().is_resolved(value);
     }
     if !matches!(outcome, Outcome::Failed) || env.state().exhausted().is_some() {
@@ -145,7 +147,7 @@ pub(super) fn call(
     Eval::failed(chained(info, message))
 }
 
-/// The parameters that a call gives a value.
+/// The parameters to which a call gives values.
 struct Bound {
     locals: Map,
     named: BTreeMap<Arc<str>, Value>,
@@ -199,7 +201,8 @@ fn bind(
     Ok(Bound { locals, named })
 }
 
-/// Returns the name of a parameter. A call may contain the name, or the position of the parameter from 1.
+/// Returns the name of the parameter that a call denotes by `name`: by its name, or by its position as a
+/// number. The first parameter has the position 1.
 fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String> {
     let Ok(index) = name.parse::<i32>() else { return Ok(name.clone()) };
     let parameters = &closure.lambda.parameters;

@@ -102,14 +102,16 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// The parts of an expression, which are evaluated one after the other. If the value of a part is not known
-/// yet, its remaining expression replaces the part. So the next pass does not repeat evaluations that are
-/// done.
+/// The parts of an expression, which are evaluated one after the other.
+///
+/// If the value of a part is not known yet, the evaluation of the part returns a shorter expression: the
+/// remaining expression (see [`Outcome::Later`]). In the expression for the next pass, the remaining
+/// expression replaces the part.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) info: Info,
     pub(crate) resolved: bool,
-    /// Key field of the list that is the value of the last part; none for any other value.
+    /// If the value of the last part is a list with a key field, the name of this key field.
     pub(crate) key_name: Option<Arc<str>>,
     pushed: Vec<Child>,
     taken: usize,
@@ -235,7 +237,8 @@ pub(crate) fn expand(
     Ok(nodes)
 }
 
-/// Returns the arguments, in which the remaining expressions replace the original ones.
+/// Returns the arguments of a call or list. In each argument, the remaining expression replaces the
+/// expression that was evaluated.
 pub(crate) fn pushed_arguments(arguments: &[Argument], pushed: &mut Parts) -> Vec<Argument> {
     arguments.iter().map(|argument| Argument { expr: pushed.next(), expand: argument.expand }).collect()
 }
@@ -314,7 +317,8 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     let flags = template::flags(marker);
     match &marker.expr {
         None => Eval::value(Value::Null).noting(|info| info.flags = flags),
-        // `merge replace` has an effect only if it is the whole expression.
+        // The flag `replace` is the effect of `merge replace`. In a marked expression, `merge replace` does
+        // not have this effect.
         Some((_, inner)) => eval(inner, env, locally).noting(|info| {
             info.flags |= flags;
             info.replace = false;

@@ -29,8 +29,8 @@ impl Address {
         (prefix <= bits(ip)).then_some(Self { ip, prefix: Some(prefix) })
     }
 
-    /// Returns the address at an offset from this one. After the last possible address, the first one
-    /// follows.
+    /// Returns the address at an offset from this address. After the last possible address, the first
+    /// possible address follows.
     fn offset(self, by: i128) -> Self {
         let ip = match self.ip {
             IpAddr::V4(ip) => Ipv4Addr::from(shifted(ip.octets(), by)).into(),
@@ -59,8 +59,11 @@ impl Address {
     }
 }
 
-/// Adds an offset to a big-endian number. As in the original, a negative sum that is a multiple of 256
-/// borrows one too many. So `"10.0.0.0/24" * -1` is `9.255.254.0/24`.
+/// Adds an offset to a big-endian number, byte by byte.
+///
+/// The carry has the same fault as in the Go program spiff++. If the sum at a byte is negative and a multiple
+/// of 256, the next higher byte becomes too small by 1. So `"10.0.0.0/24" * -1` is `9.255.254.0/24`, and not
+/// `9.255.255.0/24`.
 fn shifted<const N: usize>(mut bytes: [u8; N], by: i128) -> [u8; N] {
     let mut carry = by;
     for byte in bytes.iter_mut().rev() {

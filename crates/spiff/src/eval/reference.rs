@@ -136,7 +136,7 @@ fn by_tag(expr: &Child, name: &str, reference: &Reference, env: &Env, locally: b
         }
         best = Some((tag, result));
     }
-    // No message names the missing field.
+    // If the path exists below none of the tagged nodes, the evaluation fails without a message.
     best.map_or_else(|| Eval::failed(Info::default()), |(_, result)| result)
 }
 
@@ -192,11 +192,11 @@ fn integer(parts: &mut Parts, expr: &Child, env: &Env) -> Result<i64, Eval> {
     }
 }
 
-/// Evaluates the base of a path, an index or a slice: the expression before it. If the base has no value, the
-/// error is the outcome of the whole expression.
+/// Evaluates the base of a path, an index or a slice: the expression before the path, index or slice. If the
+/// base has no value, `Err` contains the outcome of the whole expression.
 ///
-/// If the value of the base is not known yet, `rebuild` creates the remaining expression from that of the
-/// base. So the next pass does not repeat evaluations that are done.
+/// If the value of the base is not known yet, `rebuild` creates the expression for the next pass. Its
+/// argument is the remaining expression of the base (see [`Outcome::Later`]).
 fn base(
     expr: &Child,
     base: &Child,
@@ -295,7 +295,8 @@ pub(super) fn slice(
         return Eval::failed(info.with_error("slice requires array expression"));
     };
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    // If the evaluation of a bound fails, the message does not contain its problem.
+    // If the evaluation of `start` or `end` fails, the slice also fails, but without a message about the
+    // cause.
     let mut operands = Parts { info: info.clone(), ..Parts::default() };
     let (mut from, mut until) = (0, length - 1);
     if let Some(begin) = start {
@@ -347,8 +348,8 @@ pub(super) fn slice(
 
 /// Evaluates `a.[*].b`.
 pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, locally: bool) -> Eval {
-    // As in the original, the evaluation fails if the value of `source` is not known yet. So `a.[*].b || c`
-    // is `c` in this case.
+    // As in the Go program spiff++, the evaluation fails if the value of `source` is not known yet. In this
+    // case, `a.[*].b || c` is `c`.
     let (value, parts) = match Parts::only(source, env) {
         Ok(known) => known,
         Err(failed) => return failed,
@@ -364,7 +365,8 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
         let outer = env.state().set_item(entry);
         let Eval { outcome, .. } = super::eval(rest, env, locally);
         env.state().set_item(outer);
-        // If the evaluation fails for an entry, the message does not contain its problem.
+        // If the evaluation of `rest` fails for an entry, the projection also fails, but without a message
+        // about the cause.
         match outcome {
             Outcome::Value(value) => nodes.push(Node::new(value).with_source(env.source.clone())),
             Outcome::Later(_) => return Eval::later(expr.clone(), parts.info),

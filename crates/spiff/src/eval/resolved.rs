@@ -34,7 +34,8 @@ pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control:
 struct Settled {
     accept_failed: bool,
     control: bool,
-    /// Addresses of the lists and maps that other values also contain. Each of them is searched once.
+    /// Memory addresses of the lists and maps that are shared by several values, and that were already
+    /// searched. A shared list or map is searched only once.
     seen: HashSet<usize>,
 }
 

@@ -18,8 +18,8 @@ pub(crate) const SELF: &str = "_";
 /// outwards.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// Fields of the map. If a lambda or template has captured the scope, each pass replaces the fields by
-    /// those of the new map.
+    /// Fields of the map. Each pass creates a new document. If a lambda or template has captured the scope,
+    /// the fields of the map in the new document replace these fields after the pass.
     fields: RwLock<Arc<Map>>,
     /// Entries of the document, if it is a list and this is its outermost scope; otherwise `None`.
     items: RwLock<Option<Arc<Vec<Node>>>>,
@@ -87,7 +87,8 @@ impl Flow {
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), base, watched: Mutex::new(Vec::new()) }
     }
 
-    /// Replaces the fields of the captured scopes by those of the maps in `root`, the document after a pass.
+    /// Replaces the fields of each captured scope by the fields of the map with the same path in `root`, the
+    /// document after a pass.
     pub(crate) fn update(&self, root: &Node) {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for scope in watched.iter() {
@@ -121,9 +122,10 @@ pub(crate) trait Processor: Debug + Send + Sync {
 pub(crate) struct Level {
     pub(crate) state: Arc<State>,
     pub(crate) processor: &'static dyn Processor,
-    /// Stubs, by descending precedence.
+    /// Stubs of the document, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// Environment of the document around this one, or of the bindings.
+    /// The environment in which the document is processed: the environment of an enclosing document, or of
+    /// the bindings. `None` for the level of the bindings.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,
@@ -197,7 +199,7 @@ impl Env {
 
     pub(crate) fn with_step(&self, step: Arc<str>) -> Self {
         let path = self.path.then(step.clone());
-        // In most cases, the two paths are equal.
+        // In most cases, `path` and `stub_path` are equal.
         let stub_path = if self.stub_path.is(&self.path) { path.clone() } else { self.stub_path.then(step) };
         Self { path, stub_path, ..self.clone() }
     }
@@ -256,8 +258,8 @@ impl Env {
 
     /// Registers the scopes that a lambda or template captures, so that later passes update them.
     pub(crate) fn watch(&self) {
-        // As in the original, the root map of the document keeps the fields of this pass. Scopes of an
-        // instantiated template or of a merged document are never updated.
+        // As in the Go program spiff++, later passes update neither the root map of the document, nor any
+        // scope of an instantiated template or of a merged document.
         if self.flow.base > 0 {
             return;
         }

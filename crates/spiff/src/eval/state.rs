@@ -1,4 +1,5 @@
-//! The state that all documents of a session share: settings, tags, used steps.
+//! The state that all documents of a session share: the settings, the tags, and the cost so far. The cost is
+//! counted in steps (see [`Limits::steps`]).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -145,12 +146,12 @@ impl State {
 
     // ---- cost --------------------------------------------------------------------------------------------------
 
-    /// Counts one step. If a limit is exceeded, the error is its message.
+    /// Adds one step to the cost. If a limit is exceeded, the error is the message about this limit.
     pub(crate) fn step(&self) -> Result<(), String> {
         self.spend(1)
     }
 
-    /// Counts several steps. If a limit is exceeded, the error is its message.
+    /// Adds several steps to the cost. If a limit is exceeded, the error is the message about this limit.
     pub(crate) fn spend(&self, steps: u64) -> Result<(), String> {
         if self.is_exhausted.load(Ordering::Relaxed) {
             return Err(self.exhausted().unwrap_or_default());
@@ -166,14 +167,15 @@ impl State {
         Ok(())
     }
 
-    /// Records that a limit is exceeded, which ends all processing. Returns its message.
+    /// Records that a limit is exceeded, and so ends all processing. The argument and the result are the
+    /// message about the limit.
     pub(crate) fn exhaust(&self, limit: &str) -> String {
         lock(&self.exhausted).get_or_insert_with(|| limit.to_owned());
         self.is_exhausted.store(true, Ordering::Relaxed);
         limit.to_owned()
     }
 
-    /// Returns the message of the exceeded limit; none if no limit is exceeded.
+    /// Returns the message about the exceeded limit. Returns `None` if no limit is exceeded.
     pub(crate) fn exhausted(&self) -> Option<String> {
         if !self.is_exhausted.load(Ordering::Relaxed) {
             return None;
@@ -181,8 +183,8 @@ impl State {
         lock(&self.exhausted).clone()
     }
 
-    /// Counts a nested call until the result is dropped. If the limit for nested calls is exceeded, the error
-    /// is its message.
+    /// Counts a nested call until the returned guard is dropped. If the limit for nested calls is exceeded,
+    /// the error is the message about this limit.
     pub(crate) fn enter(&self) -> Result<Depth<'_>, String> {
         let depth = self.depth.fetch_add(1, Ordering::Relaxed);
         let guard = Depth(&self.depth);
@@ -319,8 +321,9 @@ impl State {
         let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));
         let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
         let in_vain = self.waiting.load(Ordering::Relaxed) && self.host.is_closed();
-        // A condition for which `sync` has stopped waiting keeps this mark. Without the mark, its failure
-        // would be a change of the document, which causes another pass.
+        // `given_up` stays set after `sync` has stopped waiting for the condition. The `sync` expression then
+        // fails, which changes the document and causes another pass. If `given_up` were not set, that pass
+        // would wait for the condition again.
         *given_up |= in_vain || since.elapsed() >= seconds;
         if *given_up {
             return false;

@@ -13,14 +13,15 @@ use super::scope::Env;
 use crate::syntax::ast::{Child, Expr, Reference};
 use crate::value::{Annotations, Map, Node, Pending, Value};
 
-/// The nodes to which the references of an expression led in its last evaluation: one for each reference, or
-/// `None` if a reference led to no node.
+/// The nodes to which the references of an expression led in its last evaluation. For each reference, the
+/// list contains the node, or `None` if the reference led to no node.
 pub(crate) type Seen = Box<[Option<Sight>]>;
 
 /// A node to which a reference led, in the state in which the last evaluation of the expression saw it.
 ///
-/// Lists, maps and expressions are stored as weak references. These values contain other objects of this
-/// type, from the pass before. So strong references would keep the nodes of all passes in memory.
+/// Lists, maps and expressions are stored as weak references. The reason: a stored value may contain
+/// expressions, and each expression contains `Sight`s of nodes from an earlier pass. So strong references
+/// would keep the nodes of all passes in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {
     value: SeenValue,
@@ -33,7 +34,7 @@ enum SeenValue {
     List(Weak<Vec<Node>>),
     Map(Weak<Map>),
     Expression(Weak<dyn Pending>),
-    /// A lambda or template, or a value that a template has created. It never counts as unchanged.
+    /// A lambda or template, or a value that a template has created. Such a value never counts as unchanged.
     Scoped,
 }
 
@@ -78,8 +79,8 @@ pub(crate) fn references(expr: &Child) -> Option<Vec<&Reference>> {
     collect(expr, &mut found).then_some(found)
 }
 
-/// Maximum number of references of which the nodes are stored. An expression with more references is
-/// evaluated in every pass.
+/// Maximum number of references that [`references`] returns for an expression. If an expression has more
+/// references, it is evaluated in every pass.
 const MOST: usize = 8;
 
 fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {

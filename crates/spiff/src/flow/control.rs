@@ -1,4 +1,5 @@
-//! Evaluates control structures, such as `<<if`. A control structure is a map that its result replaces.
+//! Evaluates control structures, such as `<<if`. A control structure is a map in a document. The result of
+//! the control structure replaces this map.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,8 +37,9 @@ struct Control<'n> {
 /// The result of a control structure, and whether it is final.
 type Given = (Node, bool);
 
-/// Tells whether the value of a key is a template, because the key is such an option of `<<for`. As in the
-/// original, the key has this meaning even if control structures are disabled.
+/// Tells whether the value of `key` becomes a template: `<<do` and `<<mapkey` are options of `<<for` with
+/// templates as values. As in the Go program spiff++, their values become templates even if control
+/// structures are disabled.
 pub(super) fn is_template_option(key: &str) -> bool {
     matches!(key, "<<do" | "<<mapkey")
 }
@@ -49,8 +51,8 @@ fn keyword(key: &str) -> Option<&str> {
     (!name.is_empty() && name != "<" && !name.starts_with('!')).then_some(name)
 }
 
-/// Tells whether a node is a control structure. If the control structure is malformed, the error is the
-/// message.
+/// Tells whether a node is a control structure. If the node is a malformed control structure, the error is a
+/// message about the fault.
 pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     if !env.state().features.control {
         return Ok(false);
@@ -64,8 +66,8 @@ pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     parts(node, &Map::new(), env).map(|control| control.is_some())
 }
 
-/// Splits a map into the parts of a control structure. Returns `None` for any other map. If the control
-/// structure is malformed, the error is the message.
+/// Splits a control structure into its parts. Returns `None` if the node is no control structure. If the node
+/// is a malformed control structure, the error is a message about the fault.
 fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<Control<'n>>, String> {
     let Some(map) = node.as_map() else { return Ok(None) };
     let mut control: Option<(&'static str, &'static [&'static str], &'n Node)> = None;
@@ -98,14 +100,14 @@ fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<
     if let Some(option) = options.keys().find(|option| !allowed.contains(option)) {
         return Err(format!("invalid option \"{option}\" for control \"{name}\""));
     }
-    // As long as the structure has no result, it keeps its undefined parts.
+    // As long as the control structure has no result, it keeps its undefined parts.
     let mut all = map.clone();
     all.extend(undefined.iter().map(|(key, node)| (key.clone(), node.clone())));
     let node = if undefined.is_empty() { node.clone() } else { node.with_value(Value::from(all)) };
     Ok(Some(Control { name, value, options, fields, node, env }))
 }
 
-/// Evaluates a map as a control structure; `None` for any other map.
+/// Evaluates a control structure. Returns `None` if the node is no control structure.
 pub(super) fn run(node: &Node, undefined: &Map, env: &Env) -> Option<Given> {
     if !env.state().features.control {
         return None;
@@ -144,8 +146,8 @@ impl Control<'_> {
         is_resolved_node(node, control)
     }
 
-    /// Checks that all parts are known. If they are not, the error is the result of the structure in this
-    /// pass.
+    /// Checks that the control structure can be evaluated in this pass, because all its parts are known. If
+    /// it can't, `Err` contains the node that stands for the control structure after this pass.
     fn ready(&self, accept_fields: bool) -> Result<(), Given> {
         if !accept_fields && !self.fields.is_empty() {
             let names: Vec<&str> = self.fields.keys().map(|name| &***name).collect();
@@ -269,8 +271,8 @@ impl Control<'_> {
         }
     }
 
-    /// Tells whether the field `match` of a case accepts the value. If that is not known yet, the error is
-    /// `None`. If the lambda returns no boolean, the error is the type of its result.
+    /// Tells whether the field `match` of a case accepts the value. If the result of the lambda in `match` is
+    /// not known yet, the error is `None`. If the result is no boolean, the error is its type.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };
@@ -302,7 +304,8 @@ impl Control<'_> {
                     match entry.value() {
                         Value::Null => {}
                         Value::Map(map) => add(map),
-                        // As in the original, the message names the type of the list, not of the entry.
+                        // As in the Go program spiff++, the message names the type of the list, and not the
+                        // type of the entry.
                         _ => return self.issue(format!("entry {at}: invalid entry type: list")),
                     }
                 }
@@ -423,8 +426,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // A body that is no template is itself the result. If its key is undefined, the result gets the
-            // empty key.
+            // If the body is no template, the body is the result. If the key for the result is undefined, the
+            // result gets the empty key.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()

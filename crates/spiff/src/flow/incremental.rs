@@ -1,8 +1,8 @@
 //! Incremental passes, which evaluate only the nodes that the previous pass may have affected.
 //!
-//! A chain of references needs one pass for each of its values, and a whole pass visits every node. Often all
-//! *open* nodes, which have no value yet, are expressions in plain maps, and no other node can change. An
-//! incremental pass then evaluates only these open nodes:
+//! A chain of references needs one pass for each of its values, and a whole pass visits every node. An *open*
+//! node is a node without a value. In many documents, the open nodes are expressions in plain maps, and no
+//! other node can change. For such a document, an incremental pass evaluates only three kinds of open nodes:
 //!
 //! - nodes that the previous pass has changed,
 //! - nodes with a reference to a node that the previous pass has changed,
@@ -42,7 +42,7 @@ pub(super) enum Progress {
     Unchanged,
     /// The document changed, and the next pass can be incremental too.
     Changed,
-    /// The document changed, and the next pass must be a whole one.
+    /// The document changed, and the next pass must be a whole pass.
     Last,
 }
 
@@ -118,9 +118,10 @@ impl<'e> Incremental<'e> {
     }
 }
 
-/// Returns the path of the node to which a reference leads. If a node on the way is not complete yet, or has
-/// no such field, returns the path of that node. Returns `None` if the first name of the reference is not
-/// found in the document.
+/// Returns the path of the node to which a reference leads from the node at `from`. If the reference can't be
+/// followed to its end yet, returns the path of the last node that it reaches. This last node is no map, or
+/// has a merge key, or lacks the next field of the reference. Returns `None` if the first name of the
+/// reference is not found in the document.
 fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path> {
     let (name, rest) = reference.path.split_first()?;
     let mut place;

@@ -31,8 +31,8 @@ struct Work {
     merged: bool,
     processed: bool,
     is_template: bool,
-    /// Whether stubs override entries without a key by their positions. They do not if a merge can insert
-    /// other entries.
+    /// Whether stubs override entries without a key by their positions. If a merge can insert other entries,
+    /// stubs do not override by position.
     by_position: bool,
 }
 
@@ -117,7 +117,7 @@ fn insertion(
     }
     let stay = |value: Node| {
         let map: Map = [(qualifier.clone(), value)].into_iter().collect();
-        // The entry for the remaining expression has the annotations of the list.
+        // The insertion stays in the list as an entry. This entry gets the annotations of the list.
         Inserted::Stay(whole.with_value(Value::from(map)))
     };
     let expr = match result.value() {
@@ -187,10 +187,14 @@ fn insertion(
     }
 }
 
-/// Evaluates the control structures among the entries. The result of a control structure replaces it. If the
-/// result is a list, its entries replace the control structure. If a result is no list, a later pass
-/// processes the entries of the whole list. As in the original, paths in a control structure do not contain
-/// its position in the list.
+/// Evaluates the control structures among the entries of a list.
+///
+/// If the result of a control structure is a list, the entries of the result replace the control structure.
+/// If the result is no list, the result itself replaces the control structure, and this pass does not process
+/// the entries of `work`. A later pass processes them.
+///
+/// As in the Go program spiff++, the path of a node in a control structure does not contain the position of
+/// the control structure in the list.
 fn controls(work: &mut Work, env: &Env, visit: impl Visit) {
     if !env.state().features.control {
         return;
@@ -264,8 +268,9 @@ enum Key {
     None,
 }
 
-/// Returns the step of each entry in paths. If all entries have keys and all keys differ, the step is the
-/// key. If not, the step is the position of the entry. An entry whose key is not known yet has no step.
+/// Returns the last step of the path of each entry. If all entries have keys and all keys differ, the step is
+/// the key, such as `name:x`. Otherwise, the step is the position of the entry, such as `[0]`. If the key of
+/// an entry is not known yet, the entry has no step.
 fn steps(work: &Work, env: &Env, visit: impl Visit) -> Vec<Option<Arc<str>>> {
     let by_index = |at: usize| Arc::from(format!("[{at}]"));
     if work.keyless {

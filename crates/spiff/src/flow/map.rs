@@ -16,8 +16,8 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// Fields that the merge key inserts. At the end of the pass, all fields, if they differ from those
-    /// before the pass.
+    /// Fields that the merge key inserts. If the pass changes the map, the other fields of the map are added
+    /// here at the end of the pass.
     fields: Map,
     /// Fields of the map itself, in their order.
     kept: Vec<(Arc<str>, Node)>,
@@ -130,8 +130,9 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
         work.undefined.insert(key.clone(), child);
         return;
     }
-    // `work` contains the flags of a marker only in the pass that reads the marker. So only the entries of
-    // the map itself are marked as parts of the default. The nodes below the entries are not.
+    // `work` contains the flag of the marker `&default` only in the pass that reads the marker. So only the
+    // fields of this map get the flag `IMPLIED`, which marks a part of a default. The nodes below the fields
+    // do not get this flag.
     let implied = work.flags.has(Flags::DEFAULT) || work.flags.has(Flags::IMPLIED);
     let child = if implied && !child.annotations().flags.has(Flags::IMPLIED) {
         child.annotate(|annotations| annotations.flags |= Flags::IMPLIED)
@@ -233,8 +234,8 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
             work.fields = (**same).clone();
         }
         if !work.fields.contains_key(key) {
-            // In the next document, the node also overrides other values, even if it was a default in the
-            // stub.
+            // The flag `INJECT` makes the node override a value of the next document, even if the node has
+            // the marker `&default`.
             let node = instantiated(node.clone())
                 .annotate(|annotations| annotations.flags |= Flags::INJECT | Flags::INJECTED);
             work.fields.insert(key.clone(), node);

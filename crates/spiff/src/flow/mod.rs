@@ -88,7 +88,7 @@ pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Nod
     Ok(prepared)
 }
 
-/// Processes the stubs, then the template with them.
+/// Processes the stubs, and then the template with the processed stubs.
 fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let prepared = prepare(stubs, outer, keep)?;
     apply(template, &prepared, outer, keep)
@@ -121,7 +121,7 @@ pub(crate) fn tidied(result: &Node, env: &Env, keep: Keep) -> Node {
     if keep.escapes { result } else { tidy::unescape(&result, env.state().features) }
 }
 
-/// Processes a document with stubs that are not processed first, as the tests of the original do.
+/// Processes a document with stubs that are not processed first, as the tests of the Go program spiff++ do.
 pub(crate) fn single(document: &Node, stubs: &[Node], outer: &Env) -> Result<Node, Unresolved> {
     let (result, unresolved) = flow_document(document, stubs, outer);
     if unresolved.is_empty() { Ok(result) } else { Err(unresolved) }

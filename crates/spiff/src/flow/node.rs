@@ -82,7 +82,7 @@ fn note(trace: &Trace, before: &Node, after: &Node, env: &Env) {
     });
 }
 
-/// The annotations of a node that its result inherits.
+/// The annotations that a node keeps when a pass gives the node a new value.
 struct Carried {
     flags: Flags,
     redirect: Redirect,
@@ -133,7 +133,7 @@ fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) ->
             Value::List(_) => return list::flow(&node, env, as_template, Below),
             Value::String(text) => {
                 if let Some(expr) = parse(text, env) {
-                    // The pass that parses the expression does not also override the node.
+                    // This pass only parses the expression. Stubs can override the node in later passes.
                     return node.with_value(Expression::value(expr));
                 }
             }
@@ -150,7 +150,7 @@ fn flow_untagged(node: &Node, env: &Env, overriding: bool, as_template: bool) ->
     overridden(node, env, overriding, carried)
 }
 
-/// Returns the expression in a string; none if the string contains no valid expression.
+/// Returns the expression in a string. Returns `None` if the string contains no valid expression.
 fn parse(text: &str, env: &Env) -> Option<Child> {
     let inner = embedded::expression(text, env.state().features.interpolation)?;
     // If the text is no valid expression, it stays text, and is reported if it remains in the result.
@@ -260,8 +260,8 @@ fn noted(
     }
 }
 
-/// Returns the node that the stubs contain for this node, if they may override it. If they contain none or
-/// may not, returns the node itself.
+/// Returns the node of the stubs that overrides `node`. If the stubs contain no value for `node`, or if they
+/// may not override it, returns `node` itself.
 fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node {
     let annotations = node.annotations();
     let redirects = matches!(annotations.redirect, Redirect::To(_));

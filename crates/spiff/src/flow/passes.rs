@@ -33,10 +33,10 @@ struct Passes<'e> {
 }
 
 impl Passes<'_> {
-    /// Makes passes until one changes nothing, or a limit is exceeded.
+    /// Makes passes until a pass changes nothing, or a limit is exceeded.
     fn all(&mut self, overriding: bool) {
-        // The search for open nodes takes about as long as a pass over plain data. If incremental passes are
-        // not possible, the next search follows after twice as many whole passes.
+        // The search for open nodes takes about as long as a pass over plain data. So if a search finds that
+        // incremental passes are not possible, the number of whole passes until the next search is doubled.
         let (mut interval, mut until_survey) = (1_u32, 1_u32);
         loop {
             let before = self.current.clone();
@@ -76,11 +76,12 @@ impl Passes<'_> {
         changed
     }
 
-    /// Makes incremental passes as long as they are possible and change the document. Returns whether any of
-    /// them has changed it. `before` is the document before the last pass.
+    /// Makes incremental passes as long as they are possible and change the document. Returns whether an
+    /// incremental pass has changed the document. `before` is the document before the last pass.
     fn incremental(&mut self, before: Node) -> bool {
         let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
-        // After `before` is dropped, the passes can change maps in place that no other document contains.
+        // A pass changes a map in place if no other document contains the map. `before` contains most maps of
+        // the current document, so `before` is dropped first.
         drop(before);
         let mut any = false;
         loop {

@@ -28,7 +28,7 @@ pub(super) fn declared_template(
             let flags = template::flags(marker);
             (template::content(marker, flags, node), flags)
         }
-        // An expression with other markers is no template itself.
+        // An expression with other markers is no template.
         Expr::Marker(_) => return None,
         _ if required => {
             let text = format!("(( {expr} ))");

@@ -36,8 +36,8 @@ pub(super) fn is_bare(node: &Node) -> bool {
         && !(known.replace || known.merged || known.preferred || known.undefined)
 }
 
-/// Tells whether two nodes, their annotations and their documents are equal. Parts that both contain at the
-/// same address are not compared.
+/// Tells whether two nodes have equal values, equal annotations and the same document name. If both nodes
+/// contain the same list or map in memory, its entries are not compared.
 pub(super) fn identical(a: &Node, b: &Node) -> bool {
     if a.same(b) {
         return a.source() == b.source();

@@ -86,9 +86,10 @@ fn unresolved(node: &Node, path: &[Arc<str>], problem: Option<Issue>) -> Unresol
     }
 }
 
-/// Returns the path of a problem as the report of the node at `path` shows it. If the problem occurred at the
-/// node itself, the result is empty. If it occurred below the node, the result is `..` with the remaining
-/// steps.
+/// Returns the path of a problem (`origin`) in the form in which the report about the node at `path` contains
+/// it. If the problem occurred at this node, the result is empty. If the problem occurred below this node,
+/// the result consists of `..` and the steps from the node to the problem. In all other cases, the result is
+/// `origin`.
 fn elsewhere(path: &[Arc<str>], origin: &[Arc<str>]) -> Vec<Arc<str>> {
     match origin.strip_prefix(path) {
         _ if path.is_empty() => origin.to_vec(),

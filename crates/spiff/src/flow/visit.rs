@@ -1,12 +1,13 @@
-//! The processing of a node in a pass, as the code for lists and maps calls it.
+//! The interface by which the code for lists and maps processes other nodes.
 
 use crate::eval::Env;
 use crate::value::Node;
 
-/// The interface by which the code for a list or map processes the nodes below it.
+/// The interface by which the code for lists and maps processes the nodes in a list or map.
 ///
-/// The code for nodes is a layer above the code for lists and maps. So the latter gets the interface as a
-/// parameter, whose type is known at compile time.
+/// The code for nodes is a layer above the code for lists and maps. So the code for lists and maps does not
+/// name the code for nodes, but gets it as a parameter with this interface. The type of the parameter is
+/// known at compile time.
 pub(super) trait Visit: Copy {
     /// Processes a node in one pass. If the node is completely evaluated, adds its tag. If `overriding` is
     /// true, values of stubs take precedence. If `as_template` is true, a map, list or expression becomes a

@@ -21,7 +21,8 @@ struct Condition {
     open: Open,
 }
 
-/// The first number of a version that is omitted: it is missing, or written as `x` or `*`.
+/// The first of the three numbers of a version that the author has left open. A number is open if it is
+/// missing, or written as `x`, `X` or `*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
     All,
@@ -59,7 +60,8 @@ impl Constraint {
             for condition in all {
                 match condition.check(version) {
                     Ok(()) => continue,
-                    // This problem is reported once, even if several conditions cause it.
+                    // If several conditions refuse the version because it is a prerelease, the problem is
+                    // reported only once.
                     Err(problem) if condition.forbids_prerelease(version) => {
                         if !is_reported {
                             problems.push(problem);
@@ -128,8 +130,8 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// Tells whether the condition refuses a version because the version is a prerelease, and the condition
-    /// contains none.
+    /// Tells whether a version is a prerelease, while the version in the condition is a release. Most
+    /// conditions refuse such a version.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut Registry) {
 
 fn type_name(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     match arguments.iter().map(Node::value).collect::<Vec<_>>()[..] {
-        // The original has no type name for bytes.
+        // The Go program spiff++ has no type name for bytes.
         [Value::Bytes(bytes)] => {
             let shown: Vec<String> = bytes.iter().take(1000).map(ToString::to_string).collect();
             fail!("unknown type for [{}]", shown.join(" "))

@@ -32,7 +32,7 @@ fn hash(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     };
     host.spend(content.len() as u64)?;
     let digest = match kind {
-        // The original's `md4` is the content followed by the MD4 of an empty input.
+        // In the Go program spiff++, `md4` is the content followed by the MD4 of an empty input.
         "md4" => hex::encode(content) + "31d6cfe0d16ae931b73c59d7e0c089c0",
         "md5" => hex::encode(Md5::digest(content)),
         "sha1" => hex::encode(Sha1::digest(content)),
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn md5crypt_is_that_of_openssl() {
-        // openssl passwd -1 -salt 3Qc1aanY password; openssl passwd -apr1 -salt x a; -1 -salt abcdefgh ''
+        // The expected texts are the outputs of `openssl passwd -1 -salt 3Qc1aanY password`,
+        // `openssl passwd -apr1 -salt x a` and `openssl passwd -1 -salt abcdefgh ''`.
         let cases = [
             ("password", "3Qc1aanY", "$1$", "$1$3Qc1aanY$iad9zxEMtoA1WSkbefK4u/"),
             ("a", "x", "$apr1$", "$apr1$x$16j9.5e7KiXmuYFAYpPJM/"),

@@ -13,7 +13,7 @@ fn eval(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     host.evaluate(text(expression, "string argument required for 'eval'")?)
 }
 
-/// Returns the problem of the name of a tag; none if the name is valid.
+/// Returns a message about the fault in the name of a tag. Returns `None` if the name is valid.
 fn tag_problem(name: &str) -> Option<String> {
     let mut length = 0;
     for character in name.chars() {

@@ -1,5 +1,5 @@
-//! The functions `encrypt` and `decrypt`, in the format of the original: triple DES in CBC mode, and a
-//! checksum with a key that everyone knows.
+//! The functions `encrypt` and `decrypt`, in the format of the Go program spiff++: triple DES in CBC mode,
+//! and a checksum with a key that everyone knows.
 //!
 //! The format is not secure. The crate contains it because documents with this format exist. Do not protect
 //! new values by it: the key of the cipher is the first 16 bytes of the password.
@@ -46,8 +46,9 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// Returns the key: the second argument, or the caller's key if that argument is missing. If there are two
-/// arguments, the second one may also be the name of the method.
+/// Returns the key from the arguments of `encrypt` or `decrypt`, which are a value, a key and the name of the
+/// method. The key and the name may be missing. If the key is missing, the caller of the engine supplies the
+/// key.
 fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, FunctionError> {
     if !(1..=3).contains(&arguments.len()) {
         fail!("{name} expects one, two or three arguments");

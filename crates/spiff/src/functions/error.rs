@@ -26,9 +26,10 @@ pub enum Nested {
     /// No further cause is known.
     #[default]
     None,
-    /// The messages of calls of lambdas inside each other, the outermost call first.
+    /// The messages of nested calls, for example of a lambda that calls another lambda. The message of the
+    /// outermost call is the first one.
     Chain(Vec<String>),
-    /// Lines of the report about an inner document, one for each node without a value.
+    /// Lines of the report about an inner document. The report has one line for each node without a value.
     Nodes(Vec<String>),
 }
 

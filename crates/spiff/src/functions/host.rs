@@ -7,8 +7,8 @@ use super::FunctionError;
 use crate::outside::Denied;
 use crate::value::{Callable, Node, Value};
 
-/// The interface by which a function accesses everything besides its arguments: the evaluation of its
-/// expression, and the outside world.
+/// The interface by which a function accesses everything besides its arguments: the engine that evaluates the
+/// call, and the outside world, such as files.
 pub trait Host {
     /// Calls a lambda with positional arguments.
     ///
@@ -22,15 +22,15 @@ pub trait Host {
     /// The error of the expression.
     fn evaluate(&mut self, expression: &str) -> Result<Node, FunctionError>;
 
-    /// Processes maps, or templates of maps, as separate documents. The first one is the template, and the
-    /// others are its stubs.
+    /// Processes maps, or templates of maps, as separate documents. The first document is the template, and
+    /// the others are its stubs.
     ///
     /// # Errors
     /// The report of the inner documents.
     fn merge(&mut self, documents: &[Node]) -> Result<Node, FunctionError>;
 
     /// Processes a document in the scope of the call. If `own_root` is true, a reference with a leading dot
-    /// does not begin at the root of the calling document.
+    /// begins at a new, empty root. Otherwise, such a reference begins at the root of the calling document.
     ///
     /// # Errors
     /// The report of the document.

@@ -49,7 +49,7 @@ pub use registry::{Builtin, Registry};
 
 pub use crate::outside::{Capability, Denied};
 
-/// The page's examples, as doc tests.
+/// The examples of the page `docs/functions.md`, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/functions.md")]
 mod page {}

@@ -48,7 +48,7 @@ pub(crate) fn from_number(number: u128, like: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the address at an offset from this one.
+/// Returns the address that is `steps` addresses after `address`.
 pub(crate) fn step(address: IpAddr, steps: i64) -> IpAddr {
     from_number(to_number(address).wrapping_add_signed(i128::from(steps)), address)
 }
@@ -144,8 +144,8 @@ impl Range {
     }
 }
 
-/// Returns the address at an index in the ranges, which are counted one after the other. If the index is too
-/// large, the error is the number of addresses in all ranges.
+/// Returns the address at an index. The index counts the addresses of all ranges, one range after the other.
+/// If the index is too large, the error is the number of addresses in all ranges.
 fn pick(ranges: &[Range], index: i64) -> Result<IpAddr, i64> {
     let mut offset: i64 = 0;
     for range in ranges {
@@ -215,8 +215,8 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(texts(addresses))
 }
 
-/// Returns static addresses of a BOSH job, from the ranges in `networks.<name>.subnets`. The values of `name`
-/// and `instances` are those that these names have in the scope of the call.
+/// Returns static addresses of a BOSH job, from the ranges in `networks.<name>.subnets`. Two values come from
+/// the scope of the call: `name` is the name of the network, and `instances` is the number of addresses.
 fn static_ips(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     let mut chosen = Vec::new();
     for argument in arguments {

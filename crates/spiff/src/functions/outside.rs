@@ -24,15 +24,15 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("env", env);
 }
 
-/// Creates the error of a refused access. The message begins with `name`, the name of the function in the
-/// original's messages.
+/// Creates the error of a refused access. The message begins with `name`. This is the name of the function in
+/// the messages of the Go program spiff++.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))
 }
 
-/// Converts a value to text for a command or a file. Strings, numbers and booleans become plain text, and
-/// lists and maps a YAML document. Null becomes `None`.
+/// Converts a value to text for a command or a file. Strings, numbers and booleans become plain text. Lists
+/// and maps become a YAML document. Null becomes `None`.
 pub(super) fn written(node: &Node) -> Option<String> {
     match node.value() {
         Value::Null | Value::Undefined => None,
@@ -44,7 +44,7 @@ pub(super) fn written(node: &Node) -> Option<String> {
     }
 }
 
-/// Formats a float with 64 decimal places and an exponent, as the original passes it to commands.
+/// Formats a float with 64 decimal places and an exponent, as the Go program spiff++ passes it to commands.
 fn exponential(value: f64) -> String {
     let text = format!("{value:.64e}");
     match text.split_once('e') {
@@ -56,7 +56,8 @@ fn exponential(value: f64) -> String {
     }
 }
 
-/// Returns the command in the arguments. The command is a list as the only argument, or all arguments.
+/// Returns the program and the arguments of a command. If the function has a list as its only argument, the
+/// entries of the list are the command. Otherwise, the arguments of the function are the command.
 fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
     let parts = match arguments {
         [only] if only.as_list().is_some_and(|items| !items.is_empty()) => only.as_list().unwrap_or_default(),

@@ -24,9 +24,9 @@ fn format(host: &mut dyn Host, name: &str, arguments: &[Node]) -> Result<String,
     Ok(sprintf(template, &arguments))
 }
 
-/// Returns the approximate maximum size of the output in bytes. A directive is a part of the template such as
-/// `%5d`. Each directive counts as the longest argument. If its width may be large, it counts as at least
-/// [`WIDEST`].
+/// Returns the approximate maximum size of the output in bytes. Each directive of the template, such as
+/// `%5d`, adds the size of the longest argument. If the width of the directive may be large, the directive
+/// adds at least [`WIDEST`] bytes.
 fn most(template: &str, arguments: &[Argument]) -> u64 {
     let is_wide = |number: &str| number.bytes().take_while(u8::is_ascii_digit).count() > 3;
     let longest = arguments.iter().map(|argument| match argument {
@@ -271,7 +271,8 @@ fn int(value: i64, verb: char, spec: Spec) -> Option<String> {
         'X' => (if spec.sharp { "0X" } else { "" }, format!("{size:X}")),
         'c' => return Some(pad(&character(value).to_string(), spec)),
         'q' => {
-            // The escapes are those of a quoted string, apart from the two kinds of quotes.
+            // The character is escaped as in a string in double quotes, with two exceptions: `'` is escaped,
+            // and `"` is not escaped.
             let quoted = match character(value) {
                 '\'' => "\\'".to_owned(),
                 '"' => "\"".to_owned(),

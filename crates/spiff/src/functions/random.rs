@@ -11,8 +11,8 @@ pub(super) fn register(registry: &mut Registry) {
 
 /// Draws a number from 0 to `limit - 1`. All numbers are equally likely.
 fn below(host: &mut dyn Host, limit: u64) -> Result<u64, FunctionError> {
-    // A number from the last multiple of the limit on is drawn again, because such numbers would make small
-    // results more likely.
+    // `last` is the largest multiple of the limit in 64 bits. If the number is `last` or more, another number
+    // is drawn. Otherwise, small results would be more likely.
     let last = u64::MAX - u64::MAX % limit.max(1);
     loop {
         let mut bytes = [0; 8];
@@ -64,9 +64,9 @@ fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
     let pattern = Pattern::new(&format!("^[{class}]")).map_err(|error| {
         FunctionError::failed(format!("invalid rand character set specification {}: {error}", quoted(class)))
     })?;
-    // The original draws four bytes, and takes the character with which they begin. So it mostly returns
-    // characters of one byte. This function chooses among the characters of one byte that belong to the
-    // class. It chooses among longer characters only if the class contains no character of one byte.
+    // The Go program spiff++ draws four bytes, and takes the character with which they begin. So it mostly
+    // returns characters of one byte. This function chooses among the characters of one byte that belong to
+    // the class. It chooses among longer characters only if the class contains no character of one byte.
     let fits = |character: &char| pattern.is_match(character.encode_utf8(&mut [0; 4]));
     let mut choice: Vec<char> = ('\0'..'\u{80}').filter(fits).collect();
     if choice.is_empty() {

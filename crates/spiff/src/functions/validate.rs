@@ -30,7 +30,8 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// Returns the number of the first condition that the value does not meet, from 1, and its message.
+/// Returns the position of the first condition that the value does not meet, and the message of the
+/// condition. Positions are counted from 1.
 fn first_failure(
     host: &mut dyn Host,
     value: &Node,
@@ -49,7 +50,7 @@ fn first_failure(
     Ok(None)
 }
 
-/// The result of a condition for a value, with its message.
+/// Whether a value meets a condition, with a message about this result.
 struct Verdict {
     holds: bool,
     message: String,
@@ -303,7 +304,7 @@ fn any(host: &mut dyn Host, value: &Node, conditions: &[Node]) -> Judged {
         }
         messages.push(judged.message);
     }
-    // As in the original, the condition `or` with a single alternative always holds.
+    // As in the Go program spiff++, the condition `or` with a single alternative always holds.
     verdict(conditions.len() == 1, reasons(&messages))
 }
 

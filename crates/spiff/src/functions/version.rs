@@ -1,4 +1,4 @@
-//! Semantic versions, which are read as leniently as in the original.
+//! Semantic versions, which are read as leniently as in the Go program spiff++.
 //!
 //! For example, `v1.2` is a version. The crate `semver` is stricter and has other rules for prereleases, so
 //! this module implements versions itself.

@@ -8,7 +8,7 @@ use super::{FunctionError, Host, Registry};
 use crate::value::{Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
-    // As in the original, the messages of `semver` contain the name of another function.
+    // As in the Go program spiff++, the messages of `semver` contain the name of another function.
     get(registry, "semver", "semverprerelease", |version| version.to_string().into());
     get(registry, "semvermajor", "semvermajor", |version| number(version.major));
     get(registry, "semverminor", "semverminor", |version| number(version.minor));
@@ -117,8 +117,8 @@ fn validate(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     Ok(first.clone())
 }
 
-/// Checks that a version meets all constraints. If it does not, the inner error contains the reasons. An
-/// invalid constraint is the outer error.
+/// Checks that a version meets all constraints. If the version fails a constraint, the result is
+/// `Ok(Err(reasons))`. If a constraint is invalid, the result is `Err`.
 pub(super) fn fits(
     name: &str,
     version: &Version,

@@ -45,12 +45,14 @@ fn wgpublickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(STANDARD.encode(PublicKey::from(&StaticSecret::from(bytes)).as_bytes()))
 }
 
-/// Returns the error about a base64 text, with its position, as Go's message states it.
+/// Returns the message about an error in a base64 text, with the words of Go's message. The message contains
+/// the position of the error in the text.
 fn illegal(text: &str, error: &base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _)
         | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
-        // The position is the start of the last group of four characters.
+        // If the length or the padding of the text is wrong, the position is the end of the last complete
+        // group of four characters.
         _ => text.len() / 4 * 4,
     };
     format!("illegal base64 data at input byte {at}")

@@ -52,8 +52,8 @@ pub enum Expr {
     Index(Child, Vec<Argument>),
     /// The slice `a.[1..2]`. It occurs only as the first expression of a projection.
     Slice(Child, Option<Child>, Option<Child>),
-    /// The projection `a.[*].b`. The second expression is evaluated for each entry of the first one, which it
-    /// reads by [`Expr::Item`].
+    /// The projection `a.[*].b`. The first expression has a list or map as its value. The second expression
+    /// is evaluated for each entry of this value, and contains [`Expr::Item`] in place of the entry.
     Projection(Child, Child),
     /// The current entry of the projection around the expression.
     Item,
@@ -180,7 +180,8 @@ pub struct Argument {
 pub struct Merge {
     /// Path in the stubs; empty for `merge none`.
     pub path: Path,
-    /// Whether the nodes below are also looked up in the stubs below this path.
+    /// Whether the nodes below the merged node are looked up in the stubs below `path`, instead of below the
+    /// path of the merged node.
     pub redirect: bool,
     /// Whether the merge is `merge replace`.
     pub replace: bool,
@@ -212,12 +213,13 @@ pub struct Parameter {
     pub default: Option<Child>,
 }
 
-/// The place of an expression in the document. It belongs to the expressions whose value depends on it.
+/// The place of an expression in the document. If the value of an expression depends on the place, the syntax
+/// tree contains the place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Path in the document.
+    /// Path of the expression's node in the document.
     pub path: Vec<Arc<str>>,
-    /// Path in the stubs.
+    /// Path at which the stubs contain the values for this node.
     pub stub_path: Vec<Arc<str>>,
 }
 

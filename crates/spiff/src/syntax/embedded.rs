@@ -123,10 +123,12 @@ fn push_literal(out: &mut String, literal: &mut String) {
     literal.clear();
 }
 
-/// Splits text at its expressions. An expression begins after two opening parentheses. If more than two
-/// parentheses follow each other, it begins after the last one. It ends before the first two adjacent closing
-/// parentheses without opening ones inside the expression. If no such parentheses follow, the rest is plain
-/// text.
+/// Splits text at its expressions.
+///
+/// An expression begins after the last of two or more adjacent opening parentheses, and ends before two
+/// adjacent closing parentheses. A closing parenthesis does not count if its opening parenthesis is inside
+/// the expression, or if it stands in double quotes. If the end of an expression is missing, the rest of the
+/// text is plain text.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let bytes = text.as_bytes();
     let mut parts = Vec::new();

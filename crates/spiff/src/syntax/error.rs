@@ -15,7 +15,7 @@ pub enum SyntaxError {
     TooDeep,
 }
 
-/// The last part of a text that could be parsed. The error follows this part.
+/// The last part of an expression's text that the parser could read. The error in the text follows this part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexpected {
     /// The position of the first character of the part, and the position after its last character. A position
@@ -44,7 +44,7 @@ impl SyntaxError {
         })
     }
 
-    /// Creates the error by which the original refuses an expression with non-ASCII characters.
+    /// Creates the error by which the Go program spiff++ refuses an expression with non-ASCII characters.
     pub(crate) fn not_ascii(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let literal = chars.iter().position(|c| *c == '"').unwrap_or(0);

@@ -25,7 +25,8 @@ pub use error::{MAX_DEPTH, SyntaxError, Unexpected};
 /// Parses an expression, without the `((` and `))` around it.
 ///
 /// # Errors
-/// A [`SyntaxError`], with the last part of the text that could be parsed.
+/// When the text is no valid expression. The [`SyntaxError`] quotes the last part of the text that the parser
+/// could read.
 pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
     parser::parse(text, place).map(|parsed| parsed.expr)
 }

@@ -1,4 +1,5 @@
-//! Writes expressions in one canonical form, which reports and the texts of lambdas contain.
+//! Writes expressions as text in one canonical form. Reports and the texts of lambdas contain expressions in
+//! this form.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -90,7 +91,8 @@ fn print(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Returns a value in the form of an expression. As in the original, quotes in texts are not escaped.
+/// Returns a value in the form of an expression. As in the Go program spiff++, quotes in texts are not
+/// escaped.
 fn known(value: &Value) -> String {
     let text = |text: &str| format!("\"{text}\"");
     match value {
@@ -159,7 +161,8 @@ fn assignments(f: &mut Formatter<'_>, entries: &[(Child, Child)]) -> fmt::Result
 }
 
 fn range(f: &mut Formatter<'_>, start: Option<&Child>, end: Option<&Child>) -> fmt::Result {
-    // A missing end has the same text as in the original, so that reports are equal.
+    // If the start or the end of the range is missing, `MISSING` stands in its place, as in the reports of
+    // the Go program spiff++.
     const MISSING: &str = "%!s(<nil>)";
     f.write_char('[')?;
     match start {
@@ -231,8 +234,8 @@ impl Display for Merge {
         f.write_str("merge")?;
         let qualified = self.replace || self.key.is_some();
         if self.required && !self.redirect && qualified {
-            // As in the original, the text of `merge replace` or `merge on key` without a path is `merge
-            // required`.
+            // As in the Go program spiff++, `merge replace` and `merge on key` without a path are written
+            // with the word `required`.
             f.write_str(" required")?;
         } else {
             if self.replace {

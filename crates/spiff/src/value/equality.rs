@@ -1,4 +1,5 @@
-//! Two kinds of equality: equality of data (`PartialEq`), and that of the operator `==` ([`equals`]).
+//! Two kinds of equality: equality of data (`PartialEq`), and equality by the operator `==` of the language
+//! ([`equals`]).
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::number;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotComparable {
-    /// Null and another value. As in the original, the message is empty.
+    /// Null and another value. As in the Go program spiff++, the message is empty.
     #[error("")]
     Null,
     /// A string and a value that has no text form.

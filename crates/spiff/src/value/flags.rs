@@ -16,11 +16,11 @@ impl Flags {
     pub const TEMPORARY: Self = Self(1);
     /// `&local`: the node is removed when its own document is finished.
     pub const LOCAL: Self = Self(1 << 1);
-    /// `&inject`: if the next document lacks the node, the node is added. If not, its value overrides that of
-    /// the document.
+    /// `&inject`: if the next document lacks the node, the node is added to it. If the next document contains
+    /// the node, the value of this node overrides the value there.
     pub const INJECT: Self = Self(1 << 2);
-    /// `&default`: if the next document lacks the node, the node is added. If not, the value of the document
-    /// stays.
+    /// `&default`: if the next document lacks the node, the node is added to it. If the next document
+    /// contains the node, the value there stays.
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
@@ -28,7 +28,7 @@ impl Flags {
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);
-    /// The node is a default, or an entry of one.
+    /// The node is a default, or an entry of a default.
     pub const IMPLIED: Self = Self(1 << 7);
     /// The list has no key field.
     pub const NO_MERGE: Self = Self(1 << 8);

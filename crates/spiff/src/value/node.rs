@@ -44,7 +44,7 @@ pub enum Value {
     Expression(Arc<dyn Pending>),
 }
 
-/// The interface of a lambda value for code that does not evaluate expressions.
+/// The interface by which code outside of the evaluator of expressions uses a lambda.
 ///
 /// [`Host::call`](crate::functions::Host::call) calls a lambda.
 pub trait Callable: Any + Debug + Send + Sync {
@@ -62,7 +62,7 @@ pub trait Callable: Any + Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The interface of a template value for code that does not evaluate expressions.
+/// The interface by which code outside of the evaluator of expressions uses a template.
 pub trait TemplateValue: Any + Debug + Send + Sync {
     /// Returns the content in its original form. This form is written to documents, and compared by `==`.
     fn original(&self) -> &Node;
@@ -70,7 +70,7 @@ pub trait TemplateValue: Any + Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The interface of a parsed expression for code that does not evaluate expressions.
+/// The interface by which code outside of the evaluator uses a parsed expression.
 pub trait Pending: Any + Debug + Send + Sync {
     /// Returns the text of the expression, without `((` and `))`.
     fn text(&self) -> String;

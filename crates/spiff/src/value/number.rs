@@ -1,5 +1,5 @@
-//! Formats and parses numbers as Go's `strconv` does, because documents and messages must equal those of the
-//! original.
+//! Formats and parses numbers as Go's `strconv` does, because documents and messages must be equal to those
+//! of the Go program spiff++.
 
 /// Formats a float with as few digits as possible. If the absolute value is below `1e-4`, or at least `1e6`,
 /// the form has an exponent of at least two digits. The form of 0 is `0`.

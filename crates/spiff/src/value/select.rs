@@ -25,8 +25,9 @@ impl Node {
     }
 }
 
-/// Returns the node one step below `here`. If `complete` is set, the result is `None` for a map or list that
-/// still contains a merge key. The value of `complete` tells whether control structures are enabled.
+/// Returns the node one step below `here`. If `complete` is not `None`, and the map or list `here` still
+/// contains a merge key, the result is `None`. For `Some(true)`, keys of control structures also count as
+/// merge keys.
 pub(crate) fn step(here: &Node, step: &str, complete: Option<bool>) -> Option<Node> {
     match here.value() {
         Value::Map(map) => {

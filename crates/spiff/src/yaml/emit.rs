@@ -1,7 +1,7 @@
-//! Writes nodes as YAML, byte for byte as the original does.
+//! Writes nodes as YAML, byte for byte as the Go program spiff++ does.
 //!
 //! The layout is that of libyaml. Each level is indented by two columns, but a list is not indented below its
-//! key. Lines are folded at spaces after column 80. The original also has rules of its own for quotes, and
+//! key. Lines are folded at spaces after column 80. The Go program also has rules of its own for quotes, and
 //! escapes all non-ASCII characters. No available emitter combines these rules, so this module contains its
 //! own emitter.
 

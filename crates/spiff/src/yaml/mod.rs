@@ -1,15 +1,17 @@
-//! Reads and writes [`Node`](crate::value::Node)s as YAML and JSON, as the original does.
+//! Reads and writes [`Node`](crate::value::Node)s as YAML and JSON, as the Go program spiff++ (*the
+//! original*) does.
 //!
 //! [`windlass_source`] parses the text. This module converts the resulting tree to nodes, and interprets
-//! scalars as [`SpiffScalar`](windlass_source::SpiffScalar) does. The output has the same bytes as that of
-//! the original.
+//! scalars as [`SpiffScalar`](windlass_source::SpiffScalar) does. The output has the same bytes as the output
+//! of the original.
 //!
 //! # Differences from windlass's own documents
 //!
 //! The words `y`, `no` and `ON` are booleans, so they can't be keys. `017` is octal, and `1_000` is a number.
-//! A date becomes a text, with the original's order of its digits. A tag other than `!!binary` names no type,
-//! but it gives a quoted scalar the type that the same scalar has without quotes. `<<` is an ordinary key. If
-//! a key is repeated, its last entry counts.
+//! A date becomes a text. In this text, the digits of the date are in a strange order, as in the original.
+//! `!!binary` is the only tag with a meaning of its own. A quoted scalar with any other tag has the same type
+//! as without quotes: `!!str "5"` is an integer. `<<` is an ordinary key. If a map contains a key several
+//! times, the last value of the key counts.
 //!
 //! # Deviations from the original
 //!

@@ -18,7 +18,7 @@ pub enum ReadError {
     /// The text is not valid YAML.
     #[error("yaml: {}", .0.message())]
     Syntax(Box<Problem>),
-    /// A key in the text is no text, but for example a boolean.
+    /// A key of a map has a type other than text, for example boolean.
     #[error("map key must be a string: {key}")]
     Key {
         /// The key, as a value in text form.
@@ -166,8 +166,8 @@ impl Reader<'_> {
         Ok(self.node(value))
     }
 
-    /// Refuses a tab that indents a node outside of brackets, as the original does. `windlass_source` accepts
-    /// such tabs.
+    /// Refuses a tab that indents a node outside of brackets, as the Go program spiff++ does.
+    /// `windlass_source` accepts such tabs.
     fn refuse_tab(&self, tree: &Tree) -> Result<(), ReadError> {
         if matches!(tree.as_scalar().map(Scalar::style), Some(Style::Literal | Style::Folded))
             || tree.span().is_empty()
@@ -184,8 +184,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Refuses a character that is written as two `\u` escapes (a surrogate pair), which the original does
-    /// not support.
+    /// Refuses a character that is written as two `\u` escapes (a surrogate pair), which the Go program
+    /// spiff++ does not support.
     fn refuse_surrogates(&self, tree: &Tree) -> Result<(), ReadError> {
         let Some(scalar) = tree.as_scalar().filter(|scalar| scalar.style() == Style::DoubleQuoted) else {
             return Ok(());

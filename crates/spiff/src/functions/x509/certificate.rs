@@ -31,7 +31,7 @@ use crate::functions::network::parse_address;
 use crate::functions::{FunctionError, Host};
 use crate::value::{Map, Node, Value};
 
-/// The value of a field. If the field has the wrong type, the error is the message.
+/// The value of a field. If the field has the wrong type, the error contains a message about the field.
 type Field<T> = Result<T, FunctionError>;
 
 /// The argument map of `x509cert`.
@@ -94,8 +94,8 @@ impl Fields<'_> {
     }
 }
 
-/// The signer of a certificate: its key, and its own certificate. A self-signed certificate has no other
-/// certificate.
+/// The signer of a new certificate: the private key and the certificate of the signer. If the new certificate
+/// is self-signed, there is no certificate of the signer.
 struct Authority {
     key: PrivateKey,
     certificate: Option<Certificate>,

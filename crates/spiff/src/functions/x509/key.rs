@@ -165,7 +165,7 @@ impl PublicKey {
             .map_err(|error| format!("failed to write public key: {error}"))
     }
 
-    /// Encodes the key as PEM, with the block types of the original.
+    /// Encodes the key as PEM, with the block types of the Go program spiff++.
     pub(super) fn to_pem(&self) -> Result<String, String> {
         match self {
             Self::Rsa(key) => key

@@ -116,12 +116,12 @@ fn public_key_of(text: &str) -> Result<PublicKey, String> {
     }
 }
 
-/// Checks that a text is a private key. The error is the message of the condition `privatekey`.
+/// Checks that a text is a private key. If not, the error is the message of the condition `privatekey`.
 pub(super) fn is_private_key(text: &str) -> Result<(), String> {
     PrivateKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no private key: {error}"))
 }
 
-/// Checks that a text is a public key. The error is the message of the condition `publickey`.
+/// Checks that a text is a public key. If not, the error is the message of the condition `publickey`.
 pub(super) fn is_public_key(text: &str) -> Result<(), String> {
     PublicKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no public key: {error}"))
 }

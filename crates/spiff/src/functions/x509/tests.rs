@@ -75,7 +75,8 @@ fn an_authority_signs_the_key_of_another() {
 
 #[test]
 fn a_key_of_openssl_is_read() {
-    // openssl genrsa 1024, and openssl rsa -pubout / ssh-keygen -y of it.
+    // The private key in `rsa.pem` was created by `openssl genrsa 1024`. From this key, `openssl rsa -pubout`
+    // created `rsa.pub`, and `ssh-keygen -y` created `rsa.ssh`.
     let key = include_str!("testdata/rsa.pem");
     let ssh = include_str!("testdata/rsa.ssh");
     let pkix = include_str!("testdata/rsa.pub");

@@ -58,8 +58,8 @@ fn string(p: &mut Parser<'_>) -> Option<Tree> {
     match unquote(&p.text[begin..p.at]) {
         Ok(text) => Some(Tree::leaf(Expr::Str(text.into()))),
         Err(reason) => {
-            // The error is stored, and the whole parse ends with it. The alternatives that are still open may
-            // go on as if the literal were valid.
+            // The error is stored. When the parser has finished, it returns this error. Until then, it
+            // continues as if the text literal were valid.
             p.fatal.get_or_insert(SyntaxError::at(&p.text, (begin, p.at), Some(reason)));
             Some(Tree::leaf(Expr::Nil))
         }

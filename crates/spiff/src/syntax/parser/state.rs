@@ -6,7 +6,7 @@ use super::memory::{Memory, SLOTS, Slot};
 use super::tree::Tree;
 use crate::too_deep;
 
-/// Maximum number of rules with stored results that call each other in one level of an expression.
+/// Maximum number of nested calls of [`Parser::remembered`] that parse one level of an expression.
 const RULES_PER_LEVEL: u32 = 9;
 
 /// A rule of the grammar.
