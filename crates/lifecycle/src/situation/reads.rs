@@ -63,8 +63,9 @@ impl<'a> Reads<'a> {
     ///
     /// Three kinds of properties count: the relationship's own properties, the properties of its ends that it
     /// reads, and the properties of the resources on which its operations are called. `installs` tells
-    /// whether the plan installs an element. An end that the plan installs waits for its own producers, so it
-    /// is skipped here. It is not skipped if the relationship may be created before the end is Installed.
+    /// whether the plan installs an element. An element that the plan installs waits for its own producers.
+    /// So its properties are skipped. If the relationship may be created before the element's end is
+    /// Installed, the properties are not skipped.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
