@@ -46,7 +46,8 @@ fn chained(count: usize) -> Topology {
     composed(&sections)
 }
 
-/// Returns two clusters of a thousand nodes, with each node of one related to each of the other.
+/// Returns two clusters of a thousand nodes each. A relationship connects each node of the cluster `a` with
+/// each node of the cluster `b`.
 fn clusters() -> Topology {
     composed(
         "composition:

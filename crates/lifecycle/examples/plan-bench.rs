@@ -161,7 +161,8 @@ fn chained(count: usize) -> Topology {
     Topology::new("t".parse().expect("valid"), elements, Vec::new())
 }
 
-/// Returns two clusters with each node of one related to each of the other.
+/// Returns two clusters of `count` nodes each. A relationship connects each node of the cluster `a` with each
+/// node of the cluster `b`.
 fn clusters(count: usize) -> Topology {
     let mut elements = vec![element("t", ElementKind::Assembly, None)];
     for group in ["t__a", "t__b"] {

@@ -27,7 +27,8 @@
 //! | wait | rule |
 //! |---|---|
 //! | order | an element reaches one state before the next |
-//! | relationship | created after its ends with `post` reach their states, and before its ends with `pre` do |
+//! | relationship | created after each end with the modifier `post` has reached its state |
+//! | relationship | created before an end with the modifier `pre` reaches its state |
 //! | relationship | ceased before one of its ends leaves its state |
 //! | property | a reader of an output comes after the part that publishes the output (its producer) is Installed |
 //! | property | a reader is removed, or gets other values, before its producer is removed |

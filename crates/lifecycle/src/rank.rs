@@ -18,8 +18,8 @@ pub(crate) fn of(state: State) -> u8 {
     state.rank().unwrap_or(ACTIVE)
 }
 
-/// Returns the minimum rank that an end must have when a relationship is created, from the state and the
-/// modifier that the relationship declares.
+/// Returns the minimum rank that an end of a relationship must have when the relationship is created. `state`
+/// and `modifier` are those that the relationship declares for the end.
 pub(crate) fn least(state: State, modifier: Modifier) -> u8 {
     match modifier {
         Modifier::Post => of(state),

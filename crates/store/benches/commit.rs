@@ -1,7 +1,8 @@
 //! Benchmark of flushes and commits: `cargo bench -p windlass-store`.
 //!
-//! `flush` is one write of 4 KiB with `fdatasync`, the minimum for a durable commit. A batch records the end
-//! of one call and the start of the next: two calls, a step, an element, an instance and an event.
+//! `flush` is one write of 4 KiB with `fdatasync`, the minimum for a durable commit. The other benchmarks
+//! write batches. A batch records that one call has ended and that the next call starts. It contains two
+//! records of calls, and one record each of a step, an element, an instance and an event.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

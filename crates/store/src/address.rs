@@ -13,7 +13,8 @@ pub fn without_password(url: &str) -> String {
         Some(at) => rest.split_at(at),
         None => (rest, ""),
     };
-    // A password with an `@` that is not encoded is cut at the last `@`, so that no part of it is shown.
+    // If the password contains an `@`, the last `@` of the address separates the password from the host. So
+    // no part of the password is shown.
     let shown = match rest.rsplit_once('@') {
         Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
         None => rest.to_owned(),

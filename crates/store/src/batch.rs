@@ -32,9 +32,10 @@ pub enum Change {
     PutElement(Box<ElementRecord>),
     /// Drops an element and its instance.
     DropElement(ElementName),
-    /// Renames an existing assembly in all of its records, and seals its secrets again. The new name is the
-    /// name of the lease's assembly. The batch is refused if an assembly with this name exists. The leases of
-    /// the old name and of the other changed assemblies must be added with [`beside`](Batch::beside).
+    /// Renames an existing assembly in all of its records, and seals its secrets again. The batch must be
+    /// committed under a lease on the new name. The leases on the old name and on the other changed
+    /// assemblies must be added with [`beside`](Batch::beside). If an assembly with the new name exists, the
+    /// batch is refused.
     Rename(Box<Rename>),
     /// Gives the lease's assembly its natural id, as [`claim`](crate::Store::claim) does. The batch is
     /// refused if another assembly of the same owner has the id, or if the assembly has no owner.
@@ -76,11 +77,11 @@ pub enum Change {
     /// a version or a document pins it. So a change that pins the package must follow in the same batch.
     PutPackage(Box<PackageRecord>),
     /// Puts a document of the lease's assembly or of the project. A document of the assembly is dropped with
-    /// the assembly. The batch is refused if the document is not as expected, or if one of its packages is
-    /// missing.
+    /// the assembly. The batch is refused if the document does not meet the condition
+    /// [`expected`](DocumentDraft::expected), or if a package of the document is missing.
     PutDocument(Box<DocumentDraft>),
     /// Drops a document of the lease's assembly or of the project, if it exists. The batch is refused if the
-    /// document is not as expected.
+    /// document does not meet the condition of the change.
     DropDocument(Box<DocumentKey>, Expected),
     /// Ends an open request of the lease's assembly: puts its final record, and drops its sealed content.
     EndRequest(Box<RequestRecord>),
@@ -129,10 +130,13 @@ impl Batch {
         self.changes.push(change);
     }
 
-    /// Adds those of `leases` whose assemblies the batch changes so far. Under an added lease, the batch may
-    /// put elements, instances and secrets, and [`Change::Rename`] may change all records. The store refuses
-    /// the batch if an added lease is lost. If the batch fails, later batches under each of the added leases
-    /// are refused, too.
+    /// Adds leases, so that the batch may change further assemblies. Call this method after all changes are
+    /// in the batch: it ignores a lease if the batch contains no change of the lease's assembly.
+    ///
+    /// If the lease on an assembly is added, the batch may put elements, instances and secrets of the
+    /// assembly, and [`Change::Rename`] may change all records of the assembly. If an added lease is lost,
+    /// the store refuses the batch. If the batch fails, later batches under each of the added leases are
+    /// refused, too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         let renames: Vec<&Rename> = self.changes.iter().filter_map(Change::rename).collect();
         let is_renamed =
@@ -420,7 +424,8 @@ impl Change {
         format!("`{}` has the id of another assembly's", self.word())
     }
 
-    /// Returns the refusal reason for a document that is not as expected.
+    /// Returns the reason to refuse a change of a document that does not meet the condition of the change
+    /// ([`Expected`]). For any other change, returns the same reason as [`id_conflict`](Self::id_conflict).
     pub(crate) fn conflict(&self) -> String {
         match self {
             Self::PutDocument(draft) => format!("the {} has another revision", draft.key),

@@ -51,10 +51,10 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A source that knows which holders are dead.
+/// A check whether the holder of a lease is dead.
 pub trait Processes: Send + Sync {
-    /// Tells whether the holder has provably ended. A holder that may be alive counts as alive, and its lease
-    /// must expire.
+    /// Tells whether the holder has provably ended. If the holder may be alive, returns `false`. The lease of
+    /// such a holder becomes free only when it is released or expires.
     fn is_dead(&self, holder: &Holder) -> bool;
 }
 
@@ -119,8 +119,8 @@ mod system {
     }
 }
 
-/// Checks by `kill` without a signal whether a process has the pid. A reused pid is not detected, so the
-/// lease of such a holder has to expire.
+/// Checks by `kill` without a signal whether a process has the pid. If another process has got the pid of a
+/// dead holder, the holder counts as alive. Then the lease of the holder becomes free only when it expires.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use rustix::io::Errno;

@@ -58,7 +58,7 @@ pub enum KeyError {
     Malformed {
         /// The place from which the key comes, as a noun.
         origin: String,
-        /// The defect, without the content.
+        /// The reason why the content is not a key. The reason does not quote the content.
         reason: SealingKeyError,
     },
     /// The key is not the one that the store was created with.
@@ -86,7 +86,7 @@ pub enum KeyError {
     /// A value can't be sealed or opened, because the store has no key.
     #[error("the sealed value {value} is needed, and {problem}")]
     Needed {
-        /// The property with the value, or the id of the secret, as a noun for messages.
+        /// The name of the value in messages: the property that has the value, or else the id of the secret.
         value: String,
         /// The reason why the store has no key.
         problem: Box<KeyError>,

@@ -75,7 +75,8 @@ pub(crate) struct Hold {
     pub(crate) renewed: Moment,
 }
 
-/// The data from which the store decides about a lease, beside the stored state.
+/// The data from which the store decides about a lease. The decision also depends on the stored state of the
+/// lease, the [`Standing`].
 pub(crate) struct LeasePolicy<'a> {
     /// The time on the store's own clock. If several machines share the store, this is the clock of the
     /// database server.

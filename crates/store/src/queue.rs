@@ -35,7 +35,8 @@ impl Waiting {
         Ok(())
     }
 
-    /// Removes an order from the count because it did not fit into the queue, and closes its leases.
+    /// Subtracts an order from the count because the order did not fit into the queue. From now on,
+    /// [`more`](Self::more) refuses all batches under the leases of this order.
     pub(crate) fn refused(&self, leases: &[Lease]) {
         self.taken(1);
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +45,7 @@ impl Waiting {
         }
     }
 
-    /// Removes orders that the writer has taken from the count.
+    /// Subtracts a number of orders from the count, after the writer has taken these orders.
     pub(crate) fn taken(&self, orders: usize) {
         self.orders.fetch_sub(orders, Ordering::SeqCst);
         self.fewer.notify_waiters();

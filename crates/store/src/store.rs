@@ -299,8 +299,8 @@ pub trait Store: Send + Sync {
     /// Reads the versions of an assembly, oldest first. Also works after the assembly was deleted.
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
 
-    /// Reads the versions of an assembly, oldest first, from the newest stored version that is not newer than
-    /// the process. If no such version is stored, reads all versions.
+    /// Reads versions of an assembly, oldest first. The first one is the newest version whose process id is
+    /// at most `process`. If all stored versions have a greater process id, reads all versions.
     async fn versions_since(
         &self,
         scope: &AssemblyName,
@@ -331,7 +331,7 @@ pub trait Store: Send + Sync {
     /// Returns the number of the last event; [`Seq::START`] if there is none.
     async fn last_event(&self) -> Result<Seq, StoreError>;
 
-    /// Watches for events of this and other programs after a sequence number.
+    /// Watches for events with a greater number than `after`. Also notices events that another program adds.
     fn watch(&self, after: Seq) -> Watch;
 }
 

@@ -84,9 +84,9 @@ impl Moment {
 
     /// Returns the milliseconds since an earlier moment.
     ///
-    /// After a reboot, only the wall clock can be compared. If this clock was ahead and has been corrected
-    /// since, the difference of the times is negative. The lease would then not expire for as long as the
-    /// clock was ahead. So the absolute difference counts.
+    /// After a reboot, only the times of the wall clock can be compared. If this clock was fast at the
+    /// earlier moment and has been corrected since, the difference of the times may be negative. If a
+    /// negative difference counted as zero, a lease would expire too late. So the absolute difference counts.
     pub(crate) fn millis_since(&self, earlier: &Self) -> u64 {
         match (&self.tick, &earlier.tick) {
             (Some(now), Some(then)) if now.boot == then.boot => {

@@ -7,8 +7,8 @@ use windlass_model::record::{AssemblyRecord, VersionRecord};
 
 use crate::delta::{applied, delta};
 
-/// Maximum number of rows in a chain, which is a full copy and its deltas. A delta saves a copy of the
-/// topology, but costs one more row to read.
+/// Maximum number of rows in a chain, which is a full copy and its deltas. A delta needs less space than a
+/// full copy of the topology, but each delta is one more row to read.
 const LONGEST: usize = 16;
 
 /// A stored version.

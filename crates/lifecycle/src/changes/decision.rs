@@ -23,15 +23,15 @@ impl<'a> ChangeRules<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the [rank](crate::rank) in which desired parts end. A part ends in a higher rank if a
-    /// relationship requires it.
+    /// Returns the [rank](crate::rank) that desired parts should have after the plan. If a relationship
+    /// requires a higher rank of a part, the plan raises the part to the higher rank.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
         goal.rank().unwrap_or(rank::ABSENT)
     }
 
-    /// Sets the kind of change of a part, its package change, and the lowest and the last [rank](crate::rank)
-    /// of its path. Changed values are not considered yet.
+    /// Decides how a part changes: sets the part's fields `change_kind`, `package`, `low` and `end`. The
+    /// function ignores changed values, which [`judge`] considers later.
     pub(crate) fn decide(&self, part: &mut Part<'_>) {
         if part.after.is_some() {
             part.end = part.end.max(self.goal());

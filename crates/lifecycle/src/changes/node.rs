@@ -20,15 +20,14 @@ pub(crate) struct NodePath {
     pub(crate) climbs: bool,
     /// Whether the endpoint is kept, changed or removed.
     pub(crate) disposition: Disposition,
-    /// The turn (the number of its batch) and the group of the endpoint in rolling changes.
+    /// The batch and the group in which the endpoint changes, if it changes in a rolling change.
     pub(crate) rolls: Rolls,
 }
 
 /// The disposition of an element in a plan: whether it is kept, changed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Disposition {
-    /// The element is neither changed nor removed: it stays, or is added, adopted, reconfigured, repaired or
-    /// healed.
+    /// The element stays as it is, or is added, adopted, reconfigured, repaired or healed.
     #[default]
     Kept,
     /// The element, or a part of it, is lowered or re-installed.

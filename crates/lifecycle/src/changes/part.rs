@@ -80,7 +80,7 @@ pub(crate) struct Part<'a> {
     /// The properties whose values change; empty if the part does not exist.
     pub(crate) changes: Vec<PropertyChange>,
     pub(crate) steps: Steps,
-    /// The turn (the number of its batch) and the group of the part in rolling changes.
+    /// The batch and the group in which the part changes, if it changes in a rolling change.
     pub(crate) rolls: Rolls,
 }
 
@@ -182,9 +182,9 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the step after which the part is at a [rank](crate::rank), or above the rank on its path up.
+    /// Returns the step of the path up after which the part has at least a given [rank](crate::rank).
     ///
-    /// Returns `None` if the part is at the rank already, or never reaches the rank.
+    /// Returns `None` if the part has the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {
         if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
             // The part reaches the rank when its old instance is removed.

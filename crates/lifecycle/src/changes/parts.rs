@@ -124,11 +124,13 @@ impl<'a> Parts<'a> {
 
     /// Raises the last [rank](crate::rank) of parts if a relationship requires more than the goal.
     ///
-    /// A relationship names a state of its source and a state of its target. Suppose that the target reaches
-    /// its state, and that the modifier `pre` demands the creation of the relationship before that. Then the
-    /// source must reach its own state too. If the last rank of a part is raised, the relationships with this
-    /// part as target are examined again. A relationship of `depends-on` only orders the steps, so it raises
-    /// no source above the goal.
+    /// A relationship names a state of its source and a state of its target. If the target's modifier is
+    /// `pre`, the relationship is created before the target reaches its state. The creation requires a
+    /// minimum rank of the source ([`rank::least`]). So if the plan raises the target to its state, the plan
+    /// also raises the source to this minimum rank.
+    ///
+    /// If the last rank of a part is raised, the relationships with this part as target are examined again. A
+    /// relationship of `depends-on` only orders the steps, so it raises no source above the goal.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;

@@ -108,15 +108,15 @@ fn note(
     }
 }
 
-/// Returns the existing parts that read outputs, with the reading properties, by the position of the producer
-/// (the part that publishes the output).
+/// Returns the properties of existing parts that read an output of another part. The map groups these
+/// properties by the producer: the position of the part that publishes the output.
 fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
     let mut resolver = Resolver::of_all(desired, &NothingYet);
     for (reader, part) in parts.list.iter().enumerate() {
         let Some(after) = part.after.filter(|_| part.is_there() && !part.untouched) else { continue };
         for (at, name) in after.properties.keys().enumerate() {
-            // A value that cannot be resolved waits for no part.
+            // If a value cannot be resolved, the property counts as a property that reads no output.
             let _ = resolver.awaited_at(part.after_at as usize, at, |producer, _| {
                 if let Some(producer) = parts.place_at(producer).filter(|producer| *producer != reader) {
                     readers.entry(producer).or_default().push(Read { reader, property: name.clone() });

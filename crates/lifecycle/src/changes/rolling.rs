@@ -1,10 +1,11 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
 //! A *batch* contains at most as many changing nodes of a group as may be down at once. The batches of all
-//! groups are numbered in one sequence, and the number of a batch is its *turn*. So a pair between nodes of
-//! two batches is re-created twice: in the turn of each node. All parts that are in no batch have turn 0.
-//! Nodes that are down already have turn 0, too. These nodes count as nodes of the first batch of their
-//! group, but their repair waits for no batch.
+//! groups are numbered in one sequence, and the number of a batch is its *turn*. If the two nodes of a pair
+//! are in different batches, the pair is re-created twice: in the turn of each node.
+//!
+//! A part that is in no batch has turn 0. If a node is already down before the change, the node has turn 0,
+//! too. This node counts as a node of the first batch of its group, but its repair waits for no batch.
 //!
 //! New nodes may replace removed nodes. Then the pairs of a removed node are ceased in the turn in which the
 //! pairs of its replacement are created.
@@ -263,7 +264,7 @@ struct Nodes {
 /// The way in which a group changes.
 enum Rolled {
     InBatches(RollingGroup),
-    /// All changing nodes of the group go down together, although the limit is lower.
+    /// All changing nodes of the group go down together, although fewer nodes may be down at once.
     Together(Together),
     AtOnce,
 }
@@ -350,9 +351,9 @@ impl Groups<'_, '_> {
 }
 
 impl Nodes {
-    /// Returns the number of additional nodes that the group should have. If Active nodes change and `more`
-    /// is not 0, the number is `more`. In all other cases, the number is `open`: how many existing additional
-    /// nodes must stay.
+    /// Returns the number of additional nodes that the group should have. If Active nodes change, `more`
+    /// determines the number. If no Active node changes, or if `more` allows no additional node, the number
+    /// is `open`: the number of the existing additional nodes that must stay.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));
@@ -376,8 +377,9 @@ impl Nodes {
             let producers = self.follows.into_iter().collect();
             return Rolled::Together(Together { group: group.name.clone(), nodes, producers });
         }
-        // If the group has unchanged nodes, even a single batch is planned, because this batch waits for the
-        // missing pairs of the unchanged nodes.
+        // If all changing nodes fit into one batch, a group without other nodes needs no batch. A group with
+        // unchanged or additional nodes still gets a batch, which waits until the missing pairs of these
+        // nodes are created.
         let fits = self.others.is_empty() && !self.surges && self.works.len() + self.down.len() <= size;
         if !self.follows.is_empty() || swaps.nodes() == 0 && (self.works.is_empty() || fits) {
             return Rolled::AtOnce;

@@ -12,8 +12,9 @@ pub(crate) struct Rolls {
     /// batches, because it reads their outputs. An endpoint is also tied if its parts belong to different
     /// batches.
     pub(crate) tied: bool,
-    /// Whether the pairs of the part change in its turn, while its transitions keep their usual phases. The
-    /// flag is set for a removed node of a group, and for a new node that replaces a removed node.
+    /// Whether only the pairs of the part change in its turn. The transitions of the part then belong to the
+    /// same phases as in a plan without batches. The flag is set for a removed node of a group, and for a new
+    /// node that replaces a removed node.
     pub(crate) swaps: bool,
 }
 

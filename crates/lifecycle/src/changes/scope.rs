@@ -34,8 +34,8 @@ pub(crate) struct Scope {
 pub(crate) enum ScopeError {
     /// A value can't be resolved.
     Value(ResolveError),
-    /// The plan may change the part `part`, which needs the excepted part `needs`. The state of `needs` is
-    /// not sufficient, or an output of `needs` is not known yet.
+    /// The plan may change the part `part`, which needs the part `needs` of [`Options::except`]. The state of
+    /// `needs` is not sufficient, or an output of `needs` is not known yet.
     NeedsExcepted { part: ElementName, needs: ElementName },
     /// The part `part` stays, and depends on the part `needs`, which the plan would remove.
     NeedsRemoved { part: ElementName, needs: ElementName },

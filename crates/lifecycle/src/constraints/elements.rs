@@ -36,11 +36,13 @@ pub(crate) struct Constraints<'a> {
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    /// Whether some part has a step up, and some part lacks steps up. The relationships of a part without a
-    /// step may order the steps of other parts.
+    /// Whether some part has a step that raises the part, and some part has no such step to one of the ranks.
+    /// If a part has no step that could wait for another step, its waits are passed on to the steps of other
+    /// parts; see [`passed`](Self::passed).
     lacks_up: bool,
-    /// Whether some part has a step down, and some part lacks steps down. The consequence is as for
-    /// `lacks_up`.
+    /// Whether some part has a step that lowers the part, and some part has no such step from one of the
+    /// ranks. The waits of a part without a step are passed on, too; see
+    /// [`passed_leaving`](Self::passed_leaving).
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
@@ -328,10 +330,13 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Collects the holds (see [`Hold`]) with a [rank](crate::rank) in `ranks` of the element `name`, of the
-/// elements that contain it, and of the elements inside it. Returns the steps `until` of those holds that at
-/// least one resource cannot obey, because it has no step that could wait (`lacks`). This resource is inside
-/// both `name` and the element of the hold, or is one of these elements itself.
+/// Returns the steps for which some resource should wait, but cannot wait, because it has no step.
+///
+/// The function examines the holds (see [`Hold`]) with a [rank](crate::rank) in `ranks` of three kinds of
+/// elements: `name`, the elements that contain `name`, and the elements inside `name`. It returns the step
+/// `until` of a hold if `lacks` tells that a resource has no step that could wait. For a hold of an element
+/// that contains `name`, the function calls `lacks` for the resources of `name`. For all other holds, it
+/// calls `lacks` for the resources of the hold's element.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

@@ -25,7 +25,8 @@ pub(crate) struct Graph {
     strong: Vec<SoftConstraint>,
     /// Waits that may be dropped, and are dropped before any wait of `strong`.
     weak: Vec<SoftConstraint>,
-    /// The number of wholes with soft constraints; see [`super::soft`].
+    /// The number of sets of soft constraints of which at least one must be kept: the *wholes* of
+    /// [`super::soft`].
     wholes: u32,
 }
 
@@ -129,7 +130,7 @@ impl Graph {
 
     /// Makes each of some steps wait for `on` by a soft constraint.
     ///
-    /// The steps form a whole: at least one of the constraints is kept.
+    /// The constraints form a *whole* (see [`super::soft`]): at least one of them is kept.
     pub(crate) fn wait_as_whole(&mut self, steps: &[(Draft, WaitKind)], on: Draft, why: Why) {
         let whole = Some(self.wholes);
         self.wholes += 1;
@@ -160,9 +161,10 @@ impl Graph {
 
     /// Turns soft constraints of one priority into waits.
     ///
-    /// A constraint outside of all cycles is always kept. Other constraints are dropped if they would prevent
-    /// an order. If a whole would lose all its constraints, all of them are kept. Then planning reports the
-    /// cycle.
+    /// A constraint that is in no cycle is always kept. Among the constraints in cycles, [`soft::kept`]
+    /// chooses those that are dropped, so that no cycle remains. A *whole* (see [`super::soft`]) is a set of
+    /// constraints of which at least one must be kept. If all constraints of a whole would be dropped, all of
+    /// them are kept. Then planning reports the cycle.
     fn settle(&mut self, soft: Vec<SoftConstraint>) {
         if soft.is_empty() {
             return;

@@ -8,9 +8,10 @@
 //!
 //! 1. [`order`] finds an order of the steps in which each whole can keep a constraint. It is Kahn's
 //!    algorithm, backwards.
-//! 2. [`Sort`] takes the steps by Kahn's algorithm, with soft constraints treated as waits. If no step is
-//!    free, [`Sort`] considers the steps that only soft constraints hold back, and takes the first of them in
-//!    the order of [`order`]. The soft constraints of this step for steps that are not taken yet are dropped.
+//! 2. [`Sort`] takes one step after the other by Kahn's algorithm, with soft constraints treated as waits. If
+//!    each remaining step waits for another remaining step, [`Sort`] considers the steps that wait only
+//!    because of soft constraints. It takes the one that comes first in the result of [`order`], and drops
+//!    the soft constraints by which this step waits for remaining steps.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -83,9 +84,10 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
 /// In this order, at least one step of each whole follows the step that the whole should wait for. The order
 /// may contradict all other soft constraints. Returns `None` if no such order exists.
 ///
-/// The order is built from its end. A remaining step may be taken as the last one on two conditions. No
-/// remaining step waits for it, and each whole that should wait for it already has a step behind it in the
-/// order. A step that can be taken can also be taken later. So the algorithm finds an order if there is one.
+/// The order is built from its end: each step that is taken comes before all steps that were taken earlier. A
+/// remaining step may be taken on two conditions. No remaining step waits for it, and each whole that should
+/// wait for it already has a step behind it in the order. If a step meets these conditions, it still meets
+/// them after other steps have been taken. So the algorithm finds an order if there is one.
 fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
@@ -124,7 +126,7 @@ fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option
 /// A topological sort that drops some edges.
 struct Sort<'s> {
     soft: &'s [SoftConstraint],
-    /// The position of each step in the order of [`order`].
+    /// The position of each step, as the function [`order`] has returned it.
     places: Vec<u32>,
     /// For each step, the positions of its soft constraints in `soft`.
     soft_of: Links<u32>,
@@ -167,7 +169,7 @@ impl<'s> Sort<'s> {
         let is_free = |at: &Draft| self.waits[at.place()] + self.soft_waits[at.place()] == 0;
         let steps = Draft::all().take(self.taken.len());
         let mut free: Vec<Draft> = steps.clone().filter(is_free).collect();
-        // The steps that only soft constraints hold back, sorted by their positions in the order of `order`.
+        // The steps that wait only because of soft constraints, sorted by their positions in `places`.
         let is_kept_back = |at: &Draft| self.waits[at.place()] == 0 && self.soft_waits[at.place()] > 0;
         let mut kept_back: BTreeSet<(u32, Draft)> =
             steps.filter(is_kept_back).map(|at| (self.places[at.place()], at)).collect();

@@ -203,7 +203,8 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// The ends of the relationship after the change.
     pub after: Option<Ends>,
-    /// The outdated values because of which pairs are re-created. Equal changes of several pairs are listed
+    /// The values that have changed since pairs of the relationship were created with them. The pairs are
+    /// re-created because of these changes. If the same change applies to several pairs, the list contains it
     /// once.
     pub values: Vec<ValueChange>,
 }

@@ -15,7 +15,8 @@ use super::planned::Plan;
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,
-    /// The batch of each part, and of each element that is inside the group and contains the part.
+    /// For each part that changes in a batch, the position of the batch. If a node is an assembly, the map
+    /// also contains the node, and the elements between the node and the part.
     parts: HashMap<ElementName, usize>,
     /// For each step that completes a batch, the position of the batch.
     last: HashMap<StepNumber, usize>,
@@ -44,8 +45,9 @@ impl BatchSteps {
         found
     }
 
-    /// Records the batch of a part, and of each element that is inside the group and contains the part.
-    /// Relationships may have these elements as ends.
+    /// Records the batch of a part. If the part belongs to a node that is an assembly, also records the batch
+    /// of the node, and of the elements between the node and the part. Relationships may have these elements
+    /// as ends.
     fn add(&mut self, part: &ElementName, number: usize) {
         let group = self.batches[number].group.as_str().len();
         let inner = part.as_str()[group..].match_indices("__").map(|(at, _)| group + at).skip(1);

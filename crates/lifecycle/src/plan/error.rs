@@ -30,8 +30,8 @@ pub enum LifecycleError {
         /// The elements of the versions, sorted.
         known: Vec<ElementName>,
     },
-    /// A part that the plan may change needs an excepted part ([`Options::except`](crate::Options::except))
-    /// whose state is not sufficient, or whose output is not known yet.
+    /// The plan may change a part that needs a part of [`Options::except`](crate::Options::except). The state
+    /// of the needed part is not sufficient, or its output is not known yet.
     #[error(
         "`{}` needs `{}`, which stays as it is; leave `{}` as it is too, or plan both",
         part.local(), needs.local(), part.local()
@@ -73,15 +73,14 @@ impl From<ScopeError> for LifecycleError {
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
 impl OrderError {
-    /// Returns the relationships of the cycle with pairs that the plan creates twice, in the batches of both
-    /// ends.
+    /// Returns the relationships in the cycle whose pairs the plan creates twice: in the batch of each end.
     pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {
         let again = self.0.edges.iter().filter_map(|edge| match &edge.step {
             Task::Work(Work::Relate(relate)) => Some(relate),
             _ => None,
         });
-        // A step that ceases a pair of the desired version ceases a pair that an earlier step of the plan has
-        // created. A later step creates the pair again.
+        // If a step ceases a pair of the desired version, an earlier step of the plan has created this pair,
+        // and a later step creates it again.
         let again =
             again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
         again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))

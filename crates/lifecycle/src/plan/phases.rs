@@ -27,7 +27,8 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
 
 /// Adds a barrier behind each phase except the last.
 ///
-/// A step waits for the barrier directly before the phase that `demanded` contains for it.
+/// Each step waits for the barrier directly before one phase. The argument `demanded` contains this phase for
+/// each step, as the function [`demanded`] returns it.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();
@@ -52,9 +53,9 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
 /// Returns for each step the earliest phase among those of the step itself and of all steps that depend on
 /// it.
 ///
-/// If this phase is earlier than the step's own phase, the step must end before the steps of the earlier
-/// phase that depend on it. So the step waits only for the barrier before the earlier phase. Returns `None`
-/// if there is a cycle.
+/// If this phase is earlier than the step's own phase, a step of the earlier phase depends on the step. So
+/// the step must not wait for the end of the earlier phase. It waits only for the barrier before the earlier
+/// phase. Returns `None` if there is a cycle.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

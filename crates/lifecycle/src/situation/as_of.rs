@@ -15,8 +15,8 @@ const MOST: usize = 10_000;
 /// it is.
 const DEEPEST: usize = 100;
 
-/// Returns an element of a version. Values replace each `${…}` in its properties that reads an assembly or a
-/// reference.
+/// Returns an element of a version, with values in place of some `${…}`. If a `${…}` in a property of the
+/// element reads a property of an assembly or a reference, it is replaced by the value of that property.
 ///
 /// A merged topology contains assemblies and references as in the newest version. So a part of an older
 /// version would seem to have the new values already if its properties still read assemblies and references.

@@ -27,10 +27,11 @@ pub struct Current {
 pub struct HalfMade {
     /// The operations that undo the pair completely, in order.
     pub undo: Vec<OperationCall>,
-    /// How many operations at the beginning of `undo` undo an operation in doubt.
+    /// The number of operations in `undo` that are called even if the creation of the pair continues
+    /// afterwards.
     ///
-    /// An operation is in doubt if it failed or was interrupted after its start. It is undone even if the
-    /// creation continues afterwards.
+    /// These operations come first in `undo`. Each of them undoes an operation in doubt: an operation that
+    /// failed or was interrupted after its start.
     pub in_doubt: usize,
 }
 

@@ -20,10 +20,10 @@ use super::as_of;
 ///
 /// A relationship is taken from the oldest version to which a part of one of its ends still belongs. The
 /// relationship also gets the ends that it has in later versions, so that the plan can cease every created
-/// pair. The relationship may still call no operations for a pair of `made`. This happens if the ends of the
-/// pair already belong to a version that calls no operations for the pair. Then the function adds the ends of
-/// the newest version that describes the pair. If the relationship has no operations, it also gets the
-/// operations of that version.
+/// pair. If both ends of a created pair already belong to a newer version, the resulting relationship may
+/// call no operations for this pair. In this case, the function searches for the newest version whose
+/// relationship calls operations for the pair. It adds the ends of that version's relationship. If the
+/// resulting relationship has no operations, it also gets the operations of that version.
 ///
 /// A resource of an older version keeps the values that assemblies and references had in that version. The
 /// new values of the assemblies and references may not have reached the resource yet. A relationship reads
@@ -65,8 +65,8 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
             // the newest version that contains it.
             let (from, chosen) = match own {
                 Some(own) => own,
-                // A removed resource is kept if elements of its version exist, because they may read its
-                // values.
+                // Existing elements may read values of a resource that no longer exists. So the resource is
+                // kept if elements of the same version exist.
                 None if element.kind != ElementKind::Resource || in_use[at] => (at, element),
                 None => continue,
             };

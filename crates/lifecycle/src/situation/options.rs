@@ -16,9 +16,9 @@ pub struct Options {
     /// Whether missing parts are adopted, and not created. Adopted parts become Active, and `goal` counts as
     /// Active.
     pub adopt: bool,
-    /// The packages of the desired version. Suppose that a part was installed from another package. For this
-    /// reason, the part is re-installed only if its resource declares `on-package-change: replace`. See
-    /// `kept`, and [`Element::package_change`](windlass_model::Element::package_change).
+    /// The packages of the desired version. If a part was installed from another package, and its resource
+    /// declares `on-package-change: replace`, the part is re-installed. For the other declarations of
+    /// [`Element::package_change`](windlass_model::Element::package_change), see `kept`.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The changes from an installed to a desired package after which drivers keep the instances.
     ///

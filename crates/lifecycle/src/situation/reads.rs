@@ -61,10 +61,13 @@ impl<'a> Reads<'a> {
     /// Returns one [`Read`] for each producer (a part that publishes outputs) for which the values of a
     /// relationship wait, sorted by producer.
     ///
-    /// Three kinds of properties count: the relationship's own properties, the properties of its ends that it
-    /// reads, and the properties of the resources on which its operations are called. `installs` tells
-    /// whether the plan installs an element. An end that the plan installs waits for its own producers, so it
-    /// is skipped here. It is not skipped if the relationship may be created before the end is Installed.
+    /// Three kinds of properties count: the relationship's own properties, those properties of its ends that
+    /// the relationship reads, and the properties of the resources on which its operations are called.
+    /// `installs` tells whether the plan installs an element.
+    ///
+    /// If the plan installs an end or a called resource, that element waits for its own producers. So its
+    /// properties are skipped. If the relationship may be created before the end is Installed, the properties
+    /// are not skipped.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,

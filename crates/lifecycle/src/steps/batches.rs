@@ -1,9 +1,9 @@
 //! The waits between the batches of a rolling change.
 //!
-//! A barrier follows each batch. So the number of waits between two batches is the sum of their steps, and
-//! not the product. The waits are soft constraints: the planner drops those that contradict other waits. So
-//! nodes that must go down together go down together, and a pair that can only be created in a later batch
-//! delays no earlier batch.
+//! A barrier follows each batch. So the number of waits between two batches is the sum of the numbers of
+//! their steps, and not the product. The waits are soft constraints: the planner drops those that contradict
+//! other waits. So two nodes of different batches can still go down together if another wait requires this.
+//! If a pair can be created only in a later batch, it delays no earlier batch.
 
 use std::fmt::Write as _;
 

@@ -375,8 +375,9 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether another part keeps an assembly below a rank (a state as a number), or had this rank
-    /// before the process began.
+    /// Tells whether another part of the assembly `whole` is below a rank (a state as a number), or had
+    /// reached the rank before the process began. In both cases, the assembly does not reach the rank by a
+    /// step of `part`.
     fn is_not_the_last(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -439,7 +440,7 @@ impl Ground {
     /// Returns the observable state of an assembly that should be as `desired`.
     ///
     /// The observable state of a resource is its state, its type, and whether its values are up to date. The
-    /// observable state of a pair is whether its values are up to date, or that the pair is only partly
+    /// observable state of a pair is one of three: up to date, created with outdated values, or only partly
     /// created.
     pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let own = |name: &ElementName| name.assembly() == *desired.name();

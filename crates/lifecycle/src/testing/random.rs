@@ -47,8 +47,8 @@ pub struct Tie {
     pub states: (u8, u8),
     /// Whether the modifiers of source and target are `pre`.
     pub modifiers: (bool, bool),
-    /// The operations that the relationship calls: none (0), one of its target (1), one of its source (2), or
-    /// both (3).
+    /// The operations that the relationship calls: no operation (0), an operation of its target (1), an
+    /// operation of its source (2), or both operations (3).
     pub operations: u8,
     /// The property that the relationship reads from its source: none (0), the value (1), or an output (2).
     pub reads: u8,

@@ -1,8 +1,9 @@
 //! Translation of each change into PostgreSQL statements.
 //!
-//! Most statements of a batch are sent before the first answer arrives, so they cost one round trip instead
-//! of one each. Conditions that only the answers show, such as a row of another assembly, are checked
-//! afterwards.
+//! Most statements of a batch are sent before the server's first answer arrives, so all of them cost one
+//! round trip together. The answer to a statement may show that the change must be refused, for example
+//! because the row belongs to another assembly. The answers are checked after all of these statements have
+//! been sent.
 
 use futures::future::join_all;
 use tokio_postgres::Client;
@@ -35,8 +36,8 @@ struct Statement {
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
-    /// Returns the refusal reason for the change if the statement affects no row; none if the statement may
-    /// affect no row.
+    /// The function that returns the reason to refuse the change. It is called if the statement has affected
+    /// no row. `None` if a statement that affects no row is no error.
     no_row: Option<fn(&Change) -> String>,
     sent: Sent,
 }

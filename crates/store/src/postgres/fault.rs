@@ -48,7 +48,8 @@ fn hint(error: &tokio_postgres::Error) -> &'static str {
         None if message_of(error).ends_with("password missing") => {
             "; add it to the address, `postgres://USER:PASSWORD@HOST/DATABASE`, and pass the address in `WINDLASS_STATE`, which others can't see"
         }
-        // Other messages of the error code 28000 mean that the server rejects this kind of connection.
+        // If the message of the error code 28000 does not name a role, the server rejects this kind of
+        // connection. Then a user and a password do not help.
         Some("28000") if !message_of(error).contains("role") => "",
         Some("3D000") => "; create it with `createdb`, or name another one",
         Some(code) if code.starts_with("28") => "; give the user and the password in the address",
@@ -76,7 +77,8 @@ fn message_of(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return said.message().to_owned();
     }
-    // Removes the error number and the prefix that repeats that connecting failed.
+    // Removes the error number of the operating system. Also removes the prefix, because the message of the
+    // caller already says that the connection failed.
     let plain = |text: String| {
         let text = text.split(" (os error").next().unwrap_or_default();
         text.strip_prefix("error connecting to server: ").unwrap_or(text).to_owned()

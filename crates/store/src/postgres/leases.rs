@@ -14,7 +14,8 @@ use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
 use crate::store::reserved;
 use crate::uptime::Moment;
 
-/// The data from which the store decides about a lease, beside the stored state and the server's time.
+/// The settings by which the store decides about leases. The decision about a lease also depends on the
+/// stored state of the lease and on the server's time.
 #[derive(Clone)]
 pub(super) struct Rules {
     pub(super) terms: LeaseTerms,

@@ -61,8 +61,8 @@ async fn free(db: &impl GenericClient, scope: &AssemblyName, doomed: &BTreeSet<u
     Ok(())
 }
 
-/// Reads the versions of an assembly, from the newest stored version that is not newer than process `from`.
-/// If no such version is stored, reads all versions.
+/// Reads versions of an assembly, oldest first. The first one is the newest version whose process id is at
+/// most `from`. If all stored versions have a greater process id, reads all versions.
 pub(super) async fn since(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -74,13 +74,15 @@ pub(super) async fn since(
     version::records(read(db, SINCE, scope, first).await?, first).map_err(Fault::Damaged)
 }
 
-/// Selects the rows from the last full copy at or before a version up to that version.
+/// Selects the rows from which the newest version with a process id of at most `$2` is read. The first row is
+/// a full copy, and the other rows are deltas.
 const CHAIN: &str = "SELECT process, base, record FROM version WHERE assembly = $1 AND process <= $2
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = $1 AND process <= $2 AND base IS NULL)
     ORDER BY process";
 
-/// Selects the rows from the last full copy at or before a version up to the newest.
+/// Selects the rows from which version `$2` and all newer versions are read. The first row is the newest full
+/// copy with a process id of at most `$2`.
 const SINCE: &str = "SELECT process, base, record FROM version WHERE assembly = $1
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = $1 AND process <= $2 AND base IS NULL)
@@ -95,8 +97,8 @@ async fn read(db: &impl GenericClient, sql: &str, scope: &AssemblyName, at: u64)
     Ok(db.query(sql, &[&scope.as_str(), &place(at)]).await?.iter().map(row).collect())
 }
 
-/// Converts an id to the server's type. An id beyond the range of this type becomes the greatest number,
-/// because it is greater than every reserved id.
+/// Converts a process id to the server's type. An id that is too great for this type becomes the greatest
+/// number of the type. Comparisons stay right, because each stored process id is less than this number.
 fn place(process: u64) -> i64 {
     i64::try_from(process).unwrap_or(i64::MAX)
 }

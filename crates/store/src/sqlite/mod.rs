@@ -202,7 +202,8 @@ impl Store for SqliteStore {
         let (scope, holder, seal) = (scope.clone(), holder.clone(), self.seal.clone());
         let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
         let wipes = wipes(&batch);
-        // The four operations form one order, because each order costs a savepoint and a reply.
+        // One order grants the lease, searches for the assembly, applies the batch and releases the lease.
+        // Four orders would cost four savepoints and four replies.
         let work = move |db: &Connection| {
             let policy = LeasePolicy { now: time(), terms, processes: &*processes };
             let lease = leases::grant(db, &policy, &scope, &holder)?;
@@ -471,7 +472,8 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Tells when the write-ahead log must be truncated after a batch, because the batch drops secrets.
+/// Tells when the write-ahead log must be truncated after a batch. If the batch drops secrets, the log may
+/// still contain them until it is truncated.
 fn wipes(batch: &Batch) -> Wipes {
     let wipes = batch.changes().iter().map(|change| match change {
         Change::DropAssembly(_) => Wipes::Now,

@@ -44,7 +44,8 @@ impl Options {
         self
     }
 
-    /// Sets the source of monotonic time. Leases are measured by this time among programs of the same boot.
+    /// Sets the source of monotonic time. The store measures by this time how old a lease is, unless the
+    /// machine has been rebooted since the last renewal of the lease.
     #[must_use]
     pub fn uptime(mut self, uptime: Arc<dyn Uptime>) -> Self {
         self.own.uptime = uptime;

@@ -131,7 +131,8 @@ const FOLLOW: [&str; 8] = [
     "UPDATE event SET assembly = ?2 WHERE assembly = ?1",
 ];
 
-/// Seals each secret again under its new name, which is authenticated with its value.
+/// Seals each secret of the assembly again under its new name. A sealed value can be opened only with the
+/// name under which it was sealed.
 fn secrets(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     let select = "SELECT id, sealed FROM secret WHERE assembly = ?1";

@@ -103,7 +103,7 @@ impl Entropy for CountingEntropy {
     }
 }
 
-/// A source of dead holders. Every holder is alive until a test buries it.
+/// A list of dead holders. Every holder counts as alive until a test adds the holder to the list.
 #[derive(Debug, Default)]
 pub struct Graveyard(Mutex<HashSet<Holder>>);
 

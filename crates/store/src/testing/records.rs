@@ -130,7 +130,8 @@ impl Records {
             Change::DropPair(key) => self.pairs.drop(&key),
             Change::PutProcess(record) => self.processes.put(record.id, *record),
             Change::DropProcess(process) => self.drop_process(process),
-            // Versions are dropped before all other changes, and events after them.
+            // `apply` drops the versions before it applies all other changes, and drops the events after
+            // these changes.
             Change::DropVersion(_) | Change::DropEvent(_) => {}
             Change::PutStep(record) => self.steps.put((record.process, record.step), *record),
             Change::PutCall(record) => self.put_call(*record),
@@ -156,7 +157,8 @@ impl Records {
             Change::PutAssembly(record) => !record.packages.values().all(|digest| self.packages.has(digest)),
             Change::PutVersion(record) => {
                 !has(&record.process)
-                    // A version without packages has no pin that would depend on the assembly.
+                    // If the version has packages, its assembly must exist, because the pin of a package
+                    // refers to the assembly.
                     || !record.assembly.packages.values().all(|digest| {
                         self.packages.has(digest) && self.assemblies.has(&record.assembly.name)
                     })

@@ -51,7 +51,7 @@ pub fn holder(pid: u32) -> Holder {
     }
 }
 
-/// Returns an assembly without elements that pins packages.
+/// Returns an assembly that pins `packages` and has no elements.
 pub fn assembly(name: &AssemblyName, packages: &[&PackageRecord]) -> AssemblyRecord {
     AssemblyRecord {
         name: name.clone(),

@@ -88,8 +88,8 @@ pub(super) fn cease<'a>(
         let moving = moving.iter().map(|(_, at)| &sources[*at]);
         hold_sources_leaving(planner.constraints, old, moving, steps);
     });
-    // The loop handles a target that belongs to several endpoints several times, so its steps may be
-    // unsorted.
+    // If a target belongs to several endpoints, the loop has handled the target once for each endpoint. So
+    // the steps of the target may be unsorted.
     for steps in ceased.values_mut() {
         steps.sort_by_key(|(slot, _)| *slot);
     }

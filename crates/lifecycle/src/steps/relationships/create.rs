@@ -248,9 +248,11 @@ fn cease_again<'a>(
     step
 }
 
-/// Makes `step`, which ceases the pairs `again`, wait for ends of an earlier turn. By the modifier `pre`,
-/// these ends must reach their state after the pairs are created. So the pairs must exist until the ends have
-/// reached it.
+/// Makes `step` wait until ends of an earlier turn have reached their states.
+///
+/// The plan has created the pairs `again` in an earlier turn, and `step` ceases these pairs. If the modifier
+/// of an end is `pre`, the end reaches its state after the pairs are created. So the pairs must exist until
+/// the end has reached its state.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -425,8 +427,8 @@ fn create_at<'a>(
         );
     }
     note_created(planner.constraints, (step, slot), with().chain([target]));
-    // A target without steps up has no step that could wait. The target would pass the wait on to other
-    // parts, but waits for steps of batches are not passed on.
+    // If the plan does not raise the target, the target has no step that could wait for `step`. Other parts
+    // would wait in its place, but they do not wait for a step of a batch.
     let holds_target = target.path.climbs || !planner.constraints.graph.rolls(step);
     if target_modifier == Modifier::Pre
         && holds_target
@@ -473,8 +475,8 @@ fn after_sources<'a>(
         }
         return;
     }
-    // The other sources need no wait. A source of a later turn has not left its state yet, and a source of an
-    // earlier turn has reached its state again.
+    // A source that is not due needs no wait. If the turn of the source is later than this slot, the source
+    // has not left its state yet. If the turn is earlier, the source has reached its state again.
     let is_due = |source: &&Node<'_>| {
         let turn = source.path.rolls.turn;
         turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
@@ -496,7 +498,8 @@ fn note_created<'n, 'a: 'n>(
     constraints.completes.extend(rolls.map(|rolls| (rolls.group, turn, step)));
 }
 
-/// Adds the steps that undo the operations in doubt of a target's pairs, before `step` completes these pairs.
+/// Adds the steps that undo operations of a target's pairs, before `step` completes these pairs. Each undone
+/// operation is in doubt: it failed or was interrupted after its start.
 fn undo_first<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -752,7 +755,8 @@ fn create_phase<'n, 'a: 'n>(
     }
     match sources.find(|source| source.path.disposition == Disposition::Changed && source.path.climbs) {
         Some(source) => base(source.path) + rank::of(new.source_state),
-        // Other pairs of an existing target are created in the phase in which moved pairs are ceased.
+        // If the plan raises neither the target nor a changed source, the pairs are created in the phase in
+        // which moved pairs are ceased.
         None => phase::CUT_OVER,
     }
 }

@@ -61,8 +61,8 @@ pub(super) fn order(
     }
 }
 
-/// Returns the positions of relationships in a topological order. For each end, the relationships for which
-/// the end waits precede the relationships that wait for the end. Within a cycle, the order is arbitrary.
+/// Returns the positions of relationships in a topological order. If an end waits for a relationship A, and a
+/// relationship B waits for this end, A precedes B. Within a cycle, the order is arbitrary.
 fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<usize> {
     if !constraints.passes_on() {
         return (0..relations.len()).collect();
@@ -153,8 +153,9 @@ pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) 
 
 /// Returns a barrier that waits for several steps. For a single step, returns the step itself.
 ///
-/// The barrier needs the success of the steps `waits`. For the steps `passed`, which parts without steps pass
-/// on, the barrier waits only until they have ended.
+/// The barrier needs the success of the steps `waits`. It waits for the end of the steps `passed`, even if
+/// they fail. The steps `passed` are those for which a part should wait, but has no step that could wait: see
+/// [`Constraints::passed`].
 fn gate(
     constraints: &mut Constraints<'_>,
     relationship: &Relationship,

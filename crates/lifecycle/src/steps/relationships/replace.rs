@@ -71,7 +71,7 @@ pub(super) fn replace<'a>(
     }
 }
 
-/// Returns the key of the ends that an end may replace, or by which it may be replaced.
+/// Returns the key of an end. Two ends with the same key may replace each other.
 fn kin<'a>(topology: Option<&'a Topology>, side: End, end: &'a Element) -> Kin<'a> {
     let group = end.parent.as_ref().filter(|parent| {
         let parent = topology.and_then(|topology| topology.get(parent));

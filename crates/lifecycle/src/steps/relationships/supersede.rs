@@ -2,8 +2,9 @@
 //! the removed relationship are ceased first: their scripts may undo at the ends what the scripts of the new
 //! relationship do there.
 //!
-//! The waits are soft constraints. A part may need a new pair before it starts, and a removed relationship is
-//! ceased after the parts have been started.
+//! The waits are soft constraints, because they may contradict other waits. For example, a part may need the
+//! new pair before the part starts, but a removed relationship is ceased only after the parts have been
+//! started.
 
 use std::collections::{HashMap, HashSet};
 

@@ -156,8 +156,8 @@ pub async fn are_refused_beyond_their_scope(harness: &impl Harness) {
     assert!(store.load(&name("victim")).await.unwrap().is_some());
 }
 
-/// A batch cannot change steps, calls and jobs of another assembly's process, although such a change does not
-/// name its assembly.
+/// A batch cannot change a process that belongs to another assembly, or the steps, calls and jobs of this
+/// process.
 pub async fn are_refused_under_another_process(harness: &impl Harness) {
     let store = harness.open().await;
     let victim = leased(&*store, "victim").await;

@@ -57,7 +57,7 @@ pub trait Harness: Send + Sync {
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.
     async fn sabotage(&self, scope: &AssemblyName);
 
-    /// Returns the source of dead holders that the handles use.
+    /// Returns the list by which the handles decide whether a holder is dead.
     fn graveyard(&self) -> &Graveyard;
 }
 
@@ -67,9 +67,10 @@ pub trait OnDisk: Harness {
     fn files(&self) -> Vec<u8>;
 }
 
-/// Calls the macro that is named in brackets. The arguments of the call are the tokens after the brackets,
-/// and the list of facts that every store has to meet. Tests use this macro if they need more code around a
-/// fact than [`conformance_tests!`](crate::conformance_tests) generates.
+/// Calls the macro that is named in brackets, with the list of facts that every store has to meet. If tokens
+/// follow the brackets, they are passed to the macro before the list. A test suite uses `conformance_facts!`
+/// if each of its tests needs more code than [`conformance_tests!`](crate::conformance_tests) generates, such
+/// as a check whether a server is installed.
 #[macro_export]
 macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {

@@ -418,7 +418,8 @@ pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("h_bta"), name("other")]);
 }
 
-/// `versions_since` reads the versions from the newest one that is not newer than a process.
+/// `versions_since` reads the newest version whose process id is at most the given id, and all newer
+/// versions.
 pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -438,7 +439,8 @@ pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     assert_eq!(store.versions_since(&name("other"), ProcessId(5)).await.unwrap(), []);
 }
 
-/// The assemblies that have events after a number are listed; the record of each can be read alone.
+/// `changed` lists the assemblies that have an event with a greater number than the given one. `assembly`
+/// reads the record of one assembly.
 pub async fn changed_assemblies_are_listed(harness: &impl Harness) {
     let store = harness.open().await;
     let mut leases = Vec::new();

@@ -111,8 +111,8 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
 
-/// Assemblies that refer to the renamed assembly, or belong to it, have the new name in their records. The
-/// plans of processes are those that the change contains.
+/// If an assembly refers to the renamed assembly, or belongs to it, its records contain the new name. The
+/// plan of a process is replaced by the plan in `Rename::plans`.
 pub async fn records_that_name_it_follow(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "malls").await;
@@ -147,7 +147,7 @@ pub async fn records_that_name_it_follow(harness: &impl Harness) {
     assert_eq!(store.claimant(&after.scope, "i-web").await.unwrap(), Some(name("web")));
     let versions = store.versions(&other.scope).await.unwrap();
     assert!(versions.iter().all(|version| version.assembly.owner == Some(name("store"))), "{versions:?}");
-    // The key of the dropped pair is free again, and the assembly can be dropped with all of its records.
+    // The renamed assembly can be dropped, although the assembly `web` refers to it.
     commit(&*store, &after, Batch::new().drop_assembly(after.scope.clone())).await;
     assert!(store.load(&after.scope).await.unwrap().is_none());
 }
