@@ -1,6 +1,7 @@
-//! Links the unwinder statically where the C compiler has it, so that a start loads one shared library less.
+//! Links the stack unwinder into the program, if the C compiler has a static library of the unwinder.
 //!
-//! A short command spends most of its time in the dynamic loader. `docs/design/cli.md` has measurements.
+//! Then `windlass` loads one shared library less at each start. A short command spends most of its time in the
+//! dynamic loader. `docs/design/cli.md` has measurements.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,13 +15,14 @@ fn main() {
     }
 }
 
-/// Returns the static library of the unwinder. In builds for another system, the shared library is used.
+/// Returns the path of the unwinder's static library. Returns `None` in a build for another system: such a
+/// build uses the shared library.
 fn static_unwinder() -> Option<PathBuf> {
     let is_for_this_system = variable("TARGET") == variable("HOST");
     if !is_for_this_system || variable("CARGO_CFG_TARGET_ENV")? != "gnu" {
         return None;
     }
-    // If the compiler has no such file, it prints the name without a folder.
+    // If the compiler has no file `libgcc_eh.a`, the compiler prints the name of the file without a folder.
     let answer = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output().ok()?;
     let file = PathBuf::from(String::from_utf8(answer.stdout).ok()?.trim());
     (file.is_absolute() && file.is_file()).then_some(file)

@@ -41,8 +41,8 @@ pub(crate) fn put_together<T, K: Eq + Hash>(
     together.into_iter().map(|(_, items)| items).collect()
 }
 
-/// Groups items with the same key as [`put_together`] does. If `whole` is set, each item is a group of its
-/// own.
+/// Groups items with the same key as [`put_together`] does, unless `whole` is set. If `whole` is set, the user
+/// wants to see the whole list, so the function groups nothing and returns one group for each item.
 pub(crate) fn put_together_unless<T, K: Eq + Hash>(
     whole: bool,
     items: impl IntoIterator<Item = T>,

@@ -1,7 +1,8 @@
 //! Masking of secrets in quoted lines of descriptors and manifests.
 //!
-//! A descriptor should not contain the value of a sensitive property, but often contains one as a default or
-//! for a test. A message that quotes the line must not copy the value into a build log.
+//! Descriptors should not contain values of sensitive properties. Many descriptors contain such values, for
+//! example as defaults or for a test. A message that quotes a line with such a value must not copy the value
+//! into a build log.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,8 +15,8 @@ use windlass::source::{
     Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
 };
 
-/// The keys in the declaration of a secret property that have no secret values. The value of every other key
-/// is masked, because the key may be a misspelled `value` or `default`.
+/// Keys in the declaration of a property whose values are never secret. In the declaration of a secret property,
+/// the value of every other key is masked, because the key may be a misspelled `value` or `default`.
 const NO_VALUES: [&str; 5] = ["type", "description", "required", "read-only", "sensitive"];
 
 /// Maximum size in bytes of a text that is parsed to find its values. In a larger text all values are masked.

@@ -25,8 +25,8 @@ fn main() -> ExitCode {
         return code;
     }
     let mut arguments = std::env::args_os().skip(1).peekable();
-    // Jobs may run as the same user, and must not read this process's environment or memory. If the kernel
-    // refuses, the program continues.
+    // Jobs may run as the same user as this process, and must not read its environment or its memory. If the
+    // kernel refuses this protection, the program continues without the protection.
     let _refused = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     // The scripts for shell completion start the program with this hidden command.
     let code = if arguments.next_if(|first| first == args::COMPLETE_NAMES).is_some() {

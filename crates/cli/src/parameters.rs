@@ -22,13 +22,14 @@ const MOST_NODES: usize = 500_000;
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
-    /// The places of the parameter names that come from files.
+    /// For each parameter that comes from a parameter file, the place of its name in the file.
     pub(crate) places: BTreeMap<String, Place>,
-    /// The places of the list entries that come from files, by parameter.
+    /// For each parameter that comes from a parameter file or an inventory, the places of the entries of its
+    /// list.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
-    /// The names of inventory variables that are not used, by parameter.
+    /// For each parameter that comes from an inventory, the names of the variables that windlass has left out.
     pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,
-    /// The files whose whole texts are values, by parameter.
+    /// For each parameter whose value is the whole text of a file (`-p name=@FILE`), the path of the file.
     pub(crate) files: BTreeMap<String, PathBuf>,
     /// The parameters whose values were on the command line, where other users of the host can see them.
     pub(crate) open: Vec<String>,
@@ -198,7 +199,8 @@ fn read_file(path: &Path) -> Result<Vec<Given>, ParameterError> {
     Ok(mapping.iter().map(entry).collect())
 }
 
-/// Removes everything from a diagnostic that quotes the file. The code and the place remain.
+/// Returns a copy of a diagnostic that quotes no text of the file. The copy keeps the severity, the code and the
+/// place, and has the title of the code as its message.
 fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     let code = diagnostic.code;
     let title = explain(code.as_str()).map_or("it can't be read", |info| info.title);

@@ -70,7 +70,7 @@ impl Progress {
         loop {
             tokio::time::sleep(pause).await;
             let begun = Instant::now();
-            // The printing of events reports a store that does not answer, so the error is ignored here.
+            // An error of the store is ignored here, because the code that prints the events also reports it.
             if let Ok(steps) = running.read(&process.assembly, process.id).await {
                 // A terminal without a known width reports 0.
                 let width = tcgetwinsize(stderr()).map_or(0, |size| usize::from(size.ws_col));

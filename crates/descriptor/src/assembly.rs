@@ -200,9 +200,10 @@ enum Placeholder {
     Open,
 }
 
-/// Resolves a placeholder. If the project contains other projects and none of them has this placeholder,
-/// reports an error. If the caller knows no such project, nothing is reported here: the check reports the
-/// placeholder later, because a build by `lmctl` may still replace it.
+/// Resolves a placeholder to the name for which it stands. [`Surroundings`](crate::Surroundings) contains the
+/// names that the caller knows. If it contains names of contained projects, but none for this placeholder, the
+/// function reports an error. If it contains no names of contained projects, a build by `lmctl` may still
+/// replace the placeholder. So the function reports nothing, and the check reports the placeholder later.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;

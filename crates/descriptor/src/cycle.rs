@@ -62,7 +62,8 @@ struct Names<'d> {
     assembly: Option<&'d AssemblyDescriptor>,
     /// For each component, and then for each reference, the number of its first property.
     parts: Vec<usize>,
-    /// Number of all properties. The first node that stands for a start has this number.
+    /// Number of all properties. It is also the number of the first node that stands for the start of a
+    /// component.
     properties: usize,
 }
 
@@ -284,7 +285,8 @@ const MOST: usize = 100;
 /// Maximum number of edges that a message lists of one cycle.
 pub(crate) const SHOWN: usize = 16;
 
-/// Formats the path of a cycle of `length` nodes. `names` may contain only the first nodes.
+/// Formats the path of a cycle of `length` nodes. `names` contains the names of the first nodes of the cycle. If
+/// `names` lacks some nodes, the path tells the number of these nodes.
 fn way<S: AsRef<str>>(names: &[S], length: usize) -> String {
     let mut way: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let left_out;

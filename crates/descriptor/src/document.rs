@@ -295,11 +295,13 @@ pub struct RelationshipDecl {
     pub targets: Vec<Spanned<EndpointDecl>>,
     /// State that a source reaches before or after the creation of the relationship: the key `source-state`.
     pub source_state: State,
-    /// Order of the creation and `source_state`: the key `source-state-modifier`; by default `post`.
+    /// Whether the relationship is created before (`pre`) or after (`post`) a source reaches `source_state`: the
+    /// key `source-state-modifier`. The default is `post`.
     pub source_modifier: Modifier,
     /// State that a target reaches before or after the creation of the relationship: the key `target-state`.
     pub target_state: State,
-    /// Order of the creation and `target_state`: the key `target-state-modifier`; by default `pre`.
+    /// Whether the relationship is created before (`pre`) or after (`post`) a target reaches `target_state`: the
+    /// key `target-state-modifier`. The default is `pre`.
     pub target_modifier: Modifier,
     /// Arguments of the operations.
     pub properties: Properties,

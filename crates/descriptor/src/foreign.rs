@@ -15,7 +15,7 @@ use crate::reader::canonical;
 pub(crate) struct Foreign {
     /// Type of the document as a noun with its article, such as `a Kubernetes manifest`.
     pub(crate) what: String,
-    /// Place in the text that shows the type.
+    /// Place of the text by which windlass recognised the type, such as the place of the key `kind`.
     pub(crate) span: Span,
     /// Help text that tells how windlass can use the document.
     pub(crate) help: Option<&'static str>,

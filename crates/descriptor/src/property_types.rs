@@ -1,8 +1,9 @@
 //! Types of properties. They are advice: a value that does not match its type causes a warning.
 //!
-//! The language reads all values as text. It uses a few types, but only later versions of the language define
-//! them. So an unknown type also causes only a warning. No value is converted to its type. A descriptor may
-//! declare further types in `data-types`.
+//! The language treats all values as text. Descriptors name types such as `integer`, but the version of the
+//! language that windlass reads does not define these types. Later versions define them. So an unknown type also
+//! causes only a warning. No value is converted to its type. A descriptor may declare further types in
+//! `data-types`.
 
 use std::fmt;
 
@@ -78,7 +79,8 @@ pub(crate) fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
 
 /// A value that does not match the type of its property.
 pub(crate) struct Misfit<'v> {
-    /// The value itself, or the entry of a list or map that does not match.
+    /// The value of the property. If the value is a list or map of which one entry does not match
+    /// `entry-schema`, this entry.
     pub(crate) value: &'v Value,
     /// Description of the expected value.
     pub(crate) expected: String,

@@ -19,9 +19,10 @@ const HELP: &str = "typographic quotes are part of the text; write `\"`, or none
 /// Maximum number of texts that are reported.
 const MOST: usize = Diagnostics::MOST;
 
-/// Warns of every text between typographic quotes that has no YAML quotes. If `diagnostics` already contains
-/// a message at exactly this text, that message gets the help and the fix, and no warning is added.
-/// Descriptions are not searched.
+/// Warns of every text that stands between typographic quotes and has no YAML quotes. The warning contains a help
+/// text, and a fix that writes straight quotes. If `diagnostics` already contains a message at exactly this text,
+/// this message gets the help text and the fix, and the function adds no warning. The function does not search
+/// descriptions.
 pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) {
     // Nearly all descriptors contain no typographic quotes, so a fast test comes first.
     if source.text().is_ascii() || !source.text().contains(QUOTES) {

@@ -27,7 +27,8 @@ pub fn read(source: &Arc<Source>) -> Read {
     read_in(source, &Surroundings::default())
 }
 
-/// Reads a descriptor that belongs to a project. `around` contains the names that the project gives.
+/// Reads a descriptor that belongs to a project. `around` contains the names that the text of the descriptor lacks
+/// and the project supplies.
 pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;

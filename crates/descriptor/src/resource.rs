@@ -268,7 +268,7 @@ fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
     found
 }
 
-/// Warns of `infrastructure-type` without a `selector` around it, as older descriptors contain it.
+/// Warns of `infrastructure-type` without a `selector` around it. Older descriptors have this form.
 fn old_selector(reader: &mut Reader<'_>, body: &Mapping) {
     let Some(entry) = body.entry("infrastructure-type").filter(|_| body.get("selector").is_none()) else {
         return;

@@ -202,7 +202,7 @@ impl<'a> Scope<'a> {
 
 /// The reason why a `${…}` is invalid.
 enum Wrong<'r> {
-    /// The error is known already.
+    /// The search for the meaning has already created the error.
     Said(Box<Diagnostic>),
     /// The `${…}` reads a field that no instance has.
     Field(&'r str),

@@ -37,7 +37,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Adds a contained project under the given name, with all projects that it contains itself.
+    /// Adds a contained project under the given name. Also adds the projects inside the contained project.
     pub fn contain(&mut self, name: &str, project: &Self) {
         let way = format!("contains:/{name}");
         for (deeper, descriptor) in &project.contained {

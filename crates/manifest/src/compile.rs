@@ -148,8 +148,8 @@ impl Compiler<'_> {
         found
     }
 
-    /// Returns the properties of the root. Also returns, for each pin of the component that the root sets,
-    /// the root's property that sets it.
+    /// Returns the properties of the root element, and a map from configuration pins of the component to
+    /// properties of the root element. If the map contains a pin, the pin gets its value from this property.
     fn outer(
         &mut self,
         component: &ComponentPath,

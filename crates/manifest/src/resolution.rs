@@ -59,7 +59,8 @@ impl ServiceState {
     }
 }
 
-/// Resolves the component `reference` of the service or application `of`.
+/// Resolves the component `reference` to the provider of its pins. The component belongs to the service or
+/// application with the name `of`.
 ///
 /// A service fits if its application exposes each pin of the component under the same id with the same type.
 /// A choice for the component takes precedence. Without a choice, the environment provides the pins if its

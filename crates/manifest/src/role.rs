@@ -52,9 +52,9 @@ pub struct FactoryRole {
     pub component: ComponentPath,
     /// The discovery of instances; `None` if the manifest sets none of the three values of a [`Discovery`].
     pub discovery: Option<Discovery>,
-    /// The signals that the factory consumes. Through these signals, the factory's instances refer to
-    /// instances of other factories: a script reports such a reference with the id of one of these pins as its
-    /// `mapping`.
+    /// The mappings: the ids of the signals that the factory consumes. Through a mapping, an instance of the
+    /// factory refers to an instance of another factory. A script reports such a reference as
+    /// `{mapping: vms.vm-by-id, key: i-123}`, where `vms.vm-by-id` is one of these ids.
     pub mappings: Vec<PinId>,
 }
 

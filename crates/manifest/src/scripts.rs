@@ -1,4 +1,4 @@
-//! Checks of the scripts that a manifest names against the files of a folder or an image.
+//! Checks whether the scripts that a manifest names exist in a folder or an image.
 
 use windlass_source::{Diagnostic, Diagnostics, Severity, Spanned, did_you_mean};
 
@@ -7,7 +7,7 @@ use crate::codes;
 use crate::report::Report;
 use crate::role::Role;
 
-/// A set of files in which scripts are searched.
+/// The files of a folder or an image that should contain the scripts of a manifest.
 pub trait ScriptFiles {
     /// Finds a script by its path in the manifest.
     fn find(&self, path: &str) -> ScriptSearch;

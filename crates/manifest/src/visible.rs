@@ -14,8 +14,9 @@ use crate::grammar::PinRef;
 use crate::name::ComponentPath;
 use crate::report::{Report, choose};
 
-/// Maximum number of visible pins and of their targets in one manifest. A short text can have very many,
-/// because wildcards and pins that are bound to several pins multiply them.
+/// Maximum number of visible pins in one manifest, counted together with the pins to which they are bound. Even a
+/// short manifest can declare a huge number of visible pins, because wildcards and pins that are bound to several
+/// pins multiply this number.
 pub const MAX_PINS: usize = 100_000;
 
 /// A pin of a typed component. The component is named by its path from the application.

@@ -213,7 +213,8 @@ async fn retry(args: RetryArgs) -> ExitCode {
     Change::new(name, command, how).run(request).await
 }
 
-/// Warns about outputs of a part that will stay unknown.
+/// Warns that the values of some `outputs` of a part will stay unknown, because `--published` does not give
+/// these values.
 fn tell_unknown(part: &str, outputs: &[PropertyName]) {
     let names: Vec<&str> = outputs.iter().map(PropertyName::as_str).collect();
     tell!(

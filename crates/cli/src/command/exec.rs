@@ -25,7 +25,7 @@ use crate::signals;
 /// Maximum size of standard input in bytes. The whole input is read into memory before the job starts.
 const INPUT_LIMIT: u64 = 256 << 20;
 
-/// The time that an interrupted job has to end, before it is killed.
+/// The time after which an interrupted job is killed, if the job has not ended by itself.
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(args: ExecArgs) -> ExitCode {
@@ -66,8 +66,8 @@ fn location(args: &ExecArgs) -> Result<Location, String> {
     fitted(location, args.runtime.as_deref(), settings)
 }
 
-/// Sets the runtime and the settings of a location. Without `runtime`, chooses the kind of runtime that
-/// accepts most of the settings.
+/// Sets the runtime and the settings of a location. If `runtime` is `None`, the function chooses the kind of
+/// runtime that accepts the largest number of the settings.
 pub(super) fn fitted(
     mut location: Location,
     runtime: Option<&str>,

@@ -58,9 +58,9 @@ pub(crate) async fn run(args: &GraphArgs) -> ExitCode {
     }
 }
 
-/// Returns the name of the stored assembly to draw; `None` if the argument is a descriptor. With `--stored`,
-/// the argument is always a name. Without `--stored`, the argument is a name if it is a valid name and no
-/// file has this path.
+/// Returns the name of the stored assembly to draw; `None` if the argument is the path of a descriptor. With
+/// `--stored`, the argument is always a name. Without `--stored`, the argument is a name if two conditions
+/// hold: it is a valid name of an assembly, and it is not the path of an existing file or folder.
 fn stored(args: &GraphArgs) -> Result<Option<AssemblyName>, ExitCode> {
     let given = &args.assembly;
     let name = given.file.to_string_lossy().parse::<AssemblyName>();

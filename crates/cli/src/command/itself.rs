@@ -27,8 +27,10 @@ pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Renames the generated completion function, and inserts the text `ours` before the lines that register this
-/// function. The function in `ours` completes names, and calls the generated function for everything else.
+/// Renames the completion function that clap has generated in `script`, and inserts the text `ours` in front of
+/// the text `before`. `before` is the start of the lines that register the completion function with the shell. The
+/// function in `ours` completes the names of assemblies and of other records in the store. For all other words,
+/// the function in `ours` calls the renamed function.
 fn with_names(script: &str, ours: &str, before: &str) -> String {
     let words = script.replacen(WORDS, "_windlass_words() {", 1);
     words.replacen(before, &format!("{ours}{before}"), 1)

@@ -108,7 +108,7 @@ fn print_dismissed(request: &DismissedLog) {
     request.why.iter().for_each(|why| say!("  {why}"));
 }
 
-/// Prints an import or export of an assembly.
+/// Prints the log entry about an import or an export of an assembly.
 pub(crate) fn print_move(way: &MoveLog) {
     let (what, word) = match way.way {
         MoveWay::Exported => ("exported", "to"),

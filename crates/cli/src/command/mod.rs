@@ -118,7 +118,7 @@ fn wait_for(command: impl Future<Output = ExitCode>) -> ExitCode {
             return exit::FAILED;
         }
     };
-    // The future of a whole run is large, so it is boxed.
+    // `command` is a future (in the sense of Rust) with much data, so it is moved to the heap.
     let code = runtime.block_on(Box::pin(command));
     // Do not wait for tasks that are still blocked, for example reading a terminal.
     runtime.shutdown_background();
@@ -182,8 +182,8 @@ fn complain(error: &dyn std::error::Error, code: Option<Code>) {
     failure::report(&without_numbers(&text), code);
 }
 
-/// Removes the system's error numbers from an error message, because the words of the message have the same
-/// meaning.
+/// Removes error numbers of the operating system from an error message. The number says nothing new, because
+/// the words in front of the number already describe the error.
 fn without_numbers(text: &str) -> String {
     let mut words = String::new();
     let mut rest = text;
@@ -221,8 +221,8 @@ fn print_json(view: &impl Serialize) -> ExitCode {
     }
 }
 
-/// The time between the request to end and the kill of a job. The request comes after the time of `--grace`,
-/// or after a second interrupt.
+/// The time after which a job is killed, if windlass has asked the job to end and the job still runs. windlass
+/// asks the job to end after the time of `--grace`, or after a second interrupt.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The address of the state: the value of `--state`, or else of the variable `WINDLASS_STATE`. It is set

@@ -200,7 +200,8 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
             continue;
         }
         let names = alike::named(alike.iter().map(|change| &change.element));
-        // The first mention is the name of the part; later mentions belong to the description.
+        // In the text of a change, the part comes first. Only this first occurrence of the pattern is replaced
+        // by the names of all parts. Later occurrences belong to the description of the change.
         let line = text(first).replacen(&alike::pattern(first.element.local()), &names, 1);
         lines.push((first.effect(), line));
     }
@@ -299,7 +300,8 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
         let change = if silent == 1 { "changes" } else { "change" };
         say!("and {} that only {change} a state", plural(silent, "step"));
     }
-    // The chain names only steps that the list above contains.
+    // `critical_path` can contain steps that call nothing. The printed list of steps leaves these steps out,
+    // so the printed chain leaves them out, too.
     let listed: BTreeSet<StepId> = calling.iter().map(|step| step.id).collect();
     let path: Vec<_> = plan.critical_path.iter().copied().filter(|step| listed.contains(step)).collect();
     say!("longest chain: {}", chain(&path, whole));

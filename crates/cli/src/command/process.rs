@@ -47,7 +47,7 @@ struct EndedView {
     rolled_back: Option<ProcessId>,
 }
 
-/// A queued request, which the daemon will execute, as JSON.
+/// The JSON output about a request that is now queued for the daemon.
 #[derive(Serialize)]
 struct QueuedView {
     version: u32,
@@ -196,7 +196,8 @@ async fn run(
     end: JsonEnd,
 ) -> Result<ExitCode, ExitCode> {
     let undone = started.plan_view().undone;
-    // The results for each node of a rolling change, from the last process that did not complete.
+    // The results of a rolling change: which nodes have changed, and which have not. Each process that ends
+    // without completing its change replaces these results.
     let rolling = &RefCell::new(Vec::new());
     let next = |before: Ended, request: Request| async move {
         match &before.failed_group {
@@ -298,8 +299,9 @@ async fn run_one(
     let mut following = started.follow();
     let plan = started.plan_view();
     if human {
-        // An interrupted process may have begun calls whose ends were not recorded. The preparation may have
-        // recorded these ends, so their events are printed first.
+        // If an earlier process was interrupted, the records may lack the ends of its calls. The preparation of
+        // the present process looks for these ends and records them. The events of the preparation are
+        // printed first.
         if started.runs_here() {
             print_new(&mut following, &[], None, &mut Batches::new(started.process().id, &plan)).await;
         }
@@ -365,10 +367,12 @@ async fn run_one(
     ended
 }
 
-/// The report of a store that does not answer while the events of a process are printed. If the process
-/// itself fails because of the store, the error of the process is printed too.
+/// The messages about a store that stops answering while this program reads the events of a process. If the
+/// process itself fails because of the store, the error of the process is printed in addition.
 struct Trouble {
+    /// The kind of the store, such as `PostgreSQL`.
     store: &'static str,
+    /// Whether the user was told that the store does not answer.
     is_reported: bool,
 }
 

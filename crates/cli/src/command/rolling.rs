@@ -46,8 +46,8 @@ impl<'p> Batches<'p> {
         }
     }
 
-    /// Returns the nodes of a batch, computed from the steps of the plan. This computation is needed if
-    /// another program executes the process, because its changes are unknown here.
+    /// Returns the nodes of a batch, computed from the steps of the plan. If another program executes the
+    /// process, `plan.changes` is empty here, so this computation is the only source of the nodes.
     fn nodes(&self, batch: &Batch) -> Vec<ElementName> {
         let inside = format!("{}__", batch.group);
         let node = |name: &ElementName| {
@@ -68,7 +68,9 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Prints for each node whether it has changed, and its version, values or package.
+/// Prints which nodes of a rolling change have changed, have failed, or are unchanged. The line of the
+/// changed nodes also shows their new version, `new values` or `new package`. The line of the unchanged nodes also
+/// shows their old version, `old values` or `old package`.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [

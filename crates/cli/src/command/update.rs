@@ -218,8 +218,9 @@ impl File {
         exit::wrong_input()
     }
 
-    /// Returns the place in the file for a place in the document: the key of a value, or the value itself if
-    /// it is in a list.
+    /// Returns the place in the file at which a value of the document stands. If the value is in a map, the
+    /// returned place is that of its key. If the value is in a list, the returned place is that of the value
+    /// itself.
     fn place(&self, at: &Place) -> windlass::source::Place {
         let span = self.root.as_ref().map_or(windlass::source::Span::empty(0), |root| {
             let found = root.locate(&at.to_string());

@@ -162,7 +162,7 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
     }
 }
 
-/// Returns the word and the message of a status.
+/// Formats a status: one word such as `active` or `failed`, and then the message of the status.
 fn described(status: &Status) -> String {
     match &status.message {
         Some(message) => format!("{}: {message}", status.word()),

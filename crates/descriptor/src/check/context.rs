@@ -68,8 +68,9 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The properties of an assembly that read a component, directly or through other properties. The value of an
-/// entry is the `${…}` that reads the component.
+/// The properties of an assembly that depend on a component. The value of such a property contains a `${…}` that
+/// reads a property of a component, or reads another property that depends on a component. The map contains for
+/// each such property the `${…}` that reads the component.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A running check of an assembly.
@@ -82,12 +83,11 @@ pub(super) struct Check<'a, 's> {
     pub(super) referenced: HashMap<&'a ComponentName, Descriptor>,
     /// The names of all descriptors of the catalog. The list is loaded on first use.
     pub(super) names: Option<Vec<DescriptorName>>,
-    /// The properties of the assembly that read a component, directly or through other properties. The map is
-    /// computed on first use.
+    /// The properties of the assembly that depend on a component. The map is computed on first use.
     pub(super) late: Option<Late<'a>>,
-    /// Number of added properties so far: properties that the assembly gives to a component, and that the
-    /// component's descriptor does not declare. The number limits the searches for declared properties with
-    /// similar names.
+    /// Number of added properties that the check has found so far. An added property is one that the assembly
+    /// gives to a component, and that the component's descriptor does not declare. The check compares only the
+    /// first added properties with the names of declared properties, because the comparison takes time.
     pub(super) searches: usize,
     pub(super) said: &'s mut Said<'a>,
 }

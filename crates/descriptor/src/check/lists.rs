@@ -31,7 +31,9 @@ pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     said.finish()
 }
 
-/// Returns the value that the descriptor itself gives to the property to which `value` refers.
+/// Returns the value or the default of a property of the assembly, as the descriptor contains it. `value` is the
+/// `${…}` that names the property. Returns `None` if the `${…}` names anything else, or the descriptor contains
+/// no value.
 fn own_value<'a>(assembly: &'a AssemblyDescriptor, value: &Value) -> Option<&'a Value> {
     let mut found = None;
     value.for_each_reference(&mut |reference| found = Some(reference));

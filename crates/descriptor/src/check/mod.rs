@@ -48,9 +48,10 @@ pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -
     said.finish()
 }
 
-/// Returns the name of the descriptor that the author probably means by `wanted`, a name that the catalog
-/// lacks. The function prefers the most similar middle part of the name. Among equal middle parts, it prefers
-/// the same kind, then the same version, then the newest version.
+/// Returns the name of the descriptor that the author probably means by `wanted`. The catalog has no descriptor
+/// with the name `wanted`. A name has the form `KIND::NAME::VERSION`. The function first chooses the most similar
+/// `NAME`. If several descriptors have this `NAME`, the function prefers the same `KIND` as in `wanted`, then the
+/// same `VERSION`, then the newest `VERSION`.
 fn nearest<'n>(wanted: &DescriptorName, names: &'n [DescriptorName]) -> Option<&'n DescriptorName> {
     let same = names.iter().any(|name| name.name == wanted.name);
     let near = if same {

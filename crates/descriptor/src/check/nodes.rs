@@ -11,8 +11,8 @@ use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
 use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
-/// Returns the properties of an assembly that read a component, directly or through other properties. The
-/// time is linear in the number of `${…}`.
+/// Returns the properties of an assembly that depend on a component; see [`Late`]. The time is linear in the
+/// number of `${…}`.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
     let scope = Scope::assembly(assembly);
     let mut late = Late::new();
@@ -112,8 +112,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the `${…}` by which `property` reads a component, directly or through other properties.
-    /// Returns `None` if `property` reads no component.
+    /// Returns the `${…}` by which `property` depends on a component, directly or through other properties.
+    /// Returns `None` if `property` depends on no component.
     fn late(&mut self, property: &PropertyName) -> Option<&'a Reference> {
         let assembly = self.assembly;
         self.late.get_or_insert_with(|| late(assembly)).get(property).copied()
@@ -188,8 +188,9 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns the number of nodes that remain between the last whole scaling step and the maximum; none if
-    /// scaling from the initial number reaches the maximum exactly.
+    /// Returns the number of nodes below the maximum that scaling can't reach, because one more step would exceed
+    /// the maximum. For example, a cluster with 1 initial node, steps of 2 and a maximum of 4 scales to 3 nodes,
+    /// so 1 node remains. Returns `None` if the steps reach the maximum exactly, or if a number is not known.
     fn rest(self) -> Option<u32> {
         let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)

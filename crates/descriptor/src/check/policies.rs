@@ -210,8 +210,9 @@ fn is(policy: &PolicyDecl, kind: &PolicyKind) -> bool {
     policy.kind.as_ref().is_some_and(|found| found.value == *kind)
 }
 
-/// Warns of a policy whose `type` does not exist, or belongs to the other kind of descriptor. `here` is the
-/// type that is valid in this kind of descriptor.
+/// Warns of a policy that has no effect because of its `type`. In an assembly, the only valid `type` is that of a
+/// scale policy. In a resource, the only valid `type` is that of a heal policy. `here` is the `type` that is valid
+/// in the checked descriptor.
 fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Said<'_>) {
     let Some(kind) = policy.kind.as_ref().filter(|kind| kind.value != *here) else { return };
     match &kind.value {

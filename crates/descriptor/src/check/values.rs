@@ -288,7 +288,8 @@ fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
             seen.insert(name, way);
             next = base(name);
         }
-        // If the path ends at a type that it visited itself, the types from there on form a cycle.
+        // The path ends at a type without a base, or at a type that was visited before. If the present path
+        // visited this type, the part of the path from this type on is a cycle.
         let round = next.filter(|name| seen[name] == way);
         let circle = std::iter::successors(round, |name| base(name).filter(|name| Some(*name) != round));
         found.extend(circle);

@@ -20,13 +20,14 @@ use crate::reader::origin;
 use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
 
-/// The results of the conversion besides the templates: secrets, reads of whole groups, and problems.
+/// The results of the conversion of values to templates, apart from the templates themselves: secrets, groups
+/// that a `${…}` names, and problems.
 pub(super) struct Values<'a> {
     /// Name of the assembly that is composed. The ids of secrets contain it.
     name: &'a AssemblyName,
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Groups from which a `${…}` reads one value, each with the place of the `${…}`. The value is that of
-    /// the node with the lowest number or key.
+    /// Groups that a `${…}` names, each with the place of the `${…}`. Such a `${…}` reads the value of the node
+    /// with the lowest number or key.
     pub(super) lowest: BTreeSet<(ElementName, Place)>,
     /// Problems of `${each.…}`, which reads a field of a list entry.
     pub(super) diagnostics: Diagnostics,

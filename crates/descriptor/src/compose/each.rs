@@ -20,7 +20,8 @@ use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
 
-/// The field of a host of an Ansible inventory that contains the host's name up to the first dot.
+/// Name of a field of each host that comes from an Ansible inventory. The field contains the name of the host up
+/// to the first dot.
 const SHORT_NAME: &str = "inventory_hostname_short";
 
 /// A list of `each` after its evaluation, with the places of its entries.
@@ -330,8 +331,9 @@ impl Entry {
 }
 
 impl Whole<'_> {
-    /// Replaces each read of the node with number 1 of a cluster with `each`, because such a node does not
-    /// exist. The new read names the node with the lowest key.
+    /// Corrects each `${…}` that names a cluster with `each`: it then reads the node with the lowest key. The
+    /// conversion to a template lets each such `${…}` read the node with number 1. A cluster with `each` has no
+    /// node with number 1, because its nodes have keys in place of numbers.
     pub(super) fn read_lowest_keys(&mut self) {
         let named = self.elements.lowest_keys();
         if named.is_empty() {

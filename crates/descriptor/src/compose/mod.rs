@@ -211,7 +211,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Sets each operation that an assembly promotes to the operation of the resource that it finally calls.
+    /// Adds the operations that an assembly promotes to the assembly's element. Each added operation names the
+    /// element that finally executes the operation, even if a nested assembly promotes the operation, too.
     fn promote(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, promotion) in &assembly.operations {
             let Some(source) = &promotion.source else { continue };

@@ -41,8 +41,8 @@ impl Composer<'_> {
         metrics.collect()
     }
 
-    /// Adds the metrics that an assembly promotes to its element. Each names the resource that publishes it,
-    /// or a group whose nodes publish it.
+    /// Adds to an assembly's element the metrics that the assembly promotes. Each added metric names its
+    /// publisher: a resource, or a group whose nodes publish the metric.
     pub(super) fn promote_metrics(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, decl) in &assembly.metrics {
             let Some(source) = &decl.source else { continue };
@@ -60,8 +60,9 @@ impl Composer<'_> {
         }
     }
 
-    /// Returns the type of a metric, and the element and metric that publish it. If an assembly promotes the
-    /// metric, these are the ones behind the promotion.
+    /// Returns the type of a metric, and its source: the element that publishes the metric, and the name of the
+    /// metric there. If the given element is a nested assembly that only promotes the metric, the returned source
+    /// is the publisher inside the nested assembly.
     fn publisher(&self, metric: MetricSource) -> (Option<MetricKind>, MetricSource) {
         let Some(element) = self.elements.find(&metric.element) else {
             return (None, metric);

@@ -175,9 +175,10 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations that relationships may call on an instance, each with the element that finally
-    /// executes the operation. If the reference itself executes them, the assembly also uses the instance's
-    /// resource and its package.
+    /// Returns the operations that relationships may call on an instance. Each operation names the element that
+    /// finally executes the operation. If the operations come from the descriptor of the instance, the element of
+    /// the reference (`seat`) executes them. In this case, the function adds the descriptor to `self.resources`,
+    /// because the assembly then needs the package with this descriptor.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),

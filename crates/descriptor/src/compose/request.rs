@@ -34,8 +34,8 @@ pub struct Existing {
     pub referent: Referent,
     /// Operations that relationships may call on the instance.
     pub operations: Offered,
-    /// Reason why no reference may resolve to the instance; none if references may. It is a part of a
-    /// sentence, such as `it is going down`.
+    /// Reason why no reference may resolve to the instance; `None` if references may resolve to the instance. The
+    /// reason is a part of a sentence, such as `it is going down`.
     pub unfit: Option<String>,
 }
 

@@ -58,14 +58,16 @@ impl Room {
         self.full
     }
 
-    /// Begins a node of a group, with its number from 1. All nodes after the first one are copies. The caller
-    /// passes the result to [`leave`](Self::leave).
+    /// Notes that the composition of a node of a group begins. `index` is the number of the node, from 1. Each
+    /// node after the first node counts as a copy. When the composition of the node ends, the caller passes the
+    /// returned value to [`leave`](Self::leave).
     pub(super) fn enter_node(&mut self, index: u32) -> usize {
         self.enter(index > 1)
     }
 
-    /// Begins a nested assembly. All assemblies after the first one with the same descriptor are copies. The
-    /// caller passes the result to [`leave`](Self::leave).
+    /// Notes that the composition of a nested assembly begins. If an assembly with the same descriptor was nested
+    /// before, the new one counts as a copy. When the composition of the assembly ends, the caller passes the
+    /// returned value to [`leave`](Self::leave).
     pub(super) fn enter_assembly(&mut self, descriptor: &DescriptorName) -> usize {
         let again = !self.nested.insert(descriptor.clone());
         self.enter(again)
@@ -80,8 +82,9 @@ impl Room {
         self.repeated -= entered;
     }
 
-    /// Returns the limit that `count` more elements would exceed, if the assembly has `elements` elements
-    /// now. Returns `None` after the first exceeded limit, so that one error is reported.
+    /// Returns the error for the limit that `count` more elements would exceed. `elements` is the present number
+    /// of elements of the assembly. Returns `None` after the first exceeded limit, so that only the first error is
+    /// reported.
     pub(super) fn fits(&mut self, elements: usize, count: u32) -> Option<Excess> {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
         let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };
@@ -101,9 +104,9 @@ impl Room {
         self.exceeded(excess)
     }
 
-    /// Counts a new element with properties of `weight` bytes. If its descriptor was used before, the
-    /// properties count as copied. Returns the limit that the copied properties exceed; like
-    /// [`fits`](Self::fits), at most one limit in all.
+    /// Counts a new element with properties of `weight` bytes. If its descriptor was used before, or the element
+    /// is inside a copy, the properties count as copied. Returns an error if the copied properties exceed their
+    /// limit. If this function or [`fits`](Self::fits) has returned an error before, returns `None`.
     pub(super) fn copy(
         &mut self,
         elements: usize,

@@ -1,7 +1,11 @@
 //! Checks of a composed assembly that need all its elements.
 //!
-//! The checks find cycles of properties of several descriptors, and values that are too long. They also find
-//! reads of properties that the instance of a reference lacks, and reads of nodes that do not exist.
+//! The checks find four kinds of problems:
+//!
+//! - cycles of properties from several descriptors,
+//! - values that are too long,
+//! - each `${…}` that names a property that the instance of a reference lacks,
+//! - each `${…}` that names a node that does not exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

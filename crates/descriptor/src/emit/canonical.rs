@@ -79,7 +79,8 @@ pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut
         "policies" => writer.section(node, |writer, _, node| writer.policy(node)),
         _ => Item::of(node),
     });
-    // If the name comes from a project file and not from the text, the output also contains it.
+    // If the text contains no name, but the project has supplied a name, the output contains the name of the
+    // project.
     if let (Body::Map(entries), Some(name)) = (&mut document.body, descriptor.name()) {
         match entries.iter_mut().find(|(key, _)| key == "name") {
             Some((_, item)) if item.body == Body::Null => *item = Item::text(name.to_string()),
@@ -191,8 +192,9 @@ impl Canonical<'_> {
     }
 }
 
-/// Returns the correct spelling of a key. A misspelt key of `KEY_SPELLINGS` stays as it is if `mapping` also
-/// contains the correct key, or contains an earlier misspelling of it.
+/// Returns the key of an entry in its correct spelling, if `KEY_SPELLINGS` lists the key as misspelt. The key is
+/// returned unchanged if `order` lacks the correct key, or if `mapping` also contains the correct key. The key is
+/// also returned unchanged if an earlier entry of `mapping` has a misspelling of the same key.
 fn spelled<'m>(mapping: &Mapping, entry: &'m Entry, order: &[&str]) -> &'m str {
     let key = entry.key.text();
     let right = meant(key);

@@ -26,8 +26,8 @@ use crate::template::{Reference, Segment, Value, ValueKind};
 /// Maximum length in bytes of all evaluated values together. They are stored, because other values read them.
 const KEPT: usize = 32 << 20;
 
-/// Maximum number of references in a chain in which the required properties of each reference read a property
-/// of the next one.
+/// Maximum length of a chain of references that depend on each other. A reference depends on another one if its
+/// required properties read a property of the other one.
 const MAX_REFERENCES: usize = 32;
 
 /// A value, or the reason why the value is unknown.
@@ -57,12 +57,15 @@ impl Found {
     }
 }
 
-/// The context of a value: the part whose descriptor contains the value, the part that `${instance.…}` reads,
-/// and the relationship for `${source.…}` and `${target.…}`. The numbers are indices in [`Values::parts`].
+/// The context that gives a meaning to each `${…}` in a value.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'s> {
+    /// Index in [`Values::parts`] of the part whose descriptor contains the value.
     scope: usize,
+    /// Index in [`Values::parts`] of the part whose name, id or index `${instance.…}` reads.
     instance: usize,
+    /// The relationship whose ends `${source.…}` and `${target.…}` read; `None` for a value that belongs to no
+    /// relationship.
     ends: Option<&'s RelationshipDecl>,
 }
 
@@ -89,9 +92,11 @@ enum Subject<'a> {
 
 type Key = (usize, PropertyName);
 
-/// The source of a property's value: a value in a descriptor with its context, or a result.
+/// The source from which a property gets its value.
 enum Origin<'v> {
+    /// A value in a descriptor. `scope` and `instance` are its context, as in [`Spot`].
     Value { value: &'v Value, scope: usize, instance: usize },
+    /// A value that needs no evaluation, or the reason why the property has no known value.
     Found(Found),
 }
 
@@ -222,8 +227,8 @@ impl<'a> Values<'a> {
         self.found.insert(key, found);
     }
 
-    /// Joins a text from its literals and the values of its `${…}`. The properties that these read are
-    /// already evaluated.
+    /// Joins a text from its literals and the values of its `${…}`. The caller has already evaluated each property
+    /// that a `${…}` reads.
     fn join(&mut self, segments: &[Segment], spot: &Spot<'_>) -> Found {
         let mut joined = Joined::default();
         for segment in segments {

@@ -9,12 +9,12 @@ use windlass::view::plan::{StepView, WaitView};
 use crate::alike;
 use crate::output::{DIM, say, styled};
 
-/// Whether the listing shows the waits of each step.
+/// Whether the listing shows for each step which other steps it waits for, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// The waits are shown, so steps with different waits are not grouped.
+    /// The listing shows the waits. Steps that wait for different steps are not grouped.
     Shown,
-    /// The waits are not shown.
+    /// The listing does not show the waits.
     Hidden,
 }
 

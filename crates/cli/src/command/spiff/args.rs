@@ -55,8 +55,8 @@ pub(crate) struct AccessArgs {
 
 /// Process a template with stubs and print the result.
 ///
-/// Each stub is first processed with the stubs after it. A merged value comes from the first stub that
-/// contains it.
+/// The stubs are processed before the template, from the last stub to the first. Each stub is processed with
+/// the stubs after it. If several stubs contain a value, the template gets the value of the first of them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -72,7 +72,7 @@ pub(crate) struct MergeArgs {
     #[arg(value_name = "STUB")]
     pub(crate) stubs: Vec<String>,
 
-    /// Keep expressions that can't be evaluated instead of failing
+    /// Do not fail at expressions that can't be evaluated; print these expressions themselves
     #[arg(long)]
     pub(crate) partial: bool,
 
@@ -104,11 +104,11 @@ pub(crate) struct MergeArgs {
     #[arg(short = 'D', long, value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
 
-    /// Define a tag, by which expressions can refer to a document
+    /// Give the document FILE the tag NAME, by which expressions can refer to it
     #[arg(long = "tag", value_name = "NAME:FILE")]
     pub(crate) tags: Vec<String>,
 
-    /// Store the values marked &state in this file, and read the file as the last stub
+    /// Use this file as the last stub, and afterwards write the values marked &state to it
     // This option replaces the global option `--state` of the program, so it needs the same type.
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<String>,

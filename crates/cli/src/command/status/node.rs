@@ -26,7 +26,8 @@ impl<'v> Alike<'v> {
         Self { now, first: all[0], all }
     }
 
-    /// Returns the text after the name.
+    /// Returns the text that follows the name of the group in its line: the state, and notes such as the age of
+    /// the state.
     pub(super) fn said(&self) -> String {
         let first = self.first;
         let state = match first.kind {
@@ -218,8 +219,8 @@ pub(super) fn ages(now: Timestamp, since: impl IntoIterator<Item = Timestamp>) -
     if longest == shortest { longest } else { format!("{shortest} to {longest}") }
 }
 
-/// Describes the instance that a reference is bound to. The text is only `exists` if the project lists the
-/// instance.
+/// Describes the instance that a reference is bound to. If the instance is an entry of the list `existing` of
+/// the project, the text is `exists`.
 fn exists(referent: Option<&Referent>) -> String {
     match referent {
         Some(Referent::Assembly(name)) => format!("is the assembly {name}"),

@@ -22,7 +22,7 @@ pub(super) fn print_process(lead: &str, assembly: &AssemblyView) {
     }
 }
 
-/// Prints the additional nodes of a change in batches.
+/// Prints the additional nodes of an assembly: nodes that a group has only during a rolling change.
 pub(super) fn print_additional(assembly: &AssemblyView) {
     if assembly.additional.is_empty() {
         return;

@@ -94,11 +94,12 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges in the name of a majority of a cluster's nodes.
+/// Maximum number of ranges of node numbers that are printed, if the nodes in these ranges are more than half of
+/// their cluster.
 const RANGES: usize = 8;
 
-/// Returns a name for some nodes of a cluster: their numbers as ranges. If the nodes are a majority and have
-/// too many ranges, they are called "the others".
+/// Returns a text that names some nodes of a cluster by the ranges of their numbers. If the nodes are more than
+/// half of the cluster, and have more than [`RANGES`] ranges, the text is "the others".
 fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     let ranges = alike::ranges(numbers);
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }
