@@ -188,7 +188,12 @@ fn below(node: &Node, is_secret: bool, pins: &HashSet<&str>, ranges: &mut Vec<Ra
             for entry in mapping {
                 let key = entry.key.text();
                 let named = names_a_secret(key);
-                let is_plain = matches!(entry.value.kind(), Kind::Scalar(_));
+                let is_scalar = |node: &Node| matches!(node.kind(), Kind::Scalar(_));
+                let is_plain = match entry.value.kind() {
+                    Kind::Scalar(_) => true,
+                    Kind::Sequence(items) => items.iter().all(is_scalar),
+                    Kind::Mapping(_) => false,
+                };
                 let is_pin = key.rsplit_once('.').is_some_and(|(_, pin)| pins.contains(pin));
                 if (is_secret && !NO_VALUES.contains(&key)) || (named && is_plain) || is_pin {
                     ranges.push(entry.value.span().range());
@@ -253,6 +258,7 @@ mod tests {
                 "configuration: {db.pin: [hunter2]}\ndb: {pin: {type: a, sensitive: true}}\n",
                 "configuration: {db.pin: *********}\ndb: {pin: {type: a, sensitive: true}}\n",
             ),
+            ("passwords: [hunter2, hunter3]\nport: 80\n", "passwords: ******************\nport: 80\n"),
             ("password: @hunter2\n  x\nport: 80\n", "password: ********\n  *\nport: **\n"),
         ] {
             let found = masked(text);
