@@ -16,8 +16,8 @@ use crate::output::Output;
 use crate::status::{said_of, text_at};
 use crate::style::Adapter;
 
-/// Returns the instances that a discovery script listed. Their properties are the outputs that they publish,
-/// and their `name` if they have one.
+/// Returns the instances that a discovery script listed. The properties of an instance are its output properties,
+/// and its `name` if the script reports one.
 ///
 /// An instance is omitted if a requested property has another value. A property that the script does not report
 /// is not compared.
@@ -30,8 +30,9 @@ pub(crate) fn found(
     query: &Query,
     adapter: Adapter,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
-    // An inventory lists instances of an application with the package of its factory. So the general shape is
-    // used here, and the engine checks the updates against the pins of the application.
+    // For an inventory, the query contains the package of a factory, but the found instances are applications. The
+    // pins of the factory do not describe the documents of applications. So the output is parsed with the shape
+    // that permits all pins, and the engine later checks the updates against the pins of the application.
     let shape = match query.purpose {
         Purpose::Inventory => shape(),
         _ => query.package.shape(),

@@ -61,7 +61,8 @@ pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     }
 }
 
-/// Returns the end of a call, without the updates, which depend on the instance document.
+/// Returns the part of a call's result that a test can compare: whether the instance has settled, or the failure of
+/// the call. The updates of the report are left out, because they depend on the instance document.
 fn end(answer: &Result<Report, Failure>) -> Result<Settled, &Failure> {
     answer.as_ref().map(|report| report.settled)
 }
