@@ -213,7 +213,8 @@ impl Package {
     ///
     /// # Errors
     ///
-    /// The field `manifest` of the record can't be read, for example because a newer windlass wrote it.
+    /// Returns an error if the field `manifest` of the record can't be read, for example because a newer windlass wrote
+    /// the record.
     pub fn from_record(record: PackageRecord) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Manifest {

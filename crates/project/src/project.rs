@@ -49,8 +49,8 @@ impl Project {
     /// the method returns an error. [`open_with`](Self::open_with) takes the runtimes and drivers as arguments.
     ///
     /// # Errors
-    /// If `start` or `fallback` does not exist, or if the `windlass.yaml` can't be read or has errors. All
-    /// errors are reported.
+    /// Returns all errors: if `start` or `fallback` does not exist, if the `windlass.yaml` can't be read, or if the
+    /// `windlass.yaml` has errors.
     pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
         Self::open_with(start, fallback, Overlay::default(), &RuntimeKinds::default(), &Registry::default())
     }

@@ -240,9 +240,10 @@ fn twice(output: &Output, requested: &str, first: &Said, second: &Said) -> Diagn
         .help("launch one instance for each request")
 }
 
-/// Notes the instances that were not requested: the first ones, and the number of the others.
+/// Returns warnings about instances that are in the output but not in the input document. The first instances get one
+/// warning each, and one more warning contains the number of the remaining instances.
 fn not_asked(output: &Output, others: &[&Said]) -> Vec<Diagnostic> {
-    /// Maximum number of instances with a note of their own.
+    /// Maximum number of instances that get one warning each.
     const NAMED: usize = 10;
     let note = |said: &&Said, message| {
         Diagnostic::warning(codes::NOT_ASKED, message).at(output.source.place(said.span))

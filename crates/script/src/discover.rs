@@ -66,7 +66,7 @@ fn instance(natural: String, update: Update) -> Found {
 
 fn properties(update: &Update) -> BTreeMap<String, Value> {
     let mut document = json!({});
-    // An instance whose update can't be applied to an empty document has no properties.
+    // If the update can't be applied to an empty document, the instance has no properties.
     let _ = update.apply(&mut document);
     let view = InstanceView::new(&document);
     let mut properties: BTreeMap<_, _> =
@@ -78,7 +78,8 @@ fn properties(update: &Update) -> BTreeMap<String, Value> {
 }
 
 /// Tells whether an instance has the requested properties. Values are compared as text, because descriptors
-/// contain only text. The location is not compared, because the search ran there.
+/// contain only text. The two properties that name the location are not compared, because the search ran at this
+/// location.
 pub(crate) fn fits(found: &Found, query: &Query) -> bool {
     let asked =
         query.properties.iter().filter(|(name, _)| *name != DEPLOYMENT_LOCATION && *name != RESOURCE_MANAGER);

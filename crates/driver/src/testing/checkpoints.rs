@@ -46,7 +46,7 @@ pub async fn resumed_after_a_checkpoint(subject: &Subject) {
     }
 }
 
-/// A call whose checkpoint can't be recorded fails with the failure of the checkpoint.
+/// If a checkpoint of a call can't be recorded, the call fails with the failure of the checkpoint.
 pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     for call in &subject.calls {
         let whole = subject.trial();

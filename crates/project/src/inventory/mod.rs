@@ -73,7 +73,8 @@ impl InventoryForm {
 ///
 /// # Errors
 ///
-/// All problems of the text, or an error if the group does not exist or has no hosts.
+/// Returns all problems of the text. If the text has no problems, returns an error if the group does not exist, or if
+/// the group has no hosts.
 pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<Vec<Host>, Diagnostics> {
     let mut inventory = Draft::new(source);
     if source.text().starts_with("#!") {
