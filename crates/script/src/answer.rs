@@ -81,7 +81,8 @@ impl Printed<'_> {
         (wanted, all.filter(|said| !self.asked.contains(said.id.as_str())).collect())
     }
 
-    /// Finds the instance in the output of a launch whose `instanceId` is the instance id of the call.
+    /// Finds the instance of the call in the output of a launch. The output names the instance id of the call in the
+    /// field `instanceId` of the instance.
     fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
         let requested = self.call.instance.as_str();
         let (answers, others): (Vec<_>, Vec<_>) =
