@@ -27,33 +27,38 @@ pub struct Call {
     pub element: ElementName,
     /// The instance id, which the engine assigned.
     pub instance: InstanceId,
-    /// The natural id of the instance, once the driver has chosen one.
+    /// The natural id of the instance; `None` if no driver has chosen a natural id yet.
     pub natural: Option<String>,
     /// The current instance document.
     pub document: Value,
-    /// The component's properties. Sensitive values are marked, and all values derived from them must be
-    /// treated as sensitive.
+    /// The component's properties. Sensitive values are marked. The driver must treat all values that it derives
+    /// from sensitive values as sensitive, too.
     pub properties: BTreeMap<PropertyName, Input>,
-    /// The properties that are declared to be sensitive, including outputs that the component has not
-    /// published yet.
+    /// The properties that the descriptor declares as sensitive. The set includes output properties that the
+    /// component has not published yet.
     pub sensitive: BTreeSet<PropertyName>,
-    /// The configuration: for an application, the values of its factory's configuration pins, by pin id; for
-    /// a resource of an assembly, the [properties of the location](Location::configuration). The engine
-    /// reads it once in each process, and does not record it.
+    /// The configuration of the call.
+    ///
+    /// For a resource of an assembly, the configuration consists of the
+    /// [properties of the location](Location::configuration). For an application, it consists of values of the
+    /// application's factory, by pin id. These are the values that the factory's manifest declares as its
+    /// configuration. The engine reads the configuration once for each execution of an intent, and does not
+    /// record it.
     pub configuration: BTreeMap<String, Input>,
-    /// The arguments: of an operation, the properties of the relationship; of a command, the values that the
-    /// user gave.
+    /// The arguments of an operation or a command. The arguments of an operation are the properties of its
+    /// relationship. The arguments of a command are the values that the user gave.
     pub arguments: BTreeMap<PropertyName, Input>,
-    /// The pair of nodes for which an operation is called.
+    /// The relationship, its source node and its target node, if the action is an operation of a relationship.
     pub pair: Option<PairKey>,
     /// The commands of the instance that have not ended. A health check may report their results.
     pub open_commands: Vec<OpenCommand>,
-    /// The private state for this instance. The drivers of one [family](crate::Driver::family) share it. It is
-    /// null until a report sets it.
+    /// The private state of the drivers for this instance. All drivers of one [family](crate::Driver::family)
+    /// share the state. The state is null until a report sets it.
     pub private: PrivateState,
     /// The package of the resource.
     pub package: Arc<Package>,
-    /// The entry of the descriptor that chose the driver.
+    /// An entry of the resource descriptor, for example of `default-driver`. By this entry, the engine chose the
+    /// driver. The entry contains the driver properties.
     pub binding: Binding,
     /// The location where the driver acts.
     pub location: Arc<Location>,
@@ -93,9 +98,11 @@ impl std::fmt::Debug for PrivateState {
 }
 
 impl Call {
-    /// Returns the texts of all sensitive values of the call, including those of its configuration, its
-    /// private state, its location and open commands. These texts must not appear in any log. The driver
-    /// passes further secrets, which the output of a job contains, to [`Context::hide`](crate::Context::hide).
+    /// Returns the texts of all sensitive values of the call: of its properties, arguments, configuration,
+    /// private state, location and open commands. No log may contain these texts.
+    ///
+    /// The output of a job may contain secrets that are not among these texts. Every driver must pass such secrets
+    /// to [`Context::hide`](crate::Context::hide).
     pub fn secrets(&self) -> Vec<String> {
         let values =
             self.properties.values().chain(self.arguments.values()).chain(self.configuration.values());

@@ -90,11 +90,12 @@ pub struct CaseError {
 pub const INSTANCE: &str = "case";
 
 impl CaseInput {
-    /// Runs the case with a driver. The location properties of the case replace the properties of `location`.
+    /// Runs the test case with a driver. The location properties of the test case replace the properties of
+    /// `location`.
     ///
     /// # Errors
-    /// The package does not declare the action for the driver. A failure of the call is no error, but a
-    /// result.
+    /// Returns an error if the package does not declare the action for the driver. If the call fails, the failure
+    /// is part of the result, and `run` returns no error.
     pub async fn run(
         &self,
         driver: &dyn Driver,

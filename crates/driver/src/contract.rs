@@ -37,11 +37,14 @@ pub struct Nature {
     pub names: bool,
 }
 
-/// A driver, which performs actions on instances.
+/// A driver, which performs actions on instances by means of jobs.
 ///
-/// A driver has no side effects of its own. It reads only its calls, changes instances only through its
-/// reports, and acts on the outside world only through jobs of its [`Context`]. If it is called again with
-/// the same calls, it requests the same jobs with the same names.
+/// Every driver must obey these rules:
+///
+/// - The driver takes its input only from its calls and its [`Context`].
+/// - The driver acts on the outside world only through jobs of the context.
+/// - The driver changes the records of an instance only through its reports.
+/// - If the engine repeats a call, the driver requests the same jobs with the same names.
 #[async_trait]
 pub trait Driver: Send + Sync {
     /// Returns the name by which resource descriptors choose the driver.
@@ -63,11 +66,14 @@ pub trait Driver: Send + Sync {
         Vec::new()
     }
 
-    /// Returns a driver that uses these settings of `windlass.yaml`; `None` if the settings change nothing.
-    /// Only keys of [`settings`](Self::settings) occur, and every scalar value is text.
+    /// Returns a copy of this driver that uses the given settings of `windlass.yaml`. `None` means that the
+    /// settings do not change the driver.
+    ///
+    /// The caller gives only keys that [`settings`](Self::settings) returns. Each scalar in the given values is
+    /// text.
     ///
     /// # Errors
-    /// All settings with an invalid value.
+    /// Returns one error for each setting with an invalid value.
     fn configured(&self, _: &BTreeMap<String, Value>) -> Result<Option<Arc<dyn Driver>>, Vec<SettingError>> {
         Ok(None)
     }
@@ -78,8 +84,8 @@ pub trait Driver: Send + Sync {
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
-    /// Returns the time after the beginning of a command during which a health check may report the command's
-    /// results. `None` means that only the call of the command reports results.
+    /// Returns the length of the period in which a health check may report the results of a command. The period
+    /// begins with the command. `None` means that only the call of the command can report the results.
     fn late_results(&self, _package: &Package, _command: &CommandName) -> Option<Duration> {
         None
     }
@@ -93,21 +99,25 @@ pub trait Driver: Send + Sync {
         false
     }
 
-    /// Returns the declared actions that use a file of a package, for messages; `None` if any action may use
-    /// the file.
+    /// Returns the declared actions that use a file of a package. `None` means that each action may use the file.
+    /// If the file has changed, windlass shows these actions in its messages.
     fn users(&self, _package: &Package, _path: &str) -> Option<Vec<Action>> {
         None
     }
 
-    /// Performs the calls, and returns one result for each. Batched calls share action, package and location.
+    /// Performs the calls, and returns one result for each call. If there are several calls, they have the same
+    /// action, package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
-    /// Observes whether the requested states have been reached, and changes nothing in the outside world. The
-    /// engine passes the calls with the same [key](Nature::batch) together. If some of these calls get no
-    /// clear answer, the engine observes them again in smaller groups.
+    /// Observes whether the instances of the calls have reached the requested states.
+    ///
+    /// An observation changes nothing in the outside world. The engine observes calls with the same
+    /// [batch key](Nature::batch) together. If the result for a call is a failure or
+    /// [`CannotTell`](crate::Observation::CannotTell), the engine may observe this call again in a smaller group.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
-    /// Finds existing instances at a location, for example for references.
+    /// Finds existing instances at a location, for example the network that a reference of a descriptor stands
+    /// for.
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure>;
 }
 
@@ -116,15 +126,15 @@ pub trait Driver: Send + Sync {
 pub struct Query {
     /// The package of the resource type.
     pub package: Arc<Package>,
-    /// The entry of the descriptor's `queries` that chose the driver.
+    /// An entry of `queries` in the resource descriptor. By this entry, the engine chose the driver.
     pub binding: Binding,
     /// The location to search.
     pub location: Arc<Location>,
-    /// The configuration, as in a [call](Call::configuration).
+    /// The configuration of the search. It has the form of the [configuration of a call](Call::configuration).
     pub configuration: BTreeMap<String, Input>,
     /// The property values that an instance must have.
     pub properties: BTreeMap<String, Value>,
-    /// The purpose of the result.
+    /// The purpose of the search.
     pub purpose: Purpose,
 }
 
@@ -137,14 +147,17 @@ impl Query {
     }
 }
 
-/// The purpose of the result of a search.
+/// The purpose of a search for existing instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// To find the instances with the required properties, for a reference or for an adoption.
+    /// To find the instances with the required properties.
+    ///
+    /// The engine searches for the instance that a reference of a descriptor stands for, or for the instance that
+    /// the transition Adopt takes over.
     #[default]
     Reference,
-    /// To list all instances of a factory, with their updates.
+    /// To list all instances that a factory can find, each with the updates of its instance document.
     Inventory,
 }
 
@@ -163,14 +176,16 @@ pub struct Found {
 }
 
 impl Found {
-    /// Creates an instance without updates.
+    /// Creates the description of a found instance, without a name for display and without updates of its
+    /// instance document.
     pub fn new(natural: impl Into<String>, properties: BTreeMap<String, Value>) -> Self {
         let natural = natural.into();
         let report = Report { natural: Some(natural.clone()), ..Report::settled() };
         Self { natural, name: None, properties, report }
     }
 
-    /// Removes the name from the updates, because the name of a known instance does not change.
+    /// Removes the name of the instance from the updates. The name of an instance that windlass already knows
+    /// does not change.
     #[must_use]
     pub fn without_name(mut self) -> Self {
         if let Some(updates) = self.report.updates.as_object_mut() {
@@ -184,13 +199,15 @@ impl Found {
 /// checkpoints.
 #[async_trait]
 pub trait Context: Send + Sync {
-    /// Runs a job at the location of the current calls, and returns its outcome. `name` is unique within
-    /// these calls, and identical when the calls are repeated. If a job of this name has already run, its
-    /// recorded outcome is returned instead.
+    /// Runs a job at the location of the current calls, and returns the outcome of the job.
+    ///
+    /// `name` is unique among the jobs of the current calls. If the engine repeats the calls, the driver must give
+    /// the same name to the same job. If a job with this name has already run, the method returns the recorded
+    /// outcome of that job and runs nothing.
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure>;
 
-    /// Makes an intermediate result durable, for example an id as soon as it is known. `call` is the index of
-    /// the call to which the report belongs.
+    /// Records an intermediate result of a call, for example the id of a new instance before later jobs run.
+    /// `call` is the index of the call to which the report belongs.
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
     /// Registers secrets that the output of a job contains, such as values of [sensitive](Call::sensitive)

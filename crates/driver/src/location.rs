@@ -74,15 +74,16 @@ pub struct Location {
     pub secret: BTreeSet<String>,
 }
 
-/// The containers for jobs with secrets, at a location with prewarmed containers.
+/// The choice of containers for jobs with secrets, at a location whose containers start before jobs need them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum PoolSecrets {
-    /// A fresh container for each job, which no other job uses.
+    /// Each job with secrets gets a new container. No other job uses this container.
     #[default]
     Fresh,
-    /// Prewarmed containers, as for other jobs: the location declares that its jobs may trust each other.
+    /// Jobs with secrets use the same containers as all other jobs of the location. By this choice, the location
+    /// declares that its jobs may trust each other.
     Shared,
 }
 

@@ -41,7 +41,7 @@ pub struct Bindings {
     /// The declared commands and the drivers named for each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, Vec<Binding>>,
-    /// The drivers for declared actions that name no driver.
+    /// The default drivers: they serve the declared actions for which the descriptor names no driver.
     pub default: Vec<Binding>,
     /// The drivers that search for existing instances: `queries`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,8 +57,8 @@ impl Bindings {
         transitions.chain(operations.map(Action::Operation)).chain(commands.map(Action::Command))
     }
 
-    /// Returns the first binding of a driver for an action, at any infrastructure type. The default drivers
-    /// serve only actions that name no driver.
+    /// Returns the first binding of a driver for an action, at any infrastructure type. The default drivers serve
+    /// an action only if the descriptor names no driver for the action.
     pub fn of_driver(&self, kind: &str, action: &Action) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
@@ -77,8 +77,8 @@ impl Bindings {
         self.named(action).is_some()
     }
 
-    /// Finds the driver for an action at an infrastructure type. The default drivers serve only actions that
-    /// name no driver.
+    /// Finds the driver for an action at an infrastructure type. The default drivers serve an action only if the
+    /// descriptor names no driver for the action.
     pub fn find(&self, action: &Action, infrastructure: &str) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
@@ -90,8 +90,8 @@ impl Bindings {
         self.queries.iter().find(|binding| binding.serves(infrastructure))
     }
 
-    /// Returns the drivers that are named for an action itself; `None` if the resource does not declare the
-    /// action.
+    /// Returns the drivers that the descriptor names for an action. The list is empty if the default drivers serve
+    /// the action. Returns `None` if the resource does not declare the action.
     pub fn named(&self, action: &Action) -> Option<&Vec<Binding>> {
         match action {
             Action::Transition(transition) => self.transitions.get(transition),
@@ -109,11 +109,13 @@ pub struct Package {
     name: DescriptorName,
     bindings: Bindings,
     files: Vec<PackageFile>,
-    /// The pins of an application; `None` for a resource of an assembly.
+    /// The pins of an application: the values and commands that its manifest declares. `None` for a resource of an
+    /// assembly, which has no manifest.
     pins: Option<Arc<Pinned>>,
 }
 
-/// The pins of an application, and the shape of its instance document, which is computed from the pins.
+/// The pins of an application (the values and commands that its manifest declares), and the [`Shape`] of its
+/// instance document. The shape contains the permitted fields of the document, and is computed from the pins.
 #[derive(Debug)]
 struct Pinned {
     pins: Pins,
@@ -144,19 +146,21 @@ impl Package {
         Self { digest, name, bindings, files, pins: None }
     }
 
-    /// Returns the package with the pins of an application. The new digest also covers the pins.
+    /// Returns the package with the given [`Pins`] of an application. The new digest also covers the pins.
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Self {
         let digest = digest(&self.name, &self.bindings, &self.files, Some(&pins));
         Self { digest, pins: Some(Pinned::new(pins)), ..self }
     }
 
-    /// Returns the pins of an application; `None` for a resource of an assembly.
+    /// Returns the pins of an application: the values and commands that its manifest declares. Returns `None` for a
+    /// resource of an assembly, which has no manifest.
     pub fn pins(&self) -> Option<&Pins> {
         self.pins.as_deref().map(|pinned| &pinned.pins)
     }
 
-    /// Returns the shape of the instance documents of all instances with this package.
+    /// Returns the shape of the instance documents of all instances with this package: the fields that the
+    /// documents may have.
     pub fn shape(&self) -> &Shape {
         self.pins.as_deref().map_or_else(|| shape(), |pinned| &pinned.shape)
     }
@@ -209,7 +213,8 @@ impl Package {
     ///
     /// # Errors
     ///
-    /// The field `manifest` of the record can't be read, for example because a newer windlass wrote it.
+    /// Returns an error if the field `manifest` of the record can't be read, for example because a newer windlass wrote
+    /// the record.
     pub fn from_record(record: PackageRecord) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Manifest {
@@ -228,8 +233,8 @@ impl Package {
     }
 }
 
-/// Returns the digest of a package. Each hashed part follows its length, so that different packages never
-/// produce the same input of the hash.
+/// Returns the digest of a package. The input of the hash contains the length of each part in front of the part.
+/// So the inputs of different packages are never equal.
 fn digest(
     name: &DescriptorName,
     bindings: &Bindings,

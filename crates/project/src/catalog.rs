@@ -115,8 +115,12 @@ impl DiskCatalog {
     /// Reads the package of a resource: its files and its driver bindings.
     ///
     /// # Errors
-    /// If no file or several files contain the descriptor, the descriptor has errors, a file can't be read,
-    /// or a file is not allowed in a package. All problems of all files are reported.
+    /// Returns all problems of all files. Each of these cases is an error:
+    ///
+    /// - No file contains a resource descriptor with this name, or more than one file contains one.
+    /// - The descriptor has errors.
+    /// - A file of the package can't be read.
+    /// - A file is not allowed in a package.
     pub fn package(&self, name: &DescriptorName) -> Result<Package, Diagnostics> {
         let Some(found) = self.first(name) else { return Err(vec![self.missing(name)].into()) };
         if let Some(conflict) = self.conflict(name) {

@@ -15,8 +15,8 @@ use crate::output::{Draft, Mode};
 /// Replaces the text of a file atomically, and keeps its mode.
 ///
 /// # Errors
-/// If the file is a link or has several hard links, if its text is no longer `before`, or if it can't be
-/// written. After an error the file is unchanged.
+/// Returns an error if the file is a link or has several hard links, if the file does not contain the text `before`, or
+/// if the file can't be written.
 pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnostic>> {
     let refuse = |why: &str, help: &str| {
         let message = format!("`{}` is not changed: {why}", shown(path));
@@ -43,8 +43,8 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
 /// Reads the text of a file. The name of the source is the path as [`shown`] formats it.
 ///
 /// # Errors
-/// If the file does not exist, is not a regular file, can't be read, has more than [`MAX_SIZE`] bytes or is
-/// not UTF-8.
+/// Returns an error if the file does not exist, is not a regular file, can't be read, has more than [`MAX_SIZE`] bytes,
+/// or is not UTF-8.
 pub fn source(path: &Path) -> Result<Arc<Source>, Box<Diagnostic>> {
     source_within(path, MAX_SIZE)
 }

@@ -1,5 +1,5 @@
-//! `windlass.yaml`, the document of a project: its locations, and the existing instances that references may
-//! resolve to.
+//! `windlass.yaml`, the document of a project. It declares the locations, and existing instances such as networks. A
+//! reference in a descriptor can stand for such an instance.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroU32;
@@ -32,8 +32,8 @@ use crate::secret::SecretSource;
 /// The name of the file.
 pub const FILE_NAME: &str = "windlass.yaml";
 
-/// Maximum number of nodes in the document. The converted properties of locations and instances take more
-/// memory than the text.
+/// Maximum number of YAML nodes in the document. This limit is lower than the default of the YAML loader, because the
+/// properties of locations and instances are converted into values, and these values also take memory.
 const MOST_NODES: usize = 500_000;
 
 /// The supported version of the document.
@@ -44,13 +44,14 @@ const VERSION: &str = "1";
 pub(crate) struct ProjectFile {
     /// The locations by name, in the order of declaration.
     pub(crate) locations: IndexMap<String, Declared>,
-    /// The instances that references may resolve to.
+    /// The existing instances that references in descriptors can stand for.
     pub(crate) existing: Vec<Existing>,
-    /// The packages that existing instances name.
+    /// The packages that the entries of `existing` name.
     pub(crate) packages: Vec<PackageOf>,
     /// The retention of old processes and versions.
     pub(crate) retention: Retention,
-    /// Maximum number of elements from `quantity`, `cluster` and nested assemblies.
+    /// Maximum number of elements that `quantity`, `cluster` and repeated nested assemblies add to an assembly; `None`
+    /// if the file sets no maximum.
     pub(crate) nodes: Option<usize>,
     /// The drivers, with their settings.
     pub(crate) drivers: Registry,

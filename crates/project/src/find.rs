@@ -9,12 +9,12 @@ use crate::disk::{shown, unreadable};
 use crate::layout::{ASSEMBLY, RESOURCE, descriptors_in, package_of};
 use crate::walk::{Contained, Walk};
 
-/// Finds the assembly descriptor for a path: the path itself if it is a file, else the descriptor in the
-/// folder.
+/// Finds the assembly descriptor for a path. If the path is a file, returns the path itself. If the path is a folder,
+/// returns the path of the descriptor in the folder.
 ///
 /// # Errors
-/// If the path does not exist, or the folder contains no assembly descriptor or several. The error suggests a
-/// similar name if there is one.
+/// Returns an error if the path does not exist, or if the folder contains no assembly descriptor, or more than one. If
+/// a file with a similar name exists, the error suggests this name.
 pub fn find_descriptor(path: &Path) -> Result<PathBuf, Box<Diagnostic>> {
     let metadata = path.metadata().map_err(|error| unreadable(path, &error))?;
     if !metadata.is_dir() {

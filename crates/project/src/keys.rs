@@ -13,7 +13,7 @@ pub(crate) type Section = windlass_source::keys::Section<Form>;
 pub(crate) enum Form {
     /// The version of the document.
     Version,
-    /// Text that is not empty; a scalar keeps its spelling.
+    /// Text that is not empty. A number or a flag is read as text, as it is written: `1.10` stays `1.10`.
     Text,
     /// A whole number from 0.
     Number,

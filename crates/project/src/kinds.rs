@@ -26,8 +26,8 @@ pub trait RuntimeKind: Send + Sync {
     /// Tells whether jobs of this kind run in an image.
     fn image(&self) -> ImageUse;
 
-    /// Returns the keys of a location that only some kinds accept, among them this kind. Their values are
-    /// text. The default returns none.
+    /// Returns the keys of a location that this kind accepts, but not every kind. The values of these keys are text.
+    /// The default returns no keys.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
@@ -57,7 +57,7 @@ pub enum ImageUse {
 pub struct SettingProblem {
     /// The key with the problem; `None` for the location as a whole.
     pub key: Option<&'static str>,
-    /// The problem. The reader adds its place.
+    /// The problem, without its place. The code that reads `windlass.yaml` adds the place.
     pub diagnostic: Diagnostic,
 }
 

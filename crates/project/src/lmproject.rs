@@ -25,8 +25,8 @@ const DEFAULT_VERSION: &str = "1.0";
 /// Maximum nesting depth of projects.
 const MAX_DEPTH: usize = 16;
 
-/// Returns the values that an `lmctl` project provides for a descriptor's file; the default if the file
-/// belongs to no such project.
+/// Returns the names that an `lmctl` project gives to the descriptor in a file, and to the descriptors of the packages
+/// that its package contains. If the file belongs to no `lmctl` project, the result contains no names.
 pub(crate) fn surroundings(file: &Path) -> Surroundings {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
     let package = package_of(&file);

@@ -22,7 +22,8 @@ const DRAFT: (&str, &str) = (".windlass-", ".new");
 /// If the path is a link, the link stays, and its target is replaced.
 ///
 /// # Errors
-/// If the file can't be written, or is a pipe without a reader. After an error a regular file is unchanged.
+/// Returns an error if the file can't be written, or if the file is a pipe that no program reads. After an error, a
+/// regular file has its old content or the complete new content.
 pub fn write(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => {
@@ -62,7 +63,7 @@ impl Draft {
     /// Creates a draft for the file `target`, and flushes it to disk.
     ///
     /// # Errors
-    /// If the draft can't be written.
+    /// Returns an error if the draft can't be written.
     pub fn new(target: &Path, content: &[u8], mode: Mode) -> io::Result<Self> {
         let folder = folder_of(target);
         sweep(folder);
@@ -83,7 +84,7 @@ impl Draft {
     /// Replaces the target by the draft.
     ///
     /// # Errors
-    /// If the draft can't be renamed.
+    /// Returns an error if the draft can't be renamed, or if its folder can't be flushed to disk.
     pub fn replace(self, target: &Path) -> io::Result<()> {
         let Self { path, file } = self;
         path.persist(target).map_err(|error| error.error)?;
@@ -99,7 +100,7 @@ impl Draft {
     /// Renames the draft to the target, which must not exist.
     ///
     /// # Errors
-    /// If the target exists, or the draft can't be renamed.
+    /// Returns an error if the target exists, if the draft can't be renamed, or if its folder can't be flushed to disk.
     pub fn name(self, target: &Path) -> io::Result<()> {
         let Self { path, file } = self;
         path.persist_noclobber(target).map_err(|error| error.error)?;
@@ -111,7 +112,7 @@ impl Draft {
 /// Flushes the folder of the target to disk, so that a new name in it is durable.
 ///
 /// # Errors
-/// If the folder can't be opened or flushed.
+/// Returns an error if the folder can't be opened or flushed.
 pub fn sync_folder(target: &Path) -> io::Result<()> {
     File::open(folder_of(target))?.sync_all()
 }

@@ -43,7 +43,7 @@ impl Overlay {
     /// Sets the text for a file.
     ///
     /// # Errors
-    /// If the file does not exist.
+    /// Returns an error if the file does not exist.
     pub fn insert(&mut self, path: &Path, text: impl Into<Arc<str>>) -> Result<(), Box<Diagnostic>> {
         let real = path.canonicalize().map_err(|error| unreadable(path, &error))?;
         Arc::make_mut(&mut self.texts).insert(real, text.into());
@@ -63,7 +63,8 @@ impl Overlay {
         }
     }
 
-    /// Returns the overlay's text for a file, or else reads the file as [`source_within`] does.
+    /// Returns the overlay's text for a file. If the overlay has no text for the file, reads the file as
+    /// [`source_within`] does.
     ///
     /// # Errors
     /// The errors of [`source_within`].

@@ -47,11 +47,11 @@ pub(crate) fn read(
     Ok(Package::new(name.clone(), bindings(resource), files_in(folder)?))
 }
 
-/// Reads the package in a folder whose descriptor is `resource.yaml` or `Definitions/lm/resource.yaml`.
-/// Returns `None` if the folder contains no resource descriptor.
+/// Reads the package in a folder. The descriptor of the package is the file `resource.yaml` or
+/// `Definitions/lm/resource.yaml` in the folder. Returns `None` if the folder contains no resource descriptor.
 ///
 /// # Errors
-/// If the descriptor has errors, a file can't be read, or a file is not allowed in a package.
+/// Returns an error if the descriptor has errors, if a file can't be read, or if a file is not allowed in a package.
 pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
     let Some(file) = descriptors_in(folder, &RESOURCE).into_iter().next() else { return Ok(None) };
     let loaded = load(&file);
@@ -67,7 +67,7 @@ pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
 /// Reads the files of a folder with the rules for packages, sorted by path.
 ///
 /// # Errors
-/// If a file can't be read, or is not allowed in a package.
+/// Returns an error if a file can't be read, or if a file is not allowed in a package.
 pub fn files_in(folder: &Path) -> Result<Vec<PackageFile>, Diagnostics> {
     let (ignored, diagnostics) = Ignored::of(folder);
     let mut reader = Reader { root: folder, ignored, files: Vec::new(), bytes: 0, full: false, diagnostics };

@@ -1,4 +1,5 @@
-//! A project: the folder of a `windlass.yaml`, its locations, and the folder of its state.
+//! A project: the folder of a `windlass.yaml`, the locations of the project, and the folder in which windlass keeps its
+//! data about the project.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +19,11 @@ use crate::layout::{RESOURCE, descriptors_in, old_descriptor_in};
 use crate::overlay::Overlay;
 use crate::secret::SecretError;
 
-/// The folder of the state, relative to the root.
+/// The folder in which windlass keeps its data about a project. The path is relative to the root of the project.
 const STATE_FOLDER: &str = ".windlass";
 
-/// The name of the default location, for components that name no location.
+/// The name of the location of a component that names no location, if the project does not declare exactly one
+/// location.
 const LOCAL: &str = "local";
 
 /// A project: a root folder, and the content of its `windlass.yaml` if it has one.
@@ -43,18 +45,18 @@ impl Project {
     /// Opens the project of a file or folder `start`: the project of the nearest `windlass.yaml` at or above
     /// `start`. Without a `windlass.yaml` the root of the project is `fallback`.
     ///
-    /// No runtimes and no drivers are registered, so a `windlass.yaml` that names a runtime or configures a
-    /// driver is refused. [`open_with`](Self::open_with) registers them.
+    /// This method knows no runtimes and no drivers. So if the `windlass.yaml` names a runtime or configures a driver,
+    /// the method returns an error. [`open_with`](Self::open_with) takes the runtimes and drivers as arguments.
     ///
     /// # Errors
-    /// If `start` or `fallback` does not exist, or if the `windlass.yaml` can't be read or has errors. All
-    /// errors are reported.
+    /// Returns all errors: if `start` or `fallback` does not exist, if the `windlass.yaml` can't be read, or if the
+    /// `windlass.yaml` has errors.
     pub fn open(start: &Path, fallback: &Path) -> Result<Self, Diagnostics> {
         Self::open_with(start, fallback, Overlay::default(), &RuntimeKinds::default(), &Registry::default())
     }
 
-    /// Opens a project as [`open`](Self::open) does. The texts of `overlay` are used instead of files'
-    /// contents. Locations may name the runtimes in `kinds`, and `windlass.yaml` may configure `drivers`.
+    /// Opens a project as [`open`](Self::open) does. If `overlay` contains a text for a file, the text replaces the
+    /// content of the file. Locations may name the runtimes in `kinds`, and `windlass.yaml` may configure `drivers`.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -116,7 +118,7 @@ impl Project {
         &self.root
     }
 
-    /// Returns the folder of the state, which need not exist.
+    /// Returns the folder in which windlass keeps its data about the project. The folder may be missing.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join(STATE_FOLDER)
     }
@@ -136,7 +138,7 @@ impl Project {
         &self.warnings
     }
 
-    /// Returns the texts that are used instead of files' contents.
+    /// Returns the texts that replace the contents of files.
     pub fn overlay(&self) -> &Overlay {
         &self.overlay
     }
@@ -151,31 +153,33 @@ impl Project {
         &self.drivers
     }
 
-    /// Returns the instances that references may resolve to: the entries of `existing`.
+    /// Returns the entries of `existing`: the existing instances that references in descriptors can stand for.
     pub fn existing(&self) -> &[Existing] {
         &self.existing
     }
 
-    /// Returns the maximum number of elements from `quantity`, `cluster` and nested assemblies, if the file
-    /// sets one.
+    /// Returns the maximum number of elements that `quantity`, `cluster` and repeated nested assemblies add to an
+    /// assembly. Returns `None` if the file sets no maximum.
     pub fn nodes(&self) -> Option<usize> {
         self.nodes
     }
 
-    /// Returns the package folders of instances that references may resolve to.
+    /// Returns the folders of the packages that the entries of `existing` name.
     pub fn packages(&self) -> &[PathBuf] {
         &self.packages
     }
 
-    /// Finds the location of a component.
+    /// Finds the location of a component. A component may name a location, a resource manager, or both.
     ///
-    /// If the project declares no location, every component is placed at a local process runtime. If the
-    /// project declares exactly one location, a component that names no location is placed there. If the
-    /// project declares several locations, a component that names no location is placed at the local process
-    /// runtime. A component without a resource manager may be placed at any location.
+    /// | the project declares | location, if the component names one | location, if the component names none |
+    /// |---|---|---|
+    /// | no location | a location with the runtime `process` | a location with the runtime `process` |
+    /// | exactly one location | the named location | the declared location |
+    /// | several locations | the named location | a location with the runtime `process` |
     ///
     /// # Errors
-    /// If the location is not declared, or belongs to another resource manager.
+    /// Returns an error if the project declares locations, but not the named location. Also returns an error if the
+    /// component and the declared location name different resource managers.
     pub fn location(&self, placement: &Placement) -> Result<Location, PlacementError> {
         let declared = match &placement.location {
             Some(name) if self.locations.is_empty() => return Ok(Location::local(name)),
@@ -194,11 +198,11 @@ impl Project {
         }
     }
 
-    /// Returns a location with the secret property values that `windlass.yaml` refers to. `variables` reads
-    /// an environment variable.
+    /// Returns a location with the secret property values that `windlass.yaml` refers to. `variables` reads an
+    /// environment variable.
     ///
     /// # Errors
-    /// If a secret can't be read.
+    /// Returns an error if a secret can't be read.
     pub fn with_secrets(
         &self,
         mut location: Location,
@@ -216,9 +220,9 @@ impl Project {
         Ok(location)
     }
 
-    /// Returns a location with the environment variables that its jobs inherit. `variables` reads a variable
-    /// of the parent environment. A variable under `environment` of the location takes precedence. Unset
-    /// variables are left out.
+    /// Returns a location with the environment variables that its jobs inherit from windlass. `variables` reads a
+    /// variable from the environment of windlass. If `environment` of the location also declares a variable, the
+    /// declared value takes precedence. Unset variables are left out.
     #[must_use]
     pub fn with_environment(
         &self,

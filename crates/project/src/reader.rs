@@ -25,7 +25,7 @@ impl Reader<'_> {
         self.diagnostics.push(Diagnostic::error(code, message).at(self.source.place(span)));
     }
 
-    /// Reads a mapping that has only the keys in `known`; null counts as empty.
+    /// Reads a mapping that may have only the keys in `known`. Null counts as an empty mapping.
     pub(crate) fn mapping<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<&'n Mapping> {
         let mapping = self.any_mapping(node, what)?;
         for entry in mapping {
@@ -51,7 +51,7 @@ impl Reader<'_> {
         Some(mapping)
     }
 
-    /// Reads a mapping with arbitrary keys; null counts as empty.
+    /// Reads a mapping with arbitrary keys. Null counts as an empty mapping.
     pub(crate) fn any_mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Mapping> {
         if node.as_mapping().is_none() && !node.is_null() {
             self.wrong_sort(node, what, "a mapping");
@@ -59,7 +59,7 @@ impl Reader<'_> {
         node.as_mapping()
     }
 
-    /// Reads a list; null counts as empty.
+    /// Reads a list. Null counts as an empty list.
     pub(crate) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         if node.as_sequence().is_none() && !node.is_null() {
             self.wrong_sort(node, what, "a list");
@@ -67,7 +67,7 @@ impl Reader<'_> {
         node.as_sequence().unwrap_or_default()
     }
 
-    /// Reads a non-empty text; a scalar keeps its spelling.
+    /// Reads a text that is not empty. A number or a flag is read as text, as it is written: `1.10` stays `1.10`.
     pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         let text = node.as_str().filter(|text| !node.is_null() && !text.trim().is_empty());
         if text.is_none() {

@@ -35,7 +35,8 @@ pub struct SecretError {
     pub location: String,
     /// The name of the property.
     pub property: String,
-    /// The reason, as the rest of a sentence.
+    /// The reason, such as "is empty". In the message of this error, the reason follows the names of the property and
+    /// the location.
     pub why: String,
 }
 
@@ -43,7 +44,7 @@ impl SecretSource {
     /// Reads the value. `variables` reads an environment variable.
     ///
     /// # Errors
-    /// The reason why the value can't be read, as the rest of a sentence.
+    /// Returns the reason why the value can't be read, in the form of [`SecretError::why`].
     pub fn read(&self, root: &Path, variables: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
         let (value, origin) = match self {
             Self::File(path) => {

@@ -1,4 +1,4 @@
-//! The supervisor of the jobs that this crate's tests run; a test program can't be its own.
+//! The supervisor of the jobs that this crate's tests run. A test program can't supervise its own jobs.
 
 use std::process::ExitCode;
 

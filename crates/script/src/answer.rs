@@ -33,10 +33,10 @@ pub(crate) struct Printed<'a> {
     pub(crate) role: &'a Role,
     /// The call that the script serves.
     pub(crate) call: &'a Call,
-    /// The natural ids of all instances in the input document; a launch ignores them.
+    /// The natural ids of all instances in the input document. For a launch, this field is not used.
     pub(crate) asked: &'a BTreeSet<&'a str>,
-    /// Whether the answer contains notes about instances in the output that were not requested. Only one call
-    /// of a batch has these notes.
+    /// Whether the answer contains warnings about instances that are in the output but not in the input document. If
+    /// one script runs for several calls, only one answer contains these warnings.
     pub(crate) notes_others: bool,
 }
 
@@ -47,7 +47,7 @@ impl Printed<'_> {
     /// Reads the answer for the instance of the call.
     ///
     /// # Errors
-    /// All violations of the protocol. With any violation, all data of the instance is discarded.
+    /// All violations of the protocol. If there is a violation, all data of the instance is discarded.
     pub(crate) fn read(self, output: &Output) -> Result<Answer, Vec<Diagnostic>> {
         let (wanted, others) = match self.role {
             Role::Launch => self.launched(output)?,
@@ -63,23 +63,26 @@ impl Printed<'_> {
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
-    /// Returns the natural id, or `None` if the instance has none. A launch chooses the natural id. An
-    /// instance that no script launched is known by its instance id, which is not a natural id.
+    /// Returns the natural id of the instance; `None` if the instance has no natural id.
+    ///
+    /// Only a launch chooses a natural id. If no script launched the instance, the output names the instance by its
+    /// instance id. The instance id is not a natural id, so the method then returns `None`.
     fn natural(&self, said: &Said) -> Option<String> {
         let known = *self.role == Role::Launch || self.call.natural.is_some();
         known.then(|| said.id.clone())
     }
 
-    /// Finds the instance in the output of any script but a launch: the instance with the natural id of the
-    /// call.
+    /// Finds the instance of the call in the output of a script that is not a launch. The output names the instance by
+    /// its natural id. If the instance has no natural id, the output names the instance by its instance id.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
         let wanted = output.find(input::natural(self.call));
-        // Only one call of a batch looks at all instances.
+        // If one script runs for several calls, only one of the calls looks at all instances.
         let all = output.instances.iter().filter(|_| self.notes_others);
         (wanted, all.filter(|said| !self.asked.contains(said.id.as_str())).collect())
     }
 
-    /// Finds the instance in the output of a launch: the instance whose `instanceId` was requested.
+    /// Finds the instance of the call in the output of a launch. The output names the instance id of the call in the
+    /// field `instanceId` of the instance.
     fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
         let requested = self.call.instance.as_str();
         let (answers, others): (Vec<_>, Vec<_>) =
@@ -128,8 +131,11 @@ impl Printed<'_> {
         }
     }
 
-    /// Warns if a field without an update operator replaces all output properties. For example, a script that
-    /// reports a metric in this way deletes output properties that other instances read.
+    /// Warns if an update removes all output properties of the instance by a field such as `interfaces`.
+    ///
+    /// Such a field replaces everything below the field. For example, a health check that reports a metric below
+    /// `interfaces` removes the output properties, which other instances may read. With `$set`, the health check
+    /// would change the metric alone.
     fn lost_outputs(&self, said: &Said, update: &Update, place: &Place) -> Option<Diagnostic> {
         if *self.role == Role::Launch {
             return None;
@@ -235,9 +241,10 @@ fn twice(output: &Output, requested: &str, first: &Said, second: &Said) -> Diagn
         .help("launch one instance for each request")
 }
 
-/// Notes the instances that were not requested: the first ones, and the number of the others.
+/// Returns warnings about instances that are in the output but not in the input document. The first instances get one
+/// warning each, and one more warning contains the number of the remaining instances.
 fn not_asked(output: &Output, others: &[&Said]) -> Vec<Diagnostic> {
-    /// Maximum number of instances with a note of their own.
+    /// Maximum number of instances that get one warning each.
     const NAMED: usize = 10;
     let note = |said: &&Said, message| {
         Diagnostic::warning(codes::NOT_ASKED, message).at(output.source.place(said.span))

@@ -14,10 +14,13 @@ use crate::scripts::{FOLDER, SCRIPT};
 
 /// Returns the package of an application or a factory.
 ///
-/// `files` have paths relative to the folder of the scripts. The manifest names a script by a path. If none of
-/// `files` has this path, it is the path of a program in the image. The package maps launch to Install, destroy
-/// to Uninstall, the health check to Integrity, and the reconfiguration to Reconfigure. A command is named by
-/// the id of its pin. The only script of a factory is its discovery.
+/// `files` have paths relative to the folder of the scripts. The manifest names each script by a path. If none of
+/// `files` has this path, the path names a program in the image of the location.
+///
+/// The package of an application runs the scripts of the manifest for these actions: the launch script for Install,
+/// the destroy script for Uninstall, the health check for Integrity, and the reconfiguration script for Reconfigure.
+/// The name of a command in the package is the id of the command's pin (its entry in the manifest), in the form
+/// `INTERFACE.PIN`. The package of a factory runs only the discovery script.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "the parsed text is a constant of the right form")]
 pub fn application_package(
@@ -51,8 +54,8 @@ pub fn application_package(
         Role::Factory(factory) => {
             let discovery = factory.discovery.iter().flat_map(|discovery| script(&discovery.script.value));
             bindings.queries = discovery.collect();
-            // The values of a factory are read by the calls of its applications. So a change of these values
-            // needs no call.
+            // The calls of an application contain the values of its factory. So if these values change, no script
+            // has to run for the factory itself, and its Reconfigure needs no call.
             let none = Binding {
                 driver: Noop.kind(),
                 infrastructure: vec!["*".to_owned()],

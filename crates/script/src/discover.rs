@@ -16,8 +16,8 @@ use crate::output::Output;
 use crate::status::{said_of, text_at};
 use crate::style::Adapter;
 
-/// Returns the instances that a discovery script listed. Their properties are the outputs that they publish,
-/// and their `name` if they have one.
+/// Returns the instances that a discovery script listed. The properties of an instance are its output properties,
+/// and its `name` if the script reports one.
 ///
 /// An instance is omitted if a requested property has another value. A property that the script does not report
 /// is not compared.
@@ -30,8 +30,9 @@ pub(crate) fn found(
     query: &Query,
     adapter: Adapter,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
-    // An inventory lists instances of an application with the package of its factory. So the general shape is
-    // used here, and the engine checks the updates against the pins of the application.
+    // For an inventory, the query contains the package of a factory, but the found instances are applications. The
+    // pins of the factory do not describe the documents of applications. So the output is parsed with the shape
+    // that permits all pins, and the engine later checks the updates against the pins of the application.
     let shape = match query.purpose {
         Purpose::Inventory => shape(),
         _ => query.package.shape(),
@@ -65,7 +66,7 @@ fn instance(natural: String, update: Update) -> Found {
 
 fn properties(update: &Update) -> BTreeMap<String, Value> {
     let mut document = json!({});
-    // An instance whose update can't be applied to an empty document has no properties.
+    // If the update can't be applied to an empty document, the instance has no properties.
     let _ = update.apply(&mut document);
     let view = InstanceView::new(&document);
     let mut properties: BTreeMap<_, _> =
@@ -77,7 +78,8 @@ fn properties(update: &Update) -> BTreeMap<String, Value> {
 }
 
 /// Tells whether an instance has the requested properties. Values are compared as text, because descriptors
-/// contain only text. The location is not compared, because the search ran there.
+/// contain only text. The two properties that name the location are not compared, because the search ran at this
+/// location.
 pub(crate) fn fits(found: &Found, query: &Query) -> bool {
     let asked =
         query.properties.iter().filter(|(name, _)| *name != DEPLOYMENT_LOCATION && *name != RESOURCE_MANAGER);

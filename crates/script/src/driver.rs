@@ -66,8 +66,8 @@ impl Driver for Script {
         check::check(package)
     }
 
-    /// Returns the characteristics of an action. Each script that changes something runs for one instance, so that
-    /// a failure affects only that instance. A full health check observes a batch of instances.
+    /// Returns the characteristics of an action. Each run of a script that changes something serves one instance, so
+    /// a failure affects only that instance. One run of a full health check observes several instances.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
@@ -79,8 +79,9 @@ impl Driver for Script {
         Some(Nature { effect: settings.effect, observable, batch, timeout: settings.timeout, names })
     }
 
-    /// Returns how long a health check may report the results of an application's command. Returns `None` if
-    /// the command has no results, or the package has no health check.
+    /// Returns the length of the period in which a health check may report the results of an application's command.
+    /// The period begins with the command. Returns `None` if the command has no results, or if the package has no
+    /// health check.
     fn late_results(&self, package: &Package, command: &CommandName) -> Option<Duration> {
         let (interface, pin) = command.as_str().split_once('.')?;
         let pins = package.pins()?.0.iter().find(|(name, _)| name.as_str() == interface)?.1;
@@ -166,7 +167,7 @@ impl Script {
         Ok(Report { settled, ..answer.report })
     }
 
-    /// Runs the health check for calls, which share package and location.
+    /// Runs the health check for calls. All calls must have the same package and location.
     async fn check_health(&self, context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
         let Some(first) = calls.first() else { return Vec::new() };
         let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };
@@ -187,8 +188,8 @@ impl Script {
         observed
     }
 
-    /// Returns the settings of the health check. A health check uses its own timeout, even when it observes
-    /// the effect of another action.
+    /// Returns the settings of the health check. If a health check observes the effect of another action, the timeout
+    /// of the health check applies, and not the timeout of the other action.
     fn integrity_settings(&self, package: &Package) -> Settings {
         let (role, timeouts) = (Role::HealthCheck, self.timeouts);
         let integrity = binding(package, &Action::Transition(Transition::Integrity));
@@ -196,7 +197,8 @@ impl Script {
     }
 }
 
-/// Returns the observation of a call if no health check can run for it.
+/// Returns the observation for a call whose instance a health check can't observe. Returns `None` if a health check
+/// can observe the instance.
 fn why_unseen(call: &Call) -> Option<Observation> {
     if scripts::health_check(&call.package).is_none() {
         return Some(observe::unchanged(call, "the package has no health check script"));
@@ -209,8 +211,10 @@ fn why_unseen(call: &Call) -> Option<Observation> {
     None
 }
 
-/// Tells whether a script launches the instances of a package. If so, the launch of an instance without a
-/// natural id failed before it reported the id. A health check can't find such an instance.
+/// Tells whether a script launches the instances of a package.
+///
+/// The output of a launch script contains the natural id of the instance. If an instance of such a package has no
+/// natural id, its launch has failed before the driver got this output. A health check can't find such an instance.
 fn launches(package: &Package) -> bool {
     let launch = [Transition::Create, Transition::Install].map(Action::Transition);
     launch.iter().any(|action| binding(package, action).is_some())
@@ -247,7 +251,7 @@ impl<'a> Run<'a> {
         self.answers(&[call], &outcome).remove(0)
     }
 
-    /// Runs the script for calls. Hides the secrets that it publishes.
+    /// Runs the script for calls. Hides the secrets that the script publishes.
     ///
     /// # Errors
     /// The failure of the job, or of the script.
@@ -266,7 +270,7 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    /// Runs the job for calls to its end. Hides the secrets that it publishes.
+    /// Runs the job for calls to its end. Hides the secrets in the output of the job.
     async fn ended(
         &mut self,
         context: &dyn Context,
@@ -346,7 +350,7 @@ impl<'a> Run<'a> {
         self.read_plain(call, &outcome, status)
     }
 
-    /// Runs a plain script for a call, and returns its result with the outcome of its job.
+    /// Runs a plain script for a call. Returns the meaning of the exit code, and the outcome of the script's job.
     async fn exit(
         &mut self,
         context: &dyn Context,
@@ -431,8 +435,9 @@ fn masked(observation: Observation, reporter: &Reporter) -> Observation {
     }
 }
 
-/// Returns the script of a call, with its role. Packages are checked before they are pinned, so a missing
-/// script is rare.
+/// Returns the script that serves a call, and the role of the script.
+///
+/// windlass checks a package before it copies the package to the store. So the script is rarely missing.
 pub(crate) fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
     let (package, action) = (call.package.name(), &call.action);
     let refused = |why: String| Failure::new(FailureKind::Refused, why);

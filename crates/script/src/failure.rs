@@ -1,4 +1,4 @@
-//! Failures from the end of a job, and from unusable answers.
+//! The failures of calls: for jobs that did not succeed, and for script outputs that can't be used.
 
 use serde_json::Value;
 use windlass_driver::{Call, Failure, FailureKind};

@@ -18,22 +18,27 @@ use crate::scripts::ScriptFile;
 use crate::settings::Settings;
 use crate::style::{Adapter, Notation};
 
-/// Returns the document for a call, as the protocol defines it for the script's role.
+/// Returns the input document of a call's script, as the protocol defines the document for the script's role.
 ///
-/// `configuration` is always present and never null. The instance is identified by its natural id. Before it
-/// has one, the instance id is used.
+/// The entry `configuration` is always present and never null. In this table, `<id>` is the natural id of the
+/// instance. If the instance has no natural id yet, `<id>` is the instance id.
 ///
-/// | role | document, beside `configuration` |
+/// | role | entries of the document beside `configuration` |
 /// |---|---|
 /// | launch | `launch: {<instance id>: {configuration}}` |
 /// | destroy, health check, reconfigure | `instances: {<id>: {configuration}}` |
 /// | step | `instances: {<id>: {configuration}}`, `transition: <name>` |
 /// | command | `instances: {<id>: {configuration, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
 ///
-/// The table describes the documents of a resource. The documents of an application are exactly those of the
-/// protocol: the value of an instance is `null` for destroy and health check. For a command, the value contains
-/// no `configuration`. Pins have their bare ids, without `properties.`. A command is written
-/// `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
+/// The table describes the documents for a resource with properties. The documents for an application differ in
+/// these points:
+///
+/// - For destroy and health check, the document contains `<id>: null`.
+/// - For a command, the entry `<id>` contains no `configuration`.
+/// - The configuration of an application contains its values by pin id, without the prefix `properties.`.
+/// - A command has the form `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
+///
+/// The first two points also apply to a resource without properties.
 pub(crate) fn document(role: &Role, call: &Call) -> Value {
     let mut document = Map::new();
     document.insert(CONFIGURATION.to_owned(), values(&call.configuration, ""));
@@ -51,7 +56,7 @@ pub(crate) fn document(role: &Role, call: &Call) -> Value {
     document.into()
 }
 
-/// Returns the document for the health check of several instances, which share their configuration.
+/// Returns the input document for the health check of several instances. All calls must have the same configuration.
 pub(crate) fn health_check(calls: &[&Call]) -> Value {
     let instances: Map<String, Value> =
         calls.iter().map(|call| (natural(call).to_owned(), known(call))).collect();
@@ -59,12 +64,14 @@ pub(crate) fn health_check(calls: &[&Call]) -> Value {
     json!({ CONFIGURATION: configuration, INSTANCES: instances })
 }
 
-/// Returns the document for discovery, which names no instance.
+/// Returns the input document of a discovery script. The document contains no instance.
 pub(crate) fn discovery(query: &Query) -> Value {
     json!({ CONFIGURATION: values(&query.configuration, "") })
 }
 
-/// Returns the document that the program of a job reads: the script's document, or the request to an adapter.
+/// Returns the document that the program of a job reads. If the location declares an [`Adapter`], the program is the
+/// adapter, and the document is a request to run the script. Otherwise, the program is the script itself, and the
+/// document is the input document of the script.
 pub(crate) fn adapted(mut document: Value, script: ScriptFile<'_>, settings: Settings) -> Value {
     if settings.both_launch_keys
         && let Some(requests) = document.get(LAUNCH).cloned()
@@ -77,7 +84,7 @@ pub(crate) fn adapted(mut document: Value, script: ScriptFile<'_>, settings: Set
     }
 }
 
-/// Serializes a document. Every YAML reader reads the YAML the same way: see [`windlass_source::emit`].
+/// Serializes a document. All YAML parsers get the same data from the YAML form: see [`windlass_source::emit`].
 pub(crate) fn text(document: &Value, notation: Notation) -> String {
     match notation {
         Notation::Yaml => emit(document, EmitStyle::Block),
@@ -90,8 +97,8 @@ pub(crate) fn natural(call: &Call) -> &str {
     call.natural.as_deref().unwrap_or(call.instance.as_str())
 }
 
-/// Returns the command id of a call, which is part of the dotted path `commands.<id>`. A repeated call has
-/// the same id.
+/// Returns the command id of a call, for the path `commands.<id>` of the command's results. If the engine repeats a
+/// call, the command id stays the same.
 pub(crate) fn command_id(call: &Call) -> CommandId {
     CommandId::of(&call.id)
 }
@@ -119,8 +126,10 @@ fn pinned(pins: &Pins, properties: &BTreeMap<PropertyName, Input>) -> Value {
     configuration.collect()
 }
 
-/// Returns the value of an existing instance in a document: the properties of a resource, and null for an
-/// application or a resource without properties.
+/// Returns the value that an input document contains below the id of an existing instance.
+///
+/// For a resource, the value contains the properties of the resource. For an application, and for a resource without
+/// properties, the value is null.
 fn known(call: &Call) -> Value {
     if call.properties.is_empty() || call.package.pins().is_some() { Value::Null } else { configured(call) }
 }

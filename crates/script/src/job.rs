@@ -86,8 +86,8 @@ pub(crate) fn program(script: ScriptFile<'_>) -> String {
     }
 }
 
-/// Makes a job with secrets of a call run in a container that no other job uses. The job may run in a shared
-/// container if the location allows it.
+/// Returns the job with the choice of its container. If the call has secrets, no other job uses the container of
+/// this job, unless the location declares `pool-secrets: shared`.
 pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
     match call.location.pool_secrets {
         PoolSecrets::Fresh if !call.secrets().is_empty() => job.alone(),

@@ -1,30 +1,31 @@
 //! The keys of the documents that scripts read and print.
 
-/// The values of a location or a factory, or of an instance.
+/// The configuration. At the top of a document, it contains the values of the location or of the factory. Inside an
+/// instance, it contains the values of the instance.
 pub(crate) const CONFIGURATION: &str = "configuration";
 
-/// The requests of a launch, by instance ids.
+/// The instances that a launch script is to launch, by instance id.
 pub(crate) const LAUNCH: &str = "launch";
 
-/// The former name of [`LAUNCH`], which old scripts read.
+/// The former name of the key [`LAUNCH`]. Old scripts read the former name.
 pub(crate) const LAUNCH_INSTANCES: &str = "launch-instances";
 
-/// The instances, by natural ids.
+/// The instances, by natural id.
 pub(crate) const INSTANCES: &str = "instances";
 
-/// The transition of a step.
+/// The name of the transition that a script performs, if several transitions have the same form of document.
 pub(crate) const TRANSITION: &str = "transition";
 
-/// The commands of an instance, by command ids.
+/// The commands of an instance, by command id.
 pub(crate) const COMMANDS: &str = "commands";
 
-/// The program that an adapter runs.
+/// The script that an [adapter](crate::style::Adapter) runs.
 pub(crate) const SCRIPT: &str = "script";
 
-/// The document that an adapter gives to its program.
+/// The document that an [adapter](crate::style::Adapter) gives to the script.
 pub(crate) const ARGUMENTS: &str = "arguments";
 
-/// The updates in the output of an adapter.
+/// The output of the script, in the output of an [adapter](crate::style::Adapter).
 pub(crate) const RESULTS: &str = "results";
 
 /// The keys of an input document.

@@ -30,13 +30,15 @@
 //! | launch | `launch: {<instance id>: {configuration: {properties.<name>: …}}}` | `instances: {<natural id>: {instanceId: <instance id>}}` |
 //! | step | `instances: {<natural id>: {configuration: …}}`, `transition: <name>` | updates |
 //! | reconfigure | `instances: {<natural id>: {configuration: …}}` | updates |
-//! | health check | `instances: {<natural id>: {configuration: …}, …}` | the status of each |
+//! | health check | `instances: {<natural id>: {configuration: …}, …}` | the status of each instance |
 //! | destroy | `instances: {<natural id>: {configuration: …}}` | a status with all flags false |
 //! | command | `instances: {<natural id>: {configuration: …, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` | updates, results at `$pushAll: {commands.<command id>: […]}` |
 //! | discover | | `instances: {<natural id>: …}` |
 //!
-//! Updates have the form described in [`windlass_model::instance`]. A signal of the interface `properties`
-//! publishes an output property. An empty output changes nothing; only a launch must print something.
+//! Updates have the form described in [`windlass_model::instance`]. In this form, a *signal* is a named value that an
+//! instance reports, and an *interface* is a named group of signals. The signals of the interface `properties` are
+//! the output properties of the instance. If a script prints nothing, nothing changes. Only a launch must print
+//! something.
 //!
 //! The call has succeeded if the script exits with code 0, its output is valid, and the reported status is
 //! not `failed`. While the status is `converging`, the engine polls the health check.
@@ -48,16 +50,16 @@
 //! | variable | path |
 //! |---|---|
 //! | `WINDLASS_IN` | a folder with a file for each property, and `properties.json` with all of them |
-//! | `WINDLASS_ARGUMENTS` | such a folder for the arguments of an operation or command, with `arguments.json` |
-//! | `WINDLASS_LOCATION` | such a folder for the properties of the location, with `location.json` |
-//! | `WINDLASS_ID_FILE` | a file with the id of the instance; a launch may overwrite it with another |
+//! | `WINDLASS_ARGUMENTS` | a folder with a file for each argument, and `arguments.json` with all of them |
+//! | `WINDLASS_LOCATION` | a folder with a file for each location property, and `location.json` with all of them |
+//! | `WINDLASS_ID_FILE` | a file with the id of the instance; a launch may write another id to the file |
 //! | `WINDLASS_OUT` | a folder for output properties: `address` with a text, `address.json` with JSON |
-//! | `WINDLASS_METRICS` | a folder for metrics, with files of the same form |
+//! | `WINDLASS_METRICS` | a folder for metrics, with files as in `WINDLASS_OUT` |
 //!
-//! Exit code 0 is success, and 75 means that the instance is still converging. Exit code 104 of a health
-//! check means that the instance no longer exists. Any other exit code of a health check up to 125 means that
-//! the instance is not active. All remaining exit codes are failures. `discover` prints one JSON object on
-//! each line, with `id` and properties.
+//! Exit code 0 is success, and 75 means that the instance is still converging. Two meanings apply to health checks
+//! only: 104 means that the instance no longer exists, and any other code up to 125 means that the instance is not
+//! active. All remaining exit codes are failures. The script `discover` prints one JSON object on each line, with the
+//! entry `id` and the properties of an instance.
 //!
 //! # An example
 //!

@@ -9,7 +9,10 @@ use crate::role::Role;
 
 /// Returns the observation for an action from the answer of the health check.
 ///
-/// | reported status | Start, Integrity | Stop | destroy | launch | others |
+/// Each row of this table is a status that the health check reports. Each column is an action whose effect the
+/// health check observes:
+///
+/// | reported status | Start, Integrity | Stop | destroy | launch | any other action |
 /// |---|---|---|---|---|---|
 /// | converging | converging | converging | converging | converging | converging |
 /// | all flags false | absent | reached | reached | absent | absent |
@@ -17,12 +20,17 @@ use crate::role::Role;
 /// | active | reached | differs | differs | reached | can't tell |
 /// | not active | differs | reached | differs | reached | can't tell |
 ///
-/// If the health check reports no status, an instance that was converging is still converging, and the state of
-/// any other instance can't be told. An active instance does not show whether it was configured, or whether an
-/// operation was performed. The destroy of an application is converging until the status is `failed` or all
-/// flags are false.
+/// The entry "can't tell" has this reason: a status does not show whether an instance was configured, or whether an
+/// operation was performed.
+///
+/// The table has two exceptions:
+///
+/// - If the health check reports no status, the last recorded status counts. If that status is converging, the
+///   observation is converging. Otherwise, the observation is "can't tell".
+/// - While a destroyed application still exists, the observation for destroy is converging. The table applies only if
+///   the reported status is `failed`, or if all flags are false.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
-    // The destroy of an application ends only if a script reports that the instance is gone or has failed.
+    // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
     if is_awaited && !answer.status.as_ref().is_some_and(|said| said.gone || said.status.failed) {
         return Observation::Converging;
@@ -57,8 +65,9 @@ pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
     Observed { observation, report: answer.report }
 }
 
-/// Returns the observation for an instance without a reported status. If the instance was converging, it is
-/// still converging. If not, its state is unknown, and `why` is the reason.
+/// Returns the observation for an instance if no status was reported. If the recorded status of the instance is
+/// converging, the observation is converging. Otherwise, the state of the instance is unknown, and `why` is the
+/// reason.
 pub(crate) fn unchanged(call: &Call, why: &str) -> Observation {
     if InstanceView::new(&call.document).status().converging {
         Observation::Converging

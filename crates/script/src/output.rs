@@ -42,7 +42,7 @@ pub struct Said {
 impl Output {
     /// Parses the output of a job. `name` is the name of the source in messages.
     ///
-    /// An empty text, blanks, comments and `null` are an output without updates.
+    /// If the text is empty or `null`, or contains only blanks and comments, the output has no updates.
     ///
     /// # Errors
     /// All problems of the document as a whole. Problems in the update of one instance are in the field
@@ -65,8 +65,8 @@ impl Output {
         Self::read_as(name, stdout, shape(), Adapter::Direct)
     }
 
-    /// Parses the output of a job whose instances have documents of the given shape. An adapter prints the
-    /// output under `results`.
+    /// Parses the output of a job. `shape` is the shape of the instance documents. If an adapter runs the script, the
+    /// output of the script is below `results`.
     pub(crate) fn read_as(
         name: &str,
         stdout: &Captured,
@@ -114,7 +114,8 @@ fn not_text(problem: Diagnostic) -> Diagnostic {
     problem.help("print UTF-8 only")
 }
 
-/// Replaces the loader's help texts, which refer to files.
+/// Replaces the help texts of two YAML errors by advice for the author of a script. The help texts of the YAML loader
+/// tell how to change a file, and the output of a script is not a file.
 fn not_yaml(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let advise = |problem: Diagnostic| match problem.code {
         text_codes::EXTRA_DOCUMENT => problem.help("print all instances below one `instances`"),

@@ -11,8 +11,8 @@ use windlass_executor::Captured;
 use windlass_model::PropertyName;
 use windlass_source::{Kind, LoadOptions, Node, Reading, Source, load_one};
 
-/// Returns the texts of all values whose key is one of the names `sensitive`, or a path that ends with such a
-/// name.
+/// Returns the texts of all sensitive values in an output. A value is sensitive if its key is one of the names
+/// `sensitive`, or is a path that ends with one of these names.
 pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let mut found = Vec::new();
     if sensitive.is_empty() || stdout.total() == 0 {
@@ -34,7 +34,8 @@ pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> 
     found
 }
 
-/// Returns the two ends of a value whose middle was not captured, without the marker between them.
+/// Returns the captured parts of a value. If the middle of the value was not captured, the result contains the
+/// beginning and the end of the value, without the marker for the missing bytes.
 fn halves(secret: &str) -> Vec<String> {
     let parts = secret
         .split_once("[… ")

@@ -1,5 +1,5 @@
-//! Interprets outputs without running jobs: the stored output of a script, and the update that a health check
-//! would print.
+//! Interprets outputs without running jobs: the stored output of a script, and an update as the output of a health
+//! check.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +17,14 @@ use crate::role::Role;
 use crate::settings::{Settings, Timeouts};
 use crate::{input, observe, scripts};
 
-/// Interprets the stored output of a script again, as after its job, and returns a report for each call.
-/// Nothing runs.
+/// Interprets the stored output of a script that ran earlier, and returns a report for each call. No script runs.
 ///
-/// The calls share package and location. Calls of a health check have the action Integrity.
+/// All calls must have the same package and location. For the output of a health check, the calls must have the action
+/// Integrity.
 ///
 /// # Errors
-/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no script for
-/// the action.
+/// If the output shows that a call has failed, the result of the call is this failure. If the package has no script
+/// for the action, the result of each call is a failure of the kind [`FailureKind::Refused`].
 #[must_use]
 pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>> {
     let each = |failure: Failure| calls.iter().map(|_| Err(failure.clone())).collect();
@@ -47,16 +47,15 @@ pub fn replay(calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>
     }
 }
 
-/// Interprets the output of a health check that has succeeded, and returns an observation for each call.
-/// Nothing runs.
+/// Interprets the output of a successful health check, and returns an observation for each call. No script runs.
 ///
-/// `parsed` keeps the parsed output for the next call of this function. If an earlier call has put the same
-/// text there, the text is not parsed again. All calls with one `parsed` must have the same package and
-/// location.
+/// `parsed` is a cache between several uses of this function. The function stores the parsed output in `parsed`. If
+/// `parsed` already contains the parsed form of the same output, the function does not parse the output again. All uses
+/// of one cache must be for the same package and location.
 ///
 /// # Errors
-/// The failure of each call, as the output shows it. [`FailureKind::Refused`] if the package has no health
-/// check script.
+/// If the output shows that a call has failed, the result of the call is this failure. If the package has no health
+/// check script, the result of each call is a failure of the kind [`FailureKind::Refused`].
 #[must_use]
 pub fn observed_all(
     calls: &[&Call],
@@ -86,11 +85,10 @@ pub struct ParsedOutput {
     output: Result<Output, Vec<Diagnostic>>,
 }
 
-/// Interprets the update that a health check would print for the instance of a call. No text is read, and
-/// nothing runs.
+/// Interprets an update as if a health check had printed the update for the instance of a call. No script runs.
 ///
 /// # Errors
-/// The failure that such an output would cause.
+/// Returns the failure that a health check with this update in its output would cause.
 pub fn observed(call: &Call, update: Update) -> Result<Observed, Failure> {
     let natural = input::natural(call);
     let output = Output::of_update("the answer", natural, update);

@@ -8,26 +8,27 @@ use windlass_model::{Action, Transition};
 /// | action | role |
 /// |---|---|
 /// | Create | launch |
-/// | Adopt | launch of an existing instance: the script finds it and answers as for a launch |
-/// | Install | launch if Create is not declared, else a step |
-/// | Configure, Start, Stop | a step |
+/// | Adopt | launch; the script creates nothing, but finds an existing instance, and prints it like a new instance |
+/// | Install | launch if the resource does not declare Create, otherwise step |
+/// | Configure, Start, Stop | step |
 /// | Integrity | health check |
 /// | Reconfigure | reconfigure |
-/// | Uninstall | destroy if Delete is not declared, else a step |
+/// | Uninstall | destroy if the resource does not declare Delete, otherwise step |
 /// | Delete | destroy |
-/// | an operation, a command | a command |
+/// | an operation, a command | command |
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
     /// Creates an instance and chooses its natural id.
     Launch,
-    /// The script removes an instance.
+    /// Removes an instance.
     Destroy,
     /// Reports the status of an instance without changing it.
     HealthCheck,
     /// Applies new property values to an instance.
     Reconfigure,
-    /// Performs a transition that has no document of its own.
+    /// Performs a transition that none of the other roles serves, such as Start. All these transitions have the same
+    /// form of input document, and the document contains the name of the transition.
     Step(Transition),
     /// Performs an operation or a command.
     Command(String),
@@ -53,8 +54,8 @@ impl Role {
         })
     }
 
-    /// Returns the script names for the role, without extension. Scripts named after the action itself take
-    /// precedence.
+    /// Returns the file names of scripts for the role, without extension. If a script has the name of the action, that
+    /// script takes precedence over a script with the name of the role.
     pub fn names(&self) -> &'static [&'static str] {
         match self {
             Self::Launch => &["launch"],
@@ -66,7 +67,7 @@ impl Role {
         }
     }
 
-    /// Returns the name of the job that runs the script. It is the same when a call is repeated.
+    /// Returns the name of the job that runs the script. If the engine repeats a call, the job has the same name.
     pub fn job_name(&self) -> &'static str {
         match self {
             Self::Launch => "launch",

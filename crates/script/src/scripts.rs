@@ -16,9 +16,10 @@ pub(crate) const SCRIPTS: &str = "scripts";
 /// A script of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScriptFile<'p> {
-    /// The path relative to [`FOLDER`]: `scripts/Start.sh`. For a script of the image: its path in the image.
+    /// The path relative to [`FOLDER`], such as `scripts/Start.sh`. If the script is a program in the image of the
+    /// location, the path in the image.
     pub path: &'p str,
-    /// The file; `None` for a script of the image.
+    /// The file of the package; `None` if the script is a program in the image of the location.
     pub file: Option<&'p PackageFile>,
 }
 
@@ -54,8 +55,8 @@ pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>>
 /// The driver property with the path of the script, in the packages of applications.
 pub(crate) const SCRIPT: &str = "script";
 
-/// Returns the script that a binding of an application's package names: a file of the package, or else a path in
-/// the image.
+/// Returns the script that a binding of an application's package names by a path. If the package contains no file with
+/// this path, the script is a program in the image of the location.
 pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Option<ScriptFile<'p>> {
     package.pins()?;
     let path = binding.properties.get(SCRIPT)?.as_str()?;
@@ -63,7 +64,8 @@ pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Opti
     Some(pinned.map_or(ScriptFile { path, file: None }, |(path, file)| ScriptFile { path, file: Some(file) }))
 }
 
-/// Returns the scripts that serve an action. More than one means that the choice is ambiguous.
+/// Returns the scripts that serve an action. If the result contains more than one script, the choice is ambiguous, and
+/// the driver runs none of them.
 ///
 /// A script named after the action takes precedence over a script named after the role.
 pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
@@ -89,9 +91,12 @@ pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
     only(&named(package, Role::Discover.names()))
 }
 
-/// Returns the declared actions that use a file of a package; `None` if any action may use it. A script is
-/// used by the actions that it serves. Any other file in [`FOLDER`] may be used by all actions, because it is
-/// copied into every working folder. Files outside of [`FOLDER`] are used by no action.
+/// Returns the declared actions that use a file of a package. `None` means that each action may use the file.
+///
+/// - If the file is a script, the actions that the script serves use it.
+/// - If the file is another file in [`FOLDER`], each action may use the file, because windlass copies the file into the
+///   working folder of every script.
+/// - If the file is outside of [`FOLDER`], no action uses it.
 pub(crate) fn users(package: &Package, path: &str) -> Option<Vec<Action>> {
     let Some(within) = path.strip_prefix(FOLDER).and_then(|path| path.strip_prefix('/')) else {
         return Some(Vec::new());

@@ -26,11 +26,11 @@ pub(crate) struct Settings {
     pub bounds: Bounds,
     /// How the script receives its input, and how it answers.
     pub style: Style,
-    /// The notation of its input document.
+    /// The notation of the script's input document.
     pub input: Notation,
     /// The program that the job runs for the script.
     pub adapter: Adapter,
-    /// Whether a launch document contains its requests under `launch-instances` too.
+    /// Whether a launch document contains the instances below `launch`, and also below `launch-instances`.
     pub both_launch_keys: bool,
 }
 
@@ -65,8 +65,8 @@ pub(crate) struct Timeouts {
     change: Duration,
     /// The timeout of health checks. It is one minute if `windlass.yaml` sets none.
     health_check: Duration,
-    /// The time after the start of a command in which a health check may report the results of the command. It
-    /// is one hour if `windlass.yaml` sets none.
+    /// The length of the period in which a health check may report the results of a command. The period begins with
+    /// the command. The length is one hour if `windlass.yaml` sets none.
     pub(crate) results: Duration,
 }
 
@@ -76,13 +76,16 @@ impl Default for Timeouts {
     }
 }
 
-/// The key of a location for the adapter of its scripts.
+/// The key `adapter` of a location in `windlass.yaml`. It chooses the program that a job runs for a script:
+/// [`Adapter`].
 const ADAPTER: &str = "adapter";
 
-/// The key for the notation of the documents that scripts read.
+/// The key for the notation of the documents that scripts read: [`Notation`]. It is a driver property, and also a key
+/// of a location in `windlass.yaml`.
 const INPUT: &str = "input";
 
-/// The key of a location by which launch documents contain `launch-instances` in addition to `launch`.
+/// The key `launch-key` of a location in `windlass.yaml`. If its value is `launch-instances`, a launch document
+/// contains the instances below `launch`, and also below `launch-instances`.
 const LAUNCH_KEY: &str = "launch-key";
 
 const TIMEOUT: &str = "timeout";
@@ -187,8 +190,8 @@ impl SettingError {
 impl Settings {
     /// Returns the default settings of a role.
     ///
-    /// Health checks and discovery are repeatable; discovery has a timeout of ten minutes. All other scripts have
-    /// the effect `once`.
+    /// Health checks and discovery have the effect `repeatable`. All other scripts have the effect `once`. Discovery
+    /// has a timeout of ten minutes, and `timeouts` contains the timeouts of all other scripts.
     pub(crate) fn of(role: &Role, timeouts: Timeouts) -> Self {
         let (effect, timeout) = match role {
             Role::HealthCheck => (Effect::Repeatable, timeouts.health_check),

@@ -12,11 +12,13 @@ use crate::binding::KIND;
 use crate::role::Role;
 use crate::scripts::{FOLDER, SCRIPTS, stem};
 
-/// Returns a package whose only action is served by a script. The path of `script` is its file name.
+/// Returns a package with one action, which the given script serves.
 ///
-/// `others` are further files, with their paths in the package from which they come. Other scripts for the same
-/// action are left out. `properties` are the driver properties. If the name of the script does not fit the
-/// action, the script is renamed.
+/// The field `path` of `script` must be a file name without a folder. If the file name does not fit the action, the
+/// package contains the script under a file name that fits.
+///
+/// `others` are further files, with their paths in another package. If one of these files is a script for the same
+/// action, the new package does not contain it. `properties` are the driver properties.
 ///
 /// ```
 /// use windlass_driver::{Driver, case::CaseAction};

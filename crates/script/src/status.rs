@@ -11,9 +11,8 @@ use windlass_update_ops::{Op, Path, Update};
 pub(crate) struct StatusSaid {
     /// The status after the update.
     pub status: Status,
-    /// Whether the update sets all three flags to false, which means that the instance no longer exists. An
-    /// update that sets only a single flag to false does not mean that, even if the other flags are already
-    /// false.
+    /// Whether the instance no longer exists: the update itself sets all three flags to false. If an update sets only
+    /// one flag to false, the instance still exists, even if the other flags are already false.
     pub gone: bool,
 }
 
@@ -105,7 +104,8 @@ mod tests {
                 _ => json!({"$set": each.collect::<Map<_, _>>()}),
             };
             let said = said_of(&Update::parse(&wire, shape()).unwrap().update, &document);
-            // An update of a single flag leaves the other flags unchanged. The other forms set them to false.
+            // An update in the last form sets single flags, and leaves the missing flags unchanged. An update in the
+            // first two forms sets the missing flags to false.
             let is_whole = form < 2;
             let all_false = written.iter().all(|flag| if is_whole { *flag != Some(true) } else { *flag == Some(false) });
             let expected = names.into_iter().zip(before).zip(written).map(|((_, before), written)| {

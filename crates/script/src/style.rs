@@ -1,4 +1,5 @@
-//! The style of a script: how it receives its input, and how it answers. Also the notation of its documents.
+//! The style of a script: how the script receives its input, and how it answers. The module also contains the notation
+//! of input documents, and the choice of the program that a job runs for a script.
 
 /// The style of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

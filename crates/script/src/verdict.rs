@@ -6,8 +6,8 @@ use crate::answer::Answer;
 use crate::failure::Reporter;
 use crate::role::Role;
 
-/// Returns whether the instance has settled. The removal of an application converges until a script reports
-/// that the instance is gone.
+/// Returns whether the instance has settled. After the destroy script of an application, the instance counts as
+/// converging until a script reports that the instance no longer exists.
 pub(crate) fn settled(role: &Role, call: &Call, answer: &Answer) -> Settled {
     let is_application = call.package.pins().is_some();
     match &answer.status {

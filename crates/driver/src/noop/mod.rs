@@ -1,8 +1,8 @@
-//! The driver without jobs: for parts that are only data, for parts that exist only for relationships, and
-//! for benchmarks.
+//! The driver `noop`, which runs no jobs. It is for parts that are only data, for parts that exist only for
+//! relationships, and for benchmarks.
 //!
-//! Without driver properties this driver is never called: states change without a call. Two driver properties
-//! cause calls:
+//! Without driver properties, the engine makes no calls of this driver, and changes the state of a part without a
+//! call. Two driver properties cause calls:
 //!
 //! ```yaml
 //! default-driver:
@@ -13,13 +13,17 @@
 //!         address: given-address # <output property>: <input property>
 //! ```
 //!
-//! With `effect`, calls are recorded and recovered like the calls of any driver, so a benchmark can measure
-//! the overhead of the engine and the store. The calls take no time, so `timeout` has no effect.
+//! If `effect` is set, the engine records each call, and recovers the call after a crash, as for any other driver.
+//! So a benchmark can measure the overhead of the engine and the store. A call takes no time, so the driver
+//! property `timeout` has no effect.
 //!
-//! With `outputs`, a part publishes values that it receives. They are published at Create, or at Install if
-//! the resource does not declare Create for this driver. Without `effect`, `outputs` causes only the call that
-//! publishes them, and this call is repeatable. A sensitive input stays secret: the engine seals every value
-//! that contains a secret.
+//! If `outputs` is set, the part publishes values of its input properties as output properties. The call for
+//! Create publishes the values. If the resource does not declare Create for this driver, the call for Install
+//! publishes the values.
+//!
+//! If `outputs` is set and `effect` is not, the engine makes no other call, and the call that publishes the values
+//! has the effect `repeatable`. If an input property is secret, the output property is secret, too: the engine
+//! seals every value that contains a secret.
 
 mod settings;
 
@@ -42,7 +46,7 @@ use crate::problem::PackageProblem;
 
 const KIND: &str = "noop";
 
-/// A driver that answers every call at once and runs no job. The [module](self) describes its properties.
+/// A driver that answers every call at once and runs no job. The [module](self) describes its driver properties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Noop;
 
@@ -74,8 +78,8 @@ impl Driver for Noop {
         Some(Nature { effect, observable: true, batch, timeout, names: false })
     }
 
-    /// Tells whether both packages publish the same outputs. Changed outputs are published only when the part
-    /// is re-created.
+    /// Tells whether both packages publish the same outputs. If the outputs differ, a part publishes the new outputs
+    /// only when windlass creates the part again.
     fn keeps(&self, old: &Package, new: &Package) -> bool {
         outputs(old) == outputs(new)
     }

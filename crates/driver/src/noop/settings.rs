@@ -11,8 +11,8 @@ use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 /// The properties of the driver `noop`, as a resource descriptor declares them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// The properties that all drivers support. Without `effect`, the only call is the one that publishes
-    /// `outputs`.
+    /// The driver properties that all drivers support. If `effect` is not set, the engine makes only the call that
+    /// publishes `outputs`.
     pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,
@@ -89,8 +89,11 @@ impl Settings {
     }
 }
 
-/// Returns the mapping of `outputs`, which is plain or declared in the form `{value: …}` or `{default: …}`.
-/// The plain form may have an output called `value`, so only a `value` that is a mapping is a declaration.
+/// Returns the mapping from output properties to input properties in the value of `outputs`.
+///
+/// A descriptor contains the mapping itself, or the mapping inside `{value: …}` or `{default: …}`. The mapping may
+/// contain an output property with the name `value`, as in `outputs: {value: port}`. So the content of the key `value`
+/// or `default` is the mapping only if the content is a YAML mapping.
 fn mapping(value: &Value) -> &Value {
     Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }

@@ -31,7 +31,7 @@ pub async fn checked_and_declared(subject: &Subject) {
     }
 }
 
-/// Each call, performed or observed, gets one answer.
+/// The driver returns exactly one answer if it performs one call, and exactly one answer if it observes one call.
 pub async fn one_answer_each(subject: &Subject) {
     for call in &subject.calls {
         let call = std::slice::from_ref(call);
@@ -40,7 +40,7 @@ pub async fn one_answer_each(subject: &Subject) {
     }
 }
 
-/// The updates of a report, and of each checkpoint, can be applied to the instance document.
+/// The updates of each report and of each checkpoint can be applied to the instance document.
 pub async fn updates_can_be_applied(subject: &Subject) {
     for call in &subject.calls {
         let trial = subject.trial();
@@ -56,7 +56,8 @@ pub async fn updates_can_be_applied(subject: &Subject) {
     }
 }
 
-/// Changes a call as the engine does after a report.
+/// Applies a report to a call as the engine does: sets the natural id and the private state of the call, and updates
+/// the instance document of the call.
 pub(super) fn apply(call: &mut Call, report: &Report) {
     let title = titles(std::slice::from_ref(call));
     if let Some(natural) = &report.natural {

@@ -11,8 +11,8 @@ use crate::Call;
 /// Maximum time of a call after its job was cancelled.
 const SOON: Duration = Duration::from_secs(10);
 
-/// A call whose job was cancelled ends soon with the failure of the job, and requests no further job. Later
-/// calls of its batch request no job either.
+/// If a job of a call is cancelled, the call ends soon with the failure of the job, and requests no further job. Later
+/// calls of the same batch request no job either.
 pub async fn ends_soon_while_performing(subject: &Subject) {
     for calls in alone_and_in_batches(subject) {
         let whole = subject.trial();
@@ -31,7 +31,7 @@ pub async fn ends_soon_while_performing(subject: &Subject) {
     }
 }
 
-/// An observation whose job was cancelled ends soon, and requests no further job.
+/// If the job of an observation is cancelled, the observation ends soon, and requests no further job.
 pub async fn ends_soon_while_observing(subject: &Subject) {
     for calls in alone_and_in_batches(subject) {
         let whole = subject.trial();

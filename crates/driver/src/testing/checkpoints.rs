@@ -46,7 +46,7 @@ pub async fn resumed_after_a_checkpoint(subject: &Subject) {
     }
 }
 
-/// A call whose checkpoint can't be recorded fails with the failure of the checkpoint.
+/// If a checkpoint of a call can't be recorded, the call fails with the failure of the checkpoint.
 pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     for call in &subject.calls {
         let whole = subject.trial();
@@ -61,7 +61,8 @@ pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     }
 }
 
-/// Returns the end of a call, without the updates, which depend on the instance document.
+/// Returns the part of a call's result that a test can compare: whether the instance has settled, or the failure of
+/// the call. The updates of the report are left out, because they depend on the instance document.
 fn end(answer: &Result<Report, Failure>) -> Result<Settled, &Failure> {
     answer.as_ref().map(|report| report.settled)
 }

@@ -16,9 +16,9 @@ use crate::{Call, Context, Driver, Failure, Found, Nature, Observation, Observed
 pub enum Fault {
     /// The driver panics.
     Panics,
-    /// It gives no answer to its call.
+    /// The driver gives no answer to its call.
     NoAnswer,
-    /// It gives two answers to its call.
+    /// The driver gives two answers to its call.
     TwoAnswers,
 }
 
@@ -27,8 +27,9 @@ impl Fault {
     pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
 }
 
-/// A driver of kind `faulty` that shows a fault, either when it performs calls, or in observations and
-/// searches. It runs one job for each performed call. All actions have the effect `once` and are observable.
+/// A driver of the kind `faulty`, for tests of the engine. The driver shows a fault when it performs calls, or when it
+/// observes and searches. It runs one job for each performed call. All actions have the effect `once`, and the
+/// driver can observe them.
 #[derive(Debug, Clone, Copy)]
 pub struct Faulty {
     performing: Option<Fault>,

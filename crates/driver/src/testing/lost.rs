@@ -4,12 +4,12 @@ use super::trial::{Incident, lost, not_run};
 use super::{Subject, titles};
 use crate::Failure;
 
-/// A call whose job was lost fails with the failure of the job, because the result of the call is unknown, too.
+/// If a job of a call is lost, the call fails with the failure of the job. The result of the call is unknown, too.
 pub async fn lost_jobs_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::LoseJob, &lost()).await;
 }
 
-/// A call whose job could not be run fails with the failure of the job.
+/// If a job of a call could not be run, the call fails with the failure of the job.
 pub async fn jobs_that_did_not_run_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::RefuseJob, &not_run()).await;
 }

@@ -36,16 +36,16 @@
 //!
 //! | module | requirement |
 //! |---|---|
-//! | [`calls`] | each call gets one answer, in order; its updates can be applied; its package is valid |
+//! | [`calls`] | each call has a valid package and gets one answer, and the updates in the answer can be applied |
 //! | [`replay`] | a repeated call requests the same jobs, and recorded jobs give the same answer |
-//! | [`lost`] | the failures of a lost job, and of a job that did not run, are passed on unchanged |
-//! | [`checkpoints`] | a call that was interrupted after a checkpoint resumes from it |
-//! | [`batches`] | calls of one batch are answered as if each were alone |
-//! | [`cancellation`] | a cancelled call ends soon and requests no further job |
+//! | [`lost`] | if a job is lost or did not run, the call fails with the unchanged failure of the job |
+//! | [`checkpoints`] | if windlass dies after a checkpoint, the repeated call resumes from the checkpoint |
+//! | [`batches`] | calls of one batch get the same answers as single calls |
+//! | [`cancellation`] | if a job of a call is cancelled, the call ends soon and requests no further job |
 //! | [`secrets`] | no secret is in a log, a failure or a job, except in the input of a job |
 //!
-//! [`Faulty`] is a driver that violates the contract. The engine's tests use it to check that a faulty driver
-//! fails only its own call.
+//! [`Faulty`] is a driver that violates the contract. With this driver, the engine's tests check that the fault fails
+//! only the calls of the faulty driver.
 
 #![expect(clippy::missing_panics_doc, reason = "a panic is how a case fails")]
 

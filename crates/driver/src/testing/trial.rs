@@ -12,8 +12,10 @@ use windlass_model::Timestamp;
 
 use crate::{Context, Failure, FailureKind, JobFailure, Report};
 
-/// A failure or stop that a trial causes. The number is the position of the job or checkpoint, from 0.
-/// Recorded jobs are not counted.
+/// A failure or a stop that a trial causes.
+///
+/// Each variant contains a number: the position of the job or checkpoint at which the incident happens. Positions
+/// begin with 0. Jobs whose outcome is already recorded are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Incident {
     /// The result of a job is unknown.

@@ -40,8 +40,10 @@ pub struct Host {
     /// name in the inventory), `inventory_hostname_short` (the name up to its first dot) and `ansible_host`
     /// (by default the name).
     pub variables: Value,
-    /// The names of the left-out variables of the host, and of all variables of the inventory with a tag. If
-    /// the host keeps another variable of the same name, the name is not included.
+    /// The names of the variables that `variables` does not contain, although the inventory declares them. The set
+    /// contains the left-out variables of this host. It also contains each variable whose value has a tag such as
+    /// `!vault`, even if another host or a group declares the variable. If `variables` contains a variable of the
+    /// same name, the set does not contain the name.
     pub left_out: BTreeSet<String>,
 }
 
@@ -71,7 +73,8 @@ impl InventoryForm {
 ///
 /// # Errors
 ///
-/// All problems of the text, or an error if the group does not exist or has no hosts.
+/// Returns all problems of the text. If the text has no problems, returns an error if the group does not exist, or if
+/// the group has no hosts.
 pub fn hosts(source: &Arc<Source>, form: InventoryForm, group: &str) -> Result<Vec<Host>, Diagnostics> {
     let mut inventory = Draft::new(source);
     if source.text().starts_with("#!") {
@@ -122,11 +125,12 @@ struct Group {
 
 /// An inventory that is being read.
 struct Draft {
-    /// The source with masked text, for the places of problems.
+    /// A copy of the source with masked text. The places of problems refer to this copy, because the text may contain
+    /// secrets.
     shape: Arc<Source>,
     groups: IndexMap<String, Group>,
     hosts: IndexMap<String, (Span, Variables)>,
-    /// The names of the variables with tags, whose values are not read.
+    /// The names of the variables whose values have tags such as `!vault`. These values are not read.
     tagged: BTreeSet<String>,
     diagnostics: Diagnostics,
 }

@@ -1,7 +1,10 @@
 //! Ranges in the names of hosts: `web[01:03]`, `db-[a:c]`, `node[0:10:2]`.
 
-/// Returns the names that a pattern stands for. The error is the rest of a sentence: the pattern is invalid,
-/// or stands for more than `most` names.
+/// Returns the host names that a pattern stands for.
+///
+/// # Errors
+/// Returns an error if the pattern is invalid, or if its ranges stand for more than `most` names. The error is a text
+/// such as "has a range without `]`". The caller writes the pattern in front of the text.
 pub(super) fn expanded(pattern: &str, most: usize) -> Result<Vec<String>, String> {
     let mut names = vec![String::new()];
     let mut rest = pattern;

@@ -8,21 +8,25 @@ use super::status::Status;
 use crate::observe::{Goal, with_message};
 use crate::role::Role;
 
-/// Returns the observation for an action, and the status of the instance that follows from it.
+/// Returns the observation for an action, and the status of the instance. Both follow from the exit code of the
+/// health check.
 ///
-/// | exit code | Start, Integrity | Stop | destroy | launch | others |
+/// Each column of this table is an action whose effect the health check observes:
+///
+/// | exit code | Start, Integrity | Stop | destroy | launch | any other action |
 /// |---|---|---|---|---|---|
 /// | 0 | reached | differs | differs | reached | can't tell |
 /// | 75 | converging | converging | converging | converging | converging |
 /// | 104 | absent | reached | reached | absent | absent |
-/// | others | differs | reached | can't tell | can't tell | can't tell |
+/// | 1 to 125, except 75 and 104 | differs | reached | can't tell | can't tell | can't tell |
 ///
-/// If the instance was still converging after the action, these two rows replace the rows 0 and others:
+/// If the recorded status of the instance is converging, the first and the last row of the table do not apply. These
+/// two rows apply instead:
 ///
-/// | exit code | Start, launch, others | Stop, destroy | Integrity |
+/// | exit code | Integrity | Stop, destroy | any other action |
 /// |---|---|---|---|
 /// | 0 | reached | converging | reached |
-/// | others | converging | reached | differs, and the status is `failed` |
+/// | 1 to 125, except 75 and 104 | differs, and the status is `failed` | reached | converging |
 pub(crate) fn observation(
     role: Option<&Role>,
     call: &Call,

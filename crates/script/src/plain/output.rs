@@ -24,15 +24,18 @@ const JSON: &str = ".json";
 /// The values that a script wrote.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Written {
-    /// The signals of each interface, by the name of the interface.
+    /// The written values by name, for each interface (a named group of values): the output properties for the
+    /// interface `properties`, and the metrics for the interface `metrics`.
     pub signals: BTreeMap<&'static str, BTreeMap<String, Value>>,
-    /// The id of a launched instance.
+    /// The id of the launched instance, if the script is a launch.
     pub id: Option<String>,
 }
 
 impl Written {
-    /// Returns the operations of an update that publishes the values. A launch that wrote outputs removes all
-    /// other outputs of an earlier launch.
+    /// Returns the operations of an update that publishes the written values.
+    ///
+    /// If the script is a launch and has left the folder of outputs in place, the operations also remove old outputs:
+    /// the outputs of an earlier launch that this launch did not write.
     fn operations(self, role: &Role, call: &Call) -> Vec<(Path, Op)> {
         let path = |interface: &str, name: &str| {
             Path::from_keys(["interfaces", interface, "signals", name]).expect("no key is empty")
@@ -56,7 +59,7 @@ impl Written {
 /// Returns the answer for the instance of a call: the values that its script wrote, and a status.
 ///
 /// # Errors
-/// All problems of all files. With any problem, no file is used.
+/// All problems of all files. If there is a problem, no file is used.
 pub(crate) fn answer(
     role: &Role,
     call: &Call,
@@ -77,7 +80,7 @@ pub(crate) fn answer(
 /// Returns the values that a script wrote.
 ///
 /// # Errors
-/// All problems of all files. With any problem, no file is used.
+/// All problems of all files. If there is a problem, no file is used.
 pub(crate) fn read(outcome: &Outcome) -> Result<Written, Vec<Diagnostic>> {
     let mut written = Written::default();
     let mut problems = Vec::new();

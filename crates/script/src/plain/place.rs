@@ -1,11 +1,11 @@
-//! The places of a plain script's files in its working folder, and the variables that hold their paths.
+//! The files and folders that a plain script reads and writes, and the environment variables with their paths.
 
 use windlass_executor::{Job, WorkPath};
 
-/// A file or folder for a plain script, below `.windlass` in its working folder.
+/// A file or folder for a plain script, below `.windlass` in the working folder of the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The variable that holds its path.
+    /// The environment variable that contains the path of the file or folder.
     pub variable: &'static str,
     name: &'static str,
 }
@@ -29,7 +29,7 @@ pub(crate) const OUTPUTS: Place = Place { variable: "WINDLASS_OUT", name: "out" 
 pub(crate) const METRICS: Place = Place { variable: "WINDLASS_METRICS", name: "metrics" };
 
 impl Place {
-    /// Returns the path of the place.
+    /// Returns the path of the file or folder.
     pub(crate) fn path(self) -> WorkPath {
         format!(".windlass/{}", self.name).parse().expect("the names of places are words")
     }
@@ -45,7 +45,7 @@ impl Place {
         format!("{}.json", self.name)
     }
 
-    /// Returns the job with the variable of the place.
+    /// Adds to a job the environment variable with the path of this file or folder.
     pub(crate) fn announced(self, job: Job) -> Job {
         job.path_env(self.variable, self.path())
     }
