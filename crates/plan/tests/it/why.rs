@@ -41,13 +41,16 @@ fn a_step_is_explained_as_far_back_as_asked_and_each_step_once() {
 #[test]
 fn a_step_at_the_deepest_level_is_explained_later() {
     let mut builder = builder();
-    let [r, q, m, p, o, x] = add(&mut builder, ["r", "q", "m", "p", "o", "x"]);
-    for (step, on) in [(q, r), (m, q), (p, m), (o, q), (x, p), (x, o)] {
+    let [deepest, shared, middle, long, short, last] =
+        add(&mut builder, ["deepest", "shared", "middle", "long", "short", "last"]);
+    let waits =
+        [(shared, deepest), (middle, shared), (long, middle), (short, shared), (last, long), (last, short)];
+    for (step, on) in waits {
         builder.wait(step, on, WaitKind::Needs, "it is used".into());
     }
     let plan = builder.build().unwrap();
     let all = plan.why(StepNumber(6), 3).expect("the step is there");
     let named: Vec<String> =
         all.iter().map(|because| format!("{} {}", because.depth, because.on.task)).collect();
-    assert_eq!(named, ["1 p", "2 m", "3 q", "1 o", "2 q", "3 r"]);
+    assert_eq!(named, ["1 long", "2 middle", "3 shared", "1 short", "2 shared", "3 deepest"]);
 }
