@@ -70,10 +70,10 @@ fn the_main_help_lists_commands_and_exit_codes() {
 
     Exit codes:
       0    done
-      1    something failed; the results are recorded, and the same command resumes
+      1    something failed; the results are recorded; repeat the command to resume the work
       2    wrong input, or a plan that needs --yes; nothing changed
       3    with --detailed-exitcode: something would change
-      130  interrupted; the same command resumes
+      130  interrupted; repeat the command to resume the work
 
     Environment:
       WINDLASS_STATE        the address of the state, as for --state
