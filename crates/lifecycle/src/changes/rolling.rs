@@ -244,7 +244,7 @@ struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
     desired: &'a Topology,
-    /// The names of all elements between which a relationship exists.
+    /// The sources and targets of all relationships that exist before the plan.
     ///
     /// The set is empty if the plan removes no part.
     related: HashSet<&'a ElementName>,
@@ -266,9 +266,9 @@ struct Nodes {
     surges: bool,
     /// The positions of the parts of all unchanged nodes.
     others: Vec<usize>,
-    /// The number of nodes in the group.
+    /// The number of nodes that the group keeps, and of new nodes that replace removed nodes.
     ///
-    /// A new node counts only if it replaces a removed node. Additional nodes don't count.
+    /// Additional nodes don't count.
     count: usize,
     /// The parts outside of the group that must go down together with nodes of the group.
     ///
