@@ -178,7 +178,7 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
 /// Returns the element that is drawn in place of `element`, if `element` belongs to a cluster of assemblies.
 ///
 /// Only the first assembly of such a cluster is drawn. The function returns this assembly, or the part of it that
-/// corresponds to `element`. Returns `None` if `element` is drawn itself.
+/// corresponds to `element`. Returns `None` for all other elements.
 fn first_alike<'a>(
     topology: &'a Topology,
     element: &Element,

@@ -9,8 +9,8 @@ use windlass_plan::Draft;
 
 /// The steps of a part.
 ///
-/// The steps of a part have consecutive numbers, so `first` and an offset identify each step. The fields of type
-/// `u8` contain this offset plus one. The value 0 means that there is no step.
+/// The steps of a part have consecutive numbers. A step is stored as a small number: 1 is the step `first`, 2 is
+/// the step after it, and 0 means that there is no step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Steps {
     first: Option<Draft>,

@@ -54,8 +54,10 @@ impl From<ResolveError> for ScopeError {
 pub(crate) enum Reach {
     /// All changes are permitted.
     All,
-    /// The plan may create the pair if it is missing. The plan may re-create the pair only if one of its nodes
-    /// goes below the state that the relationship requires.
+    /// The plan may create the pair if it is missing.
+    ///
+    /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
+    /// requires.
     Missing,
     /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
     /// requires.

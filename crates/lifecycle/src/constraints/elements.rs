@@ -25,8 +25,9 @@ pub(crate) struct Constraints<'a> {
     pub(crate) rolling: Rolling,
     /// The steps that cease pairs of nodes in batches, each with the turn (the number) of its batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create relationships of nodes in batches. The two numbers are those of the group and of the
-    /// batch.
+    /// The steps that create relationships of nodes in batches.
+    ///
+    /// The two numbers are those of the group and of the batch.
     ///
     /// If a step creates relationships of several nodes, the list may contain the step several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,

@@ -66,7 +66,7 @@ fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft,
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Priority::Required));
     }
-    // If `reader` is not re-installed, `reader` should get its new values before `producer` is removed. This
+    // If `reader` stays installed, it should get its new values before `producer` is removed. This
     // order is impossible if the part that publishes the new values waits for the removal. So the wait may be
     // dropped.
     let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;

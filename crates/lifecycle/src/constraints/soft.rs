@@ -232,8 +232,8 @@ mod tests {
         }
         let soft =
             |step, on, whole| SoftConstraint { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
-        // If the sort took steps in their original order, it would take the step `first` too early, and would
-        // drop the only soft constraint with the number 0.
+        // If the sort chose steps in their original order, it would begin with `made`. Then it would drop the only
+        // soft constraint of the whole with the number 0.
         let constraints = [soft(made, first, 0), soft(other, second, 1), soft(serves, second, 1)];
         assert_eq!(kept(&builder, &constraints), [true, false, true]);
     }

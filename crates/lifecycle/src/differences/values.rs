@@ -11,7 +11,7 @@ use crate::situation::{Shown, Version};
 
 /// Compares the values of properties in the installed version with those in the desired version.
 ///
-/// The comparison prepares the resolution of all values, because most plans compare most elements.
+/// A caller should compare most elements, because the comparison allocates a cache for all values.
 pub(crate) struct Comparison<'a> {
     installed: Resolver<'a>,
     desired: Resolver<'a>,

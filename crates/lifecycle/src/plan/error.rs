@@ -80,8 +80,8 @@ impl OrderError {
             Task::Work(Work::Relate(relate)) => Some(relate),
             _ => None,
         });
-        // A step that removes a relationship of the desired version removes what an earlier step of the plan has
-        // created. A later step creates the relationship again.
+        // A step may remove a relationship as the desired version declares it. An earlier step of the plan has
+        // created this relationship, and a later step creates it again.
         let again =
             again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
         again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))

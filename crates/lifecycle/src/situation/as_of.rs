@@ -17,7 +17,7 @@ const MOST: usize = 10_000;
 /// it is.
 const DEEPEST: usize = 100;
 
-/// Returns an element whose properties no longer read properties of assemblies and references.
+/// Returns a copy of an element in which the properties no longer read properties of assemblies and references.
 ///
 /// Each `${…}` that reads such a property is replaced by its value in `version`, the version to which the element
 /// belongs.

@@ -21,8 +21,9 @@ pub struct Options {
     /// declares `on-package-change: replace`, the part is re-installed. For the other declarations of
     /// [`Element::package_change`](windlass_model::Element::package_change), see `kept`.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The package changes after which existing instances are kept. Each entry is an installed and a desired
-    /// package.
+    /// The package changes after which existing instances are kept.
+    ///
+    /// Each entry is an installed and a desired package.
     ///
     /// For such a change, `Element::package_change` of the part determines the next step:
     ///

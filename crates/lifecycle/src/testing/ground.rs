@@ -379,7 +379,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether the assembly `whole` does not reach a rank (a state as a number) by the current step of
+    /// Tells whether the assembly with the parts `whole` does not reach a rank (a state as a number) by the current step of
     /// `part`.
     ///
     /// An assembly reaches a rank with the last of its parts. The result is `true` if another part is still below

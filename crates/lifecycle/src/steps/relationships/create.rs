@@ -39,8 +39,9 @@ struct Making<'a> {
     /// In this case, a step for all sources can list the ends that the relationship declares, for example a
     /// group, and need not list each node.
     all_sources: bool,
-    /// Whether the plan need not remove the relationship at any of its sources, and `sources` contains all of
-    /// them.
+    /// Whether all sources of the installed and the desired version can keep their existing pairs.
+    ///
+    /// A pair is one source and one target of the relationship.
     sources_settled: bool,
     /// The pairs of the relationship that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
@@ -193,7 +194,7 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
 
 /// Tells whether a node changes before or together with the pairs of a [`Slot`] (a batch).
 ///
-/// If the slot is `None`, every node counts as changing before.
+/// If the slot is `None`, the pairs are created after all nodes have changed.
 fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }

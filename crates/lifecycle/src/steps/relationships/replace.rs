@@ -73,8 +73,9 @@ pub(super) fn replace<'a>(
     }
 }
 
-/// Returns the key of a source or target of a relationship. Two elements with the same key may replace each
-/// other.
+/// Returns the key of a source or target of a relationship.
+///
+/// Two elements with the same key may replace each other.
 fn kin<'a>(topology: Option<&'a Topology>, side: End, end: &'a Element) -> Kin<'a> {
     let group = end.parent.as_ref().filter(|parent| {
         let parent = topology.and_then(|topology| topology.get(parent));

@@ -47,8 +47,9 @@ pub(super) struct Concerned {
 }
 
 impl Concerned {
-    /// Calls `hold` once for each [`Slot`] that has steps. The arguments are the sources and the steps of this
-    /// slot.
+    /// Calls `hold` once for each [`Slot`] that has steps.
+    ///
+    /// The arguments are the sources and the steps of this slot.
     pub(super) fn each_slot(mut self, mut hold: impl FnMut(&[(Slot, usize)], &[(Slot, Draft)])) {
         self.sources.sort_unstable();
         self.sources.dedup();
