@@ -379,8 +379,9 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether the assembly with the parts `whole` does not reach a rank (a state as a number) by the current step of
-    /// `part`.
+    /// Tells whether an assembly does not reach a rank (a state as a number) by the current step of `part`.
+    ///
+    /// `whole` contains the parts of the assembly.
     ///
     /// An assembly reaches a rank with the last of its parts. The result is `true` if another part is still below
     /// the rank. The result is also `true` if another part had reached the rank before the process began.
