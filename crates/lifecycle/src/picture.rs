@@ -165,8 +165,8 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
         places.insert(&element.name, drawing.nodes.len());
         drawing.nodes.push(node(topology, element, parent));
         if element.kind == ElementKind::Assembly {
-            // The root has no drawn node. Otherwise its parts would share that node, like the nodes of a
-            // cluster.
+            // The root assembly is not drawn as a node. If the maps contained the root, its parts would be drawn
+            // as one common node, like the nodes of a cluster.
             groups.remove(&element.name);
             places.remove(&element.name);
             drawing.nodes.pop();
@@ -175,7 +175,10 @@ fn components<'a>(topology: &'a Topology, drawing: &mut Drawing) -> HashMap<&'a 
     places
 }
 
-/// Returns the counterpart of an element in the first assembly of its cluster.
+/// Returns the element that is drawn in place of `element`, if `element` belongs to a cluster of assemblies.
+///
+/// Only the first assembly of such a cluster is drawn. The function returns this assembly, or the part of it that
+/// corresponds to `element`. Returns `None` for all other elements.
 fn first_alike<'a>(
     topology: &'a Topology,
     element: &Element,

@@ -8,7 +8,9 @@ pub(crate) const INSTALLED: u8 = 2;
 pub(crate) const INACTIVE: u8 = 3;
 pub(crate) const ACTIVE: u8 = 4;
 
-/// A rank above all states. As the lowest rank of a path, it means that the path does not lead down.
+/// A rank above all states.
+///
+/// As the lowest rank of a part during a plan, it means that the plan brings the part to no lower state.
 pub(crate) const ABOVE_ALL: u8 = 5;
 
 /// Returns the rank of a state that a relationship names.

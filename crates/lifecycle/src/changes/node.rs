@@ -7,16 +7,21 @@ use super::part::{ChangeKind, Part};
 use super::rolls::Rolls;
 use crate::rank;
 
-/// The path of an endpoint of a relationship: how the plan lowers and raises it.
+/// The state changes that a plan makes at one end of a relationship.
+///
+/// A part may first go down to a lower state, for example to be stopped, and then up to a higher state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NodePath {
-    /// The lowest [rank](crate::rank) of the path down; [`rank::ABOVE_ALL`] if the endpoint is not lowered.
+    /// The lowest state that the endpoint reaches while the plan brings it to lower states, as a
+    /// [rank](crate::rank).
+    ///
+    /// If the plan does not bring the endpoint to a lower state, the value is [`rank::ABOVE_ALL`].
     pub(crate) falls_to: u8,
     /// The last [rank](crate::rank) of the path.
     pub(crate) end: u8,
     /// Whether the endpoint and all its parts are Absent before the plan.
     pub(crate) absent: bool,
-    /// Whether the endpoint, or a part of it, is raised to a higher state.
+    /// Whether the plan brings a resource of the endpoint to a higher state.
     pub(crate) climbs: bool,
     /// Whether the endpoint is kept, changed or removed.
     pub(crate) disposition: Disposition,

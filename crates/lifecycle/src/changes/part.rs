@@ -124,7 +124,9 @@ impl<'a> Part<'a> {
         matches!(self.now.state, State::Failed | State::Broken)
     }
 
-    /// Returns the lowest [rank](crate::rank) of the part's path; none if the path does not lead down first.
+    /// Returns the lowest state that the part has during the plan, as a [rank](crate::rank).
+    ///
+    /// Returns `None` if the plan brings the part to no lower state.
     pub(crate) fn falls_to(&self) -> Option<u8> {
         let falls = match self.change_kind {
             ChangeKind::Keep | ChangeKind::Add | ChangeKind::Adopt | ChangeKind::Reconfigure => false,
@@ -148,8 +150,9 @@ impl<'a> Part<'a> {
         producers.flatten()
     }
 
-    /// Tells whether the part gets its new package in a step without calls. Such a step is needed if no other
-    /// step uses the new package.
+    /// Tells whether the plan needs a separate step that records the part's new package and calls no driver.
+    ///
+    /// The step is needed if no other step of the part records the new package.
     pub(crate) fn only_changes_package(&self) -> bool {
         let stays = matches!(self.change_kind, ChangeKind::Keep | ChangeKind::Heal | ChangeKind::Lower);
         stays && self.package == PackageChange::Kept && !self.untouched && self.low >= self.end
@@ -169,11 +172,13 @@ impl<'a> Part<'a> {
         self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }
 
-    /// Returns the step in which the part leaves a [rank](crate::rank). If no step leaves that rank, returns
-    /// the step in which the part leaves the next lower rank of its path.
+    /// Returns the first step after which the part is below a [rank](crate::rank), if the part has that rank or a
+    /// higher one.
     ///
-    /// Returns `None` if the plan contains no such step, and for the rank of Absent. Also returns `None` for
-    /// the rank of Created if the resource declares neither Create nor Delete.
+    /// If no step leaves the given rank, the step is the one that leaves the next lower rank.
+    ///
+    /// Returns `None` if no step brings the part below the rank, or if the rank is that of Absent. Also returns
+    /// `None` for the rank of Created if the resource declares neither Create nor Delete.
     pub(crate) fn leaving(&self, rank: u8) -> Option<Draft> {
         let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
         if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {

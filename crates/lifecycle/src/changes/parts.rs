@@ -169,8 +169,10 @@ impl<'a> Parts<'a> {
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)
     }
 
-    /// Returns the path of an element at an end of a relationship. For an assembly, the path is the common
-    /// path of all its resources. For a resource, also returns the position of its part in the list.
+    /// Returns the state changes that the plan makes in an element at an end of a relationship.
+    ///
+    /// The changes of an assembly or a group are the combined changes of all its resources. For a resource, the
+    /// function also returns the position of its part in the list.
     pub(crate) fn node(&self, topology: &Topology, node: &Element) -> (NodePath, Option<usize>) {
         let of = |place: Option<usize>| place.map_or(NodePath::default(), |at| NodePath::of(&self.list[at]));
         match node.kind {

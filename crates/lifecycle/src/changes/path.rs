@@ -9,8 +9,8 @@ use windlass_plan::Draft;
 
 /// The steps of a part.
 ///
-/// The steps of a part have consecutive numbers. So one byte identifies a step: 1 means `first`, 2 the next
-/// step, and 0 means no step.
+/// The steps of a part have consecutive numbers. A step is stored as a small number: 1 is the step `first`, 2 is
+/// the step after it, and 0 means that there is no step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Steps {
     first: Option<Draft>,
@@ -40,7 +40,7 @@ impl Steps {
         self.at(self.leave.iter().copied().max().unwrap_or(0))
     }
 
-    /// Returns the first step of the path up that reaches a [rank](crate::rank) or a higher one.
+    /// Returns the first step that brings the part up to a [rank](crate::rank) or to a higher one.
     pub(crate) fn up_to(&self, rank: u8) -> Option<Draft> {
         (rank..5).find_map(|rank| self.enter(rank))
     }

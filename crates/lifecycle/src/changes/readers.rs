@@ -38,9 +38,12 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
     }
 }
 
-/// Adds changes to the readers of parts that publish their outputs again: the new value of each reading
-/// property is known only after the producer (the part that publishes the output) is installed. Does the same
-/// for readers that were last configured before their producer was last installed.
+/// Records that properties change because they read outputs that are published again.
+///
+/// A *reader* is a part with such a property, and the *producer* is the part that publishes the output. The new
+/// value of the property is known only after the plan has installed the producer.
+///
+/// The function also records a change if the producer was last installed after the reader was last configured.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
     let mut before = Resolver::new(before.topology, before.lookup);

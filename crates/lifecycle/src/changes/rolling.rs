@@ -1,24 +1,29 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
-//! A *batch* contains at most as many changing nodes of a group as may be down at once. The batches of all
-//! groups are numbered in one sequence, and the number of a batch is its *turn*. If the two nodes of a pair
-//! are in different batches, the pair is re-created twice: in the turn of each node.
+//! A *batch* contains at most as many changing nodes of a group as may be down at once. The batches of all groups
+//! are numbered in one sequence, and the number of a batch is its *turn*. The turn of a part is the turn of its
+//! batch. A part that is in no batch has turn 0.
 //!
-//! A part that is in no batch has turn 0. If a node is already down before the change, the node has turn 0,
-//! too. This node counts as a node of the first batch of its group, but its repair waits for no batch.
+//! A node that is down already before the change is repaired together with the first batch of its group. The
+//! repair waits for no other batch, so this node has turn 0.
 //!
-//! New nodes may replace removed nodes. Then the pairs of a removed node are ceased in the turn in which the
+//! A *pair* is one source and one target of a relationship. If both nodes of a pair are in batches, and the
+//! batches differ, the plan re-creates the pair twice: once in each of the two batches.
+//!
+//! New nodes may replace removed nodes. Then the pairs of a removed node are removed in the turn in which the
 //! pairs of its replacement are created.
 //!
-//! A part goes down together with a re-created part whose output it reads, unless the reader can be
-//! reconfigured. So a group does not change in batches if its nodes go down together with parts outside of
-//! the group. Conversely, a part outside of the group that goes down together with a node in a batch is
-//! *tied* to all turns. The pairs of a tied part are ceased before the first batch and created after the last
-//! one.
+//! If a part is re-installed, each part that reads one of its outputs must go down together with it, unless the
+//! reader can be reconfigured. Two rules follow:
 //!
-//! It may be impossible to re-create a pair twice, because one end can't be started again before a later
-//! batch. In this case the planner *suspends* the pair's relationship: its existing pairs are ceased before
-//! the first batch and created after the last one.
+//! - If the nodes of a group must go down together with parts outside of the group, the group does not change in
+//!   batches.
+//! - If a part outside of the group must go down together with a node in a batch, the part is *tied* to all
+//!   turns. The pairs of a tied part are removed before the first batch, and are created after the last batch.
+//!
+//! A pair cannot be re-created twice if one of its nodes cannot be started again before a later batch. In this
+//! case, the planner *suspends* the relationship of the pair. The existing pairs of a suspended relationship are
+//! removed before the first batch, and are created after the last batch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -46,7 +51,7 @@ pub(crate) struct Rolling {
     pub(crate) surge: BTreeMap<ElementName, u32>,
     /// The relationships that are suspended during all batches.
     pub(crate) suspended: Suspended,
-    /// The relationships with pairs that the plan creates twice, in the turns of both ends.
+    /// The relationships for which the plan re-creates a pair of nodes twice: in the batch of each node.
     pub(crate) twice: Suspended,
 }
 
@@ -61,11 +66,13 @@ pub(crate) struct RollingGroup {
     pub(crate) first_turn: u32,
     /// The time between two batches.
     pub(crate) pause: Option<Pause>,
-    /// Whether a pause comes before the first batch too, because the last change of the group was interrupted
-    /// in a pause.
+    /// Whether the plan pauses before the first batch.
+    ///
+    /// This is the case if the previous change of the group was interrupted during a pause.
     pub(crate) paused: bool,
-    /// The positions in `Parts::list` of the parts of nodes that don't change. Some pairs of these parts may
-    /// be missing.
+    /// The positions in `Parts::list` of the parts of unchanged nodes.
+    ///
+    /// Relationships of these nodes may still have to be created.
     pub(crate) others: Vec<usize>,
     /// The additional nodes, for which the first batch waits.
     pub(crate) surge: Vec<RollingNode>,
@@ -91,7 +98,9 @@ pub(crate) enum Role {
     Surges,
     /// The node is down already, and is repaired. All nodes with this role are in the first batch.
     Down,
-    /// The node is removed, or is new and replaces a removed node. The pairs of the node change in the batch.
+    /// The node is removed, or the node is new and replaces a removed node.
+    ///
+    /// In the batch of the node, the plan only removes or creates the relationships of the node with other nodes.
     Swaps,
 }
 
@@ -235,7 +244,9 @@ struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
     desired: &'a Topology,
-    /// The ends of all existing pairs; empty if the plan removes no part.
+    /// The sources and targets of all relationships that exist before the plan.
+    ///
+    /// The set is empty if the plan removes no part.
     related: HashSet<&'a ElementName>,
     /// The additional nodes of all groups.
     surge: &'p BTreeSet<ElementName>,
@@ -255,9 +266,13 @@ struct Nodes {
     surges: bool,
     /// The positions of the parts of all unchanged nodes.
     others: Vec<usize>,
-    /// The number of desired nodes that exist or replace a removed node, without additional nodes.
+    /// The number of nodes that the group keeps, and of new nodes that replace removed nodes.
+    ///
+    /// Additional nodes don't count.
     count: usize,
-    /// The parts with which nodes of `works` must go down together, because the nodes read their outputs.
+    /// The parts outside of the group that must go down together with nodes of the group.
+    ///
+    /// Nodes in `works` read the outputs of these parts.
     follows: BTreeSet<ElementName>,
 }
 
@@ -425,8 +440,10 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the parts outside of `node` with which `part` goes down, because `part` reads their outputs. A
-/// producer without an instance does not go down, so its readers stay up until it has published new outputs.
+/// Returns the parts outside of `node` that publish outputs which `part` reads, if `part` must go down with them.
+///
+/// A part without an instance does not go down. A reader of its outputs stays up until the outputs are published,
+/// so the result does not contain such a part.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -444,8 +461,9 @@ fn followed<'p>(
     part.awaited_producers().filter(move |_| is_reinstalled).filter(is_other)
 }
 
-/// Marks as tied the parts that go down together with nodes in batches, because they read outputs of these
-/// nodes directly or through other parts.
+/// Sets the flag `tied` of the parts that must go down together with nodes in batches.
+///
+/// These parts read outputs of the nodes, or read outputs of other tied parts.
 fn tie_readers(parts: &mut Parts<'_>) {
     let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut open = Vec::new();

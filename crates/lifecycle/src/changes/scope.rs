@@ -1,13 +1,15 @@
-//! The parts that a limited plan may touch: the named parts, and the parts that the named parts need to run.
+//! The parts that a limited plan may change: the parts that the user names, and the parts that these need to run.
 //!
-//! A named part needs the producers of the outputs that it reads. If a relationship must be created before
-//! the named part reaches its state, the named part also needs the other ends, and the producers of the
-//! relationship's values. A needed part stays as it is if its state is sufficient. If the state is not
-//! sufficient, all steps of the needed part are planned, and the parts that it needs are needed too. All
-//! other parts have no steps.
+//! A part needs the parts that publish the outputs that it reads. A relationship may have to be created before
+//! the part reaches its state. In this case, the part also needs the elements at the other end of the
+//! relationship, and the parts that publish the values of the relationship.
 //!
-//! A pair is ceased and created if both of its ends may be touched, or if an end is lowered. A missing pair
-//! is also created if a part cannot run without the pair.
+//! If a needed part has a sufficient state, the plan does not change it. Otherwise, the plan contains all steps
+//! of the needed part, and the parts that it needs are needed too. All other parts have no steps.
+//!
+//! A *pair* is one source and one target of a relationship. The plan may re-create a pair if it may change both
+//! nodes, or if it brings one of them below the state that the relationship requires. The plan may also create a
+//! missing pair if a part cannot run without the pair.
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,10 +54,15 @@ impl From<ResolveError> for ScopeError {
 pub(crate) enum Reach {
     /// All changes are permitted.
     All,
-    /// The plan may create the pair if it is missing. If an end is lowered, the plan may cease the pair and
-    /// create it again.
+    /// The plan may create the pair if it is missing.
+    ///
+    /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
+    /// requires.
     Missing,
-    /// If an end is lowered, the plan may cease the pair and create it again. No other change is permitted.
+    /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
+    /// requires.
+    ///
+    /// No other change of the pair is permitted.
     Restored,
 }
 
@@ -76,8 +83,8 @@ impl Scope {
         };
         acting.retain(|name| !excepted.contains(name));
         let healed = leaves(situation, options.heal.iter().chain(&options.restore));
-        // If the options name exceptions and no target, all parts are targets. Then the search begins only
-        // with the parts that change.
+        // If the options name only exceptions, all other parts are targets. Then the search for needed parts
+        // begins only with the parts that change.
         let needs = |name: &&ElementName| !options.target.is_empty() || changing.contains(*name);
         let open: Vec<ElementName> = acting.iter().filter(needs).cloned().collect();
         let mut scope = Self { acting, needed: HashSet::new(), healed };
@@ -204,8 +211,8 @@ impl Search<'_, '_> {
 
     /// Finds the ends of the relationships that must be created before a part reaches its last state.
     fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
-        // An adopted part becomes Active in one step, so no relationship can be created before the part
-        // reaches its state.
+        // A part that is adopted becomes Active in one step. No relationship can be created before this step, so
+        // the part needs no other ends.
         if self.options.adopt {
             return Ok(());
         }
@@ -315,8 +322,9 @@ fn reached_by(state: State) -> u8 {
     }
 }
 
-/// Returns the names of all resources that are in `names`, or inside an element of `names` in one of the two
-/// versions.
+/// Returns the names of all resources that `names` contains, or that are inside an element of `names`.
+///
+/// The function looks for the elements in the installed and in the desired version.
 fn leaves<'n>(
     situation: &Situation<'_>,
     names: impl IntoIterator<Item = &'n ElementName>,
@@ -328,8 +336,10 @@ fn leaves<'n>(
     leaves.map(|leaf| leaf.name.clone()).collect()
 }
 
-/// Returns for each resource the relationships that have the resource, or an element that contains it, as an
-/// end.
+/// Returns the relationships of each resource.
+///
+/// A relationship belongs to a resource if one of its ends is the resource, or an element that contains the
+/// resource.
 fn ties(topology: &Topology) -> HashMap<&ElementName, Vec<&Relationship>> {
     let mut ties: HashMap<&ElementName, Vec<&Relationship>> = HashMap::new();
     for tie in topology.relationships() {

@@ -25,8 +25,11 @@ pub(crate) struct Constraints<'a> {
     pub(crate) rolling: Rolling,
     /// The steps that cease pairs of nodes in batches, each with the turn (the number) of its batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create pairs of nodes in batches, each with the numbers of its group and its batch. A
-    /// step that creates several of these pairs may occur several times.
+    /// The steps that create relationships of nodes in batches.
+    ///
+    /// The two numbers are those of the group and of the batch.
+    ///
+    /// If a step creates relationships of several nodes, the list may contain the step several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
     /// The barriers that wait until all parts of a group or assembly have reached a [rank](crate::rank). The
     /// key contains the element's position in the desired topology, and the rank.
@@ -36,9 +39,11 @@ pub(crate) struct Constraints<'a> {
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    /// Whether some part has a step that raises the part, and some part has no such step to one of the ranks.
-    /// If a part has no step that could wait for another step, its waits are passed on to the steps of other
-    /// parts; see [`passed`](Self::passed).
+    /// Whether a wait may be passed on because a part has no step that could wait.
+    ///
+    /// The flag is set if some part has a step to a higher state, and some part does not have a step to each
+    /// state. The waits of a part without a step are passed on to the steps of other parts; see
+    /// [`passed`](Self::passed).
     lacks_up: bool,
     /// Whether some part has a step that lowers the part, and some part has no such step from one of the
     /// ranks. The waits of a part without a step are passed on, too; see
@@ -46,7 +51,7 @@ pub(crate) struct Constraints<'a> {
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
-    /// The steps that create pairs. Each entry names an end that must reach a rank before the step.
+    /// The steps that create relationships, each with an element that must reach a certain state before the step.
     pub(crate) arrivals: Vec<Arrival>,
     /// The results of [`passed`](Self::passed), by the element's position and the [rank](crate::rank).
     passed: HashMap<(usize, u8), Vec<Draft>>,
@@ -160,18 +165,25 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Tells whether a part without steps may pass on waits between the steps of other parts; see
+    /// Tells whether some part may have no step that could wait.
+    ///
+    /// In this case, the steps that wait for this part wait for other steps in its place; see
     /// [`passed`](Self::passed).
     pub(crate) fn passes_on(&self) -> bool {
         self.lacks_up || self.lacks_down
     }
 
     /// Returns the steps for which an element should wait before it reaches a [rank](crate::rank), but cannot
-    /// wait, because one of its parts has no step to this rank.
+    /// wait.
+    ///
+    /// An element cannot wait for a step if one of its parts has no step that reaches the rank.
     ///
     /// For example, `a` depends on `b`, `b` depends on `c`, and `b` has no steps. Then the result for `b`
-    /// contains the steps of `c`. The caller makes the steps of `a` wait for the returned steps, so `a` and
-    /// `c` keep their order. All holds of the element must be recorded before the call.
+    /// contains the steps of `c`. The caller makes the steps of `a` wait for the returned steps, so `a` and `c`
+    /// keep their order.
+    ///
+    /// The function considers only calls of [`hold`](Self::hold) and [`hold_whole`](Self::hold_whole) that were
+    /// made before.
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -185,8 +197,8 @@ impl<'a> Constraints<'a> {
             part.is_some_and(|part| step_up(part, rank).is_none())
         };
         let mut found = open_holds(topology, &self.holds, name, rank::CREATED..=rank, lacks);
-        // Steps in batches don't count, because most nodes of a group that changes in batches are Active at
-        // any time.
+        // Steps in batches are left out, because most nodes of a group that changes in batches are Active at any
+        // time.
         found.retain(|step| !self.graph.rolls(*step));
         self.passed.insert((place, rank), found.clone());
         found
@@ -260,7 +272,9 @@ impl<'a> Constraints<'a> {
         add(&mut self.releases, installed, name, rank, Hold { until, priority, why });
     }
 
-    /// Turns holds and soft constraints into waits, except soft constraints that would close a cycle.
+    /// Turns the waits of elements into waits of steps.
+    ///
+    /// Soft constraints become waits too, except those that would close a cycle.
     pub(crate) fn settle(&mut self) {
         let (holds, releases) = (std::mem::take(&mut self.holds), std::mem::take(&mut self.releases));
         self.add_holds(holds, true);
@@ -268,12 +282,14 @@ impl<'a> Constraints<'a> {
         self.graph.settle_soft_constraints();
     }
 
-    /// Adds the waits of holds to the steps that reach a [rank](crate::rank) (if `up` is set) or leave a
-    /// rank.
+    /// Makes steps of parts wait, as the recorded waits of elements (see [`Hold`]) demand.
     ///
-    /// If an element with several parts has several hard constraints, all parts wait for one common barrier.
-    /// Soft constraints apply to each part separately, because the planner may drop the constraint of one
-    /// part and keep those of the others.
+    /// If `up` is set, the waiting steps are those that reach a [rank](crate::rank). Otherwise, they are the
+    /// steps that leave the rank.
+    ///
+    /// If an element with several parts has several waits that must not be dropped, all parts wait for one common
+    /// barrier. Waits that may be dropped apply to each part separately. So the planner can drop the wait of one
+    /// part and keep the waits of the others.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -298,8 +314,9 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Adds a barrier that waits for the steps of all given holds. Returns one hold that waits for the
-    /// barrier and replaces the given holds.
+    /// Adds a barrier that waits for the step `until` of each given [`Hold`].
+    ///
+    /// Returns a hold that waits for the barrier, and that replaces the given holds.
     fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
         let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
@@ -314,7 +331,7 @@ impl<'a> Constraints<'a> {
     fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(Draft, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;
-            // An unhealthy part is removed even if its relationships could not be ceased.
+            // An unhealthy part is removed even if the steps that remove its relationships failed.
             let kind = if !up && part.is_unwell() { WaitKind::After } else { WaitKind::Needs };
             let step = if up { step_up(part, rank) } else { part.leaving(rank) };
             step.map(|step| (step, kind))
@@ -323,20 +340,24 @@ impl<'a> Constraints<'a> {
     }
 }
 
-/// Returns the step that waits if a part must wait before it reaches a [rank](crate::rank).
+/// Returns the step that must be delayed to keep a part from reaching a [rank](crate::rank) too early.
 fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     // A hold before Created applies to the first step up, as `depends-on` demands, even if this step reaches
     // a higher rank than Created.
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which some resource should wait, but cannot wait, because it has no step.
+/// Returns the steps for which an element should wait, but cannot wait, because a resource has no step.
 ///
-/// The function examines the holds (see [`Hold`]) with a [rank](crate::rank) in `ranks` of three kinds of
-/// elements: `name`, the elements that contain `name`, and the elements inside `name`. It returns the step
-/// `until` of a hold if `lacks` tells that a resource has no step that could wait. For a hold of an element
-/// that contains `name`, the function calls `lacks` for the resources of `name`. For all other holds, it
-/// calls `lacks` for the resources of the hold's element.
+/// The recorded waits of elements are `holds`; see [`Hold`]. The function examines the holds with a
+/// [rank](crate::rank) in `ranks` of these elements:
+///
+/// - `name` and the elements inside `name`. The result contains the step `until` of a hold if `lacks` returns
+///   `true` for a resource of the hold's element.
+/// - The elements that contain `name`. The result contains the step `until` of a hold if `lacks` returns `true`
+///   for a resource of `name`.
+///
+/// `lacks` tells whether a resource has no step that could wait.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,
@@ -368,7 +389,7 @@ fn open_holds(
 }
 
 fn add(holds: &mut Holds, of: Option<Version<'_>>, name: &ElementName, rank: u8, hold: Hold) {
-    // An element that the topology does not contain has no steps to hold.
+    // An element that the topology does not contain has no steps that could wait.
     if let Some(place) = of.and_then(|version| version.topology.position(name)) {
         holds.entry((place, rank)).or_default().push(hold);
     }

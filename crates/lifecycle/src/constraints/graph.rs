@@ -23,9 +23,11 @@ pub(crate) struct Graph {
     roles: Vec<PhaseRole>,
     /// Waits that may be dropped.
     strong: Vec<SoftConstraint>,
-    /// Waits that may be dropped, and are dropped before any wait of `strong`.
+    /// Waits that may be dropped. The planner drops waits of this list rather than waits of `strong`.
     weak: Vec<SoftConstraint>,
-    /// The number of sets of soft constraints of which at least one must be kept: the *wholes* of
+    /// The number of *wholes*.
+    ///
+    /// A whole is a set of soft constraints. The planner must keep at least one constraint of each whole; see
     /// [`super::soft`].
     wholes: u32,
 }
@@ -159,12 +161,14 @@ impl Graph {
         self.settle(weak);
     }
 
-    /// Turns soft constraints of one priority into waits.
+    /// Turns soft constraints into waits, and drops some of them if they would form a cycle.
     ///
-    /// A constraint that is in no cycle is always kept. Among the constraints in cycles, [`soft::kept`]
-    /// chooses those that are dropped, so that no cycle remains. A *whole* (see [`super::soft`]) is a set of
-    /// constraints of which at least one must be kept. If all constraints of a whole would be dropped, all of
-    /// them are kept. Then planning reports the cycle.
+    /// A constraint that is in no cycle is always kept. For the constraints in cycles, [`soft::kept`] chooses the
+    /// constraints that are dropped.
+    ///
+    /// At least one constraint of each *whole* (a set of constraints, see [`super::soft`]) must be kept. If
+    /// [`soft::kept`] drops all constraints of a whole, this function keeps all of them. Then planning fails, and
+    /// reports the cycle.
     fn settle(&mut self, soft: Vec<SoftConstraint>) {
         if soft.is_empty() {
             return;

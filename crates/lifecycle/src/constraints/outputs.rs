@@ -39,7 +39,8 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
         return Ok(());
     }
     let moves = |part: &&Part<'_>| part.steps.lowest().is_some() || part.steps.reconfigure().is_some();
-    // `NothingYet` knows no published output, so `reads` finds every property that reads an output.
+    // The resolver `NothingYet` treats each output as not yet published. So `reads` contains all properties that
+    // read an output, even an output that was published earlier.
     let mut reads = Reads::all(installed, &NothingYet);
     for part in parts.list.iter().filter(moves) {
         let Some(element) = part.before else { continue };
@@ -54,8 +55,10 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
     Ok(())
 }
 
-/// Returns the wait of a producer (a part that publishes an output) for a reader of its output: the step of
-/// the producer that waits, the step of the reader for which it waits, and the kind and priority of the wait.
+/// Returns the step of a producer that must wait for a step of a reader.
+///
+/// The producer publishes an output that the reader reads. The result contains the waiting step of the producer,
+/// the step of the reader, and the kind and priority of the wait. Returns `None` if no wait is needed.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
     // If the producer has no instance, its removal needs no wait.
     let leaving = producer.leaving(rank::INSTALLED).filter(|_| producer.is_there())?;
@@ -63,8 +66,9 @@ fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft,
     if let Some(gone) = reader.steps.lowest().filter(|_| reader.low < rank::INSTALLED) {
         return Some((leaving, gone, kind, Priority::Required));
     }
-    // A reader that stays should get its new values before the part `producer` is removed. This order is
-    // impossible if the producer of the new values waits for the removal.
+    // If `reader` stays installed, it should get its new values before `producer` is removed. This
+    // order is impossible if the part that publishes the new values waits for the removal. So the wait may be
+    // dropped.
     let changed = reader.steps.reconfigure().filter(|_| producer.end == rank::ABSENT)?;
     Some((leaving, changed, kind, Priority::Strong))
 }

@@ -9,11 +9,15 @@ pub(crate) type Phase = u8;
 
 /// Leftovers of failures are removed.
 pub(crate) const CLEAR: Phase = 0;
-/// New parts are raised. The phase of a step is this number plus the rank that the step reaches.
+/// New parts are brought to higher states.
+///
+/// The phase of a step is `CLIMB` plus the [rank](crate::rank) of the state that the step reaches.
 pub(crate) const CLIMB: Phase = 0;
 /// Changed parts are lowered.
 pub(crate) const CHANGE: Phase = 10;
-/// Changed parts are raised again. The phase of a step is this number plus the rank that the step reaches.
+/// Changed parts are brought back to higher states.
+///
+/// The phase of a step is `AGAIN` plus the [rank](crate::rank) of the state that the step reaches.
 pub(crate) const AGAIN: Phase = 20;
 /// Nodes that change in batches are lowered and raised.
 pub(crate) const ROLL: Phase = 25;
@@ -22,8 +26,9 @@ pub(crate) const CUT_OVER: Phase = 26;
 /// Removed parts are lowered.
 pub(crate) const OUT: Phase = 30;
 
-/// The offset of Stop steps, to be added to `CHANGE` or `OUT`. The next two constants are the offsets of
-/// Uninstall and Delete steps.
+/// The number that is added to `CHANGE` or `OUT` for the phase of a Stop step.
+///
+/// The next two constants are the numbers for Uninstall and Delete steps.
 pub(crate) const STOP: Phase = 1;
 pub(crate) const UNINSTALL: Phase = 2;
 pub(crate) const DELETE: Phase = 3;

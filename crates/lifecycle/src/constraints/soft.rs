@@ -37,8 +37,9 @@ pub(crate) struct SoftConstraint {
     pub(crate) on: Draft,
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
-    /// The number of the whole to which the constraint belongs. At least one of the constraints of a whole
-    /// must be kept.
+    /// The number of the *whole*: the set of constraints of which the planner must keep at least one.
+    ///
+    /// `None` if the constraint belongs to no such set.
     pub(crate) whole: Option<u32>,
 }
 
@@ -79,15 +80,20 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
     Sort::new(builder, soft, places).kept()
 }
 
-/// Returns the position of each step in an order that lets each whole keep a soft constraint.
+/// Returns the position of each step in an order that satisfies at least one soft constraint of each *whole*.
 ///
-/// In this order, at least one step of each whole follows the step that the whole should wait for. The order
-/// may contradict all other soft constraints. Returns `None` if no such order exists.
+/// All parts of a whole (an assembly or a group) should wait for the same step. In the returned order, at least
+/// one of their steps follows the step for which the whole should wait. The order may contradict all other soft
+/// constraints. Returns `None` if no such order exists.
 ///
-/// The order is built from its end: each step that is taken comes before all steps that were taken earlier. A
-/// remaining step may be taken on two conditions. No remaining step waits for it, and each whole that should
-/// wait for it already has a step behind it in the order. If a step meets these conditions, it still meets
-/// them after other steps have been taken. So the algorithm finds an order if there is one.
+/// The algorithm chooses the last step first, and then each time the step before it. A step can be chosen on two
+/// conditions:
+///
+/// - All steps that must wait for it have been chosen.
+/// - For each whole that should wait for it, a step of the whole has been chosen.
+///
+/// If a step meets these conditions, it still meets them after other steps have been chosen. So the algorithm
+/// finds an order if there is one.
 fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option<Vec<u32>> {
     let count = builder.drafts().len();
     let waits = Links::group(count, builder.waits().map(|(step, on)| (number(step), number(on))));
@@ -132,9 +138,9 @@ struct Sort<'s> {
     soft_of: Links<u32>,
     /// For each step, the steps that wait for it, and whether the wait is a soft constraint.
     dependents: Links<(Draft, bool)>,
-    /// For each step, the number of its waits for steps that are not taken yet.
+    /// For each step, the number of steps that are not yet in the sorted order, and for which the step must wait.
     waits: Vec<u32>,
-    /// For each step, the number of its soft constraints for steps that are not taken yet.
+    /// For each step, the number of its soft constraints whose other step is not yet in the sorted order.
     soft_waits: Vec<u32>,
     /// Whether each step has been taken.
     taken: Vec<bool>,
@@ -162,8 +168,9 @@ impl<'s> Sort<'s> {
         new
     }
 
-    /// Takes all steps in order, and drops soft constraints if no step is free. Returns for each soft
-    /// constraint whether it was kept.
+    /// Sorts all steps, and drops soft constraints if each remaining step waits for another remaining step.
+    ///
+    /// Returns for each soft constraint whether it was kept.
     fn kept(mut self) -> Vec<bool> {
         let mut kept = vec![true; self.soft.len()];
         let is_free = |at: &Draft| self.waits[at.place()] + self.soft_waits[at.place()] == 0;
@@ -225,8 +232,8 @@ mod tests {
         }
         let soft =
             |step, on, whole| SoftConstraint { step, on, kind: WaitKind::Needs, why, whole: Some(whole) };
-        // In the original order, the sort would take the first step, and drop the only constraint of its
-        // whole.
+        // If the sort chose steps in their original order, it would begin with `made`. Then it would drop the only
+        // soft constraint of the whole with the number 0.
         let constraints = [soft(made, first, 0), soft(other, second, 1), soft(serves, second, 1)];
         assert_eq!(kept(&builder, &constraints), [true, false, true]);
     }

@@ -162,7 +162,7 @@ pub enum ElementChangeKind {
     Repackaged,
     /// The resource is uninstalled and installed again.
     Reinstalled,
-    /// The resource is Broken, or its heal was requested. It is stopped and started.
+    /// The resource is Broken, or the options request to heal it. It is stopped and started.
     Healed,
     /// The resource has failed, or its removal was not completed. Its leftovers are removed, and it is
     /// re-created.
@@ -222,7 +222,7 @@ pub enum RelationshipChangeKind {
     Moved,
     /// The relationship has the same ends, with other operations or values.
     Changed,
-    /// The declaration is unchanged, but some pairs were created with values that have changed since.
+    /// The declaration is unchanged, but values with which the relationship was created have changed since then.
     Renewed,
 }
 
@@ -361,7 +361,8 @@ impl fmt::Display for ElementChange {
         }
         for PropertyChange { property, before, after, .. } in &self.properties {
             if before == after && matches!(after, Shown::KnownAfter(_)) {
-                // Both values are unknown. The published outputs of an older version are not recorded.
+                // The property reads an output of which neither the old nor the new value is known. The old value
+                // is unknown because the published outputs of older versions are not recorded.
                 write!(f, "\n    {property}: {after}")?;
             } else {
                 write!(f, "\n    {property}: {before} → {after}")?;

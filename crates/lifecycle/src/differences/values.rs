@@ -9,7 +9,9 @@ use windlass_model::{Element, PropertyName, Template};
 use super::diff::PropertyChange;
 use crate::situation::{Shown, Version};
 
-/// A comparison of the installed with the desired values. It is fast if most elements are compared.
+/// Compares the values of properties in the installed version with those in the desired version.
+///
+/// A caller should compare most elements, because the comparison allocates a cache for all values.
 pub(crate) struct Comparison<'a> {
     installed: Resolver<'a>,
     desired: Resolver<'a>,

@@ -15,8 +15,10 @@ use super::planned::Plan;
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,
-    /// For each part that changes in a batch, the position of the batch. If a node is an assembly, the map
-    /// also contains the node, and the elements between the node and the part.
+    /// The position of the batch of each part that changes in a batch.
+    ///
+    /// If a node of a group is an assembly, the map also contains the node and all elements inside it that
+    /// contain the part.
     parts: HashMap<ElementName, usize>,
     /// For each step that completes a batch, the position of the batch.
     last: HashMap<StepNumber, usize>,
@@ -45,9 +47,11 @@ impl BatchSteps {
         found
     }
 
-    /// Records the batch of a part. If the part belongs to a node that is an assembly, also records the batch
-    /// of the node, and of the elements between the node and the part. Relationships may have these elements
-    /// as ends.
+    /// Records the batch of a part.
+    ///
+    /// If the part is inside a node that is an assembly, the function also records the batch of the node, and of
+    /// the elements between the node and the part. Relationships may name these elements as sources or targets,
+    /// and [`batch_of`](Self::batch_of) finds their batch.
     fn add(&mut self, part: &ElementName, number: usize) {
         let group = self.batches[number].group.as_str().len();
         let inner = part.as_str()[group..].match_indices("__").map(|(at, _)| group + at).skip(1);
@@ -59,8 +63,8 @@ impl BatchSteps {
 
     /// Returns the batch of a step; `None` if the step belongs to no batch.
     ///
-    /// A step of a relationship belongs to the batch of its first end that is in a batch. Sources come before
-    /// the target.
+    /// A step that creates or removes a relationship belongs to the batch of its first source that is in a batch.
+    /// If no source is in a batch, the step belongs to the batch of its target.
     pub fn batch_of(&self, work: &Work) -> Option<&Batch> {
         Some(&self.batches[self.number_of(work)?])
     }

@@ -73,14 +73,15 @@ impl From<ScopeError> for LifecycleError {
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
 impl OrderError {
-    /// Returns the relationships in the cycle whose pairs the plan creates twice: in the batch of each end.
+    /// Returns the relationships in the cycle that the plan re-creates twice, because their two nodes are in
+    /// different batches.
     pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {
         let again = self.0.edges.iter().filter_map(|edge| match &edge.step {
             Task::Work(Work::Relate(relate)) => Some(relate),
             _ => None,
         });
-        // If a step ceases a pair of the desired version, an earlier step of the plan has created this pair,
-        // and a later step creates it again.
+        // A step may remove a relationship as the desired version declares it. An earlier step of the plan has
+        // created this relationship, and a later step creates it again.
         let again =
             again.filter(|relate| relate.direction == Direction::Cease && relate.side == Side::Desired);
         again.map(|relate| (relate.assembly.clone(), relate.relationship.clone()))

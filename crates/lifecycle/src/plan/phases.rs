@@ -25,10 +25,10 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
     builder.build_listed(Work::has_calls)
 }
 
-/// Adds a barrier behind each phase except the last.
+/// Adds a barrier after each phase except the last, and makes steps wait for these barriers.
 ///
-/// Each step waits for the barrier directly before one phase. The argument `demanded` contains this phase for
-/// each step, as the function [`demanded`] returns it.
+/// `demanded` contains a phase for each step, as the function [`demanded`] returns it. The step waits for the
+/// last barrier before this phase.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();
@@ -50,12 +50,11 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     }
 }
 
-/// Returns for each step the earliest phase among those of the step itself and of all steps that depend on
-/// it.
+/// Returns for each step the earliest phase in which the step may be needed.
 ///
-/// If this phase is earlier than the step's own phase, a step of the earlier phase depends on the step. So
-/// the step must not wait for the end of the earlier phase. It waits only for the barrier before the earlier
-/// phase. Returns `None` if there is a cycle.
+/// This is the phase of the step itself, or the phase of a step that depends on it, whichever is earlier. If a
+/// step of an earlier phase depends on the step, the step must not wait for the end of this earlier phase.
+/// Returns `None` if there is a cycle.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

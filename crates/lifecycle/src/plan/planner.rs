@@ -64,10 +64,11 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
     }
 }
 
-/// Plans with some relationships suspended during all batches.
+/// Plans with the given suspended relationships.
 ///
-/// If the waits form a cycle, sets `more` to the relationships that should be suspended too. If no further
-/// suspension would help, `more` stays empty.
+/// A suspended relationship is removed before the first batch of a rolling change, and is created after the last
+/// batch. If the waits form a cycle, the function adds the relationships that should be suspended too to `more`.
+/// If no further suspension would help, `more` stays empty.
 fn attempt(
     situation: &Situation<'_>,
     options: &Options,
@@ -88,8 +89,9 @@ fn attempt(
     }
     follow_values(&mut parts, situation);
     let rolling = Rolling::of(&mut parts, situation, options, suspended.clone());
-    // Capacity for a typical plan. Most parts have three steps and read one output. A node that changes in a
-    // batch of its own has nine steps, with its pair and its barrier. Unused capacity costs nothing.
+    // The capacity is sufficient for a typical plan, in which most parts have three steps and read one output. If
+    // a node changes alone in a batch, it has nine steps. They include the steps that re-create its relationship,
+    // and the barrier after the batch. Unused capacity costs nothing.
     let (steps, waits) = if rolling.groups.is_empty() { (4, 2) } else { (9, 12) };
     let mut graph = Graph::with_capacity(steps * parts.list.len(), waits * parts.list.len());
     for part in &mut parts.list {

@@ -1,5 +1,7 @@
-//! The properties of a resource of an older version, with the values that assemblies and references had in
-//! that version.
+//! The properties of resources that still belong to an older version of the assembly.
+//!
+//! In that version, the assemblies and references that the properties read may have had other values. The
+//! properties contain these older values.
 
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
@@ -15,11 +17,13 @@ const MOST: usize = 10_000;
 /// it is.
 const DEEPEST: usize = 100;
 
-/// Returns an element of a version, with values in place of some `${…}`. If a `${…}` in a property of the
-/// element reads a property of an assembly or a reference, it is replaced by the value of that property.
+/// Returns a copy of an element in which the properties no longer read properties of assemblies and references.
 ///
-/// A merged topology contains assemblies and references as in the newest version. So a part of an older
-/// version would seem to have the new values already if its properties still read assemblies and references.
+/// Each `${…}` that reads such a property is replaced by its value in `version`, the version to which the element
+/// belongs.
+///
+/// The caller adds the element to a topology that contains assemblies and references of the newest version.
+/// Without the replacement, the element would seem to have their new values already.
 pub(crate) fn element(version: &Topology, element: &Element) -> Element {
     let mut writer = Writer { version, left: MOST, depth: 0 };
     let written = element.properties.iter().map(|(name, property)| {

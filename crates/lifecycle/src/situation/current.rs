@@ -18,7 +18,9 @@ pub struct Current {
     pairs: HashMap<ElementName, HashMap<String, Targets>>,
     /// The partly created pairs, by declaring assembly and relationship.
     half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
-    /// The pairs that were created with outdated values, by declaring assembly and relationship.
+    /// The pairs that were created with outdated values.
+    ///
+    /// The keys are the assembly that declares the relationship, and the name of the relationship.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
 
@@ -27,11 +29,10 @@ pub struct Current {
 pub struct HalfMade {
     /// The operations that undo the pair completely, in order.
     pub undo: Vec<OperationCall>,
-    /// The number of operations in `undo` that are called even if the creation of the pair continues
-    /// afterwards.
+    /// The number of operations in `undo` that are called in any case, even if the pair is to be completed.
     ///
-    /// These operations come first in `undo`. Each of them undoes an operation in doubt: an operation that
-    /// failed or was interrupted after its start.
+    /// These operations are the first ones in `undo`. Each of them undoes an operation that failed, or that was
+    /// interrupted after its start.
     pub in_doubt: usize,
 }
 
@@ -57,10 +58,12 @@ pub struct ElementNow {
     pub state: State,
     /// Whether the driver of the element has reported an instance, or may have created one.
     pub present: bool,
-    /// The transition that may have left something behind, because its step did not succeed.
+    /// The transition that may have had effects although the step to which it belongs did not succeed.
     ///
-    /// One of two things has happened. The transition failed or was interrupted after it may have had
-    /// effects. Or the transition succeeded, and a later transition of the same step did not succeed.
+    /// There are two cases:
+    ///
+    /// - The transition failed or was interrupted, and may have had effects before.
+    /// - The transition succeeded, and a later transition of the same step failed or was interrupted.
     pub attempted: Option<Transition>,
     /// Whether a Reconfigure failed or was interrupted after it may have had effects. Then the values with
     /// which the instance works are unknown.
@@ -75,9 +78,8 @@ pub struct ElementNow {
     pub installed_by: u64,
     /// The number of the process that last installed or reconfigured the element; 0 if unknown.
     ///
-    /// The values of an element are outdated if one of its producers was installed by a later process. This
-    /// happens if a process ends after it installed the producer and before it gave the element the new
-    /// values.
+    /// If a part whose outputs the element reads was installed by a later process, the values of the element are
+    /// outdated. This is the case if the later process ended before it gave the new values to the element.
     pub configured_by: u64,
     /// The properties whose values have changed since they were applied, each with the applied value.
     ///
@@ -110,7 +112,8 @@ impl ElementNow {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
 
-    /// Tells whether an Inactive element may run, because its Start or Integrity failed or was interrupted.
+    /// Tells whether an Inactive element is possibly running, because its Start or Integrity failed or was
+    /// interrupted.
     pub fn may_run(&self) -> bool {
         self.state == State::Inactive
             && matches!(self.attempted, Some(Transition::Start | Transition::Integrity))
@@ -144,9 +147,9 @@ impl Current {
         targets.entry(key.target).or_default().insert(key.source, half);
     }
 
-    /// Records that a pair of a relationship is partly ceased.
+    /// Records that the removal of a relationship between two nodes has begun, but is incomplete.
     ///
-    /// The plan ceases the pair completely, and creates the pair again if it is desired.
+    /// The plan completes the removal. If the relationship is desired, the plan then creates it again.
     pub fn half_ended(&mut self, key: PairKey) {
         self.outdated(key.clone(), Vec::new());
         self.pair(key);

@@ -11,26 +11,30 @@ use windlass_model::{Element, ElementName, Relationship, Topology};
 
 use super::as_of;
 
-/// Returns the topology after an interrupted upgrade. It contains each element as in the version from which
-/// the element was installed.
+/// Returns the topology after an interrupted upgrade, in which parts may belong to different versions.
+///
+/// The result contains each element as it was in the version from which the element was installed.
 ///
 /// - `versions`: the topologies of the assembly, the newest last.
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
-/// - `made`: the pairs that have been created, at least in part.
+/// - `made`: the pairs of nodes between which a relationship has been created, at least in part.
 ///
-/// A relationship is taken from the oldest version to which a part of one of its ends still belongs. The
-/// relationship also gets the ends that it has in later versions, so that the plan can cease every created
-/// pair. If both ends of a created pair already belong to a newer version, the resulting relationship may
-/// call no operations for this pair. In this case, the function searches for the newest version whose
-/// relationship calls operations for the pair. It adds the ends of that version's relationship. If the
-/// resulting relationship has no operations, it also gets the operations of that version.
+/// A relationship is taken from the oldest version to which a part at one of its ends still belongs. The
+/// relationship also gets the sources and targets that it has in later versions, so that the plan can remove
+/// every created pair.
 ///
-/// A resource of an older version keeps the values that assemblies and references had in that version. The
-/// new values of the assemblies and references may not have reached the resource yet. A relationship reads
-/// the values of the newest version, because the relationship can be re-created while its ends stay.
+/// This relationship may call no operations for a created pair, because both nodes of the pair already belong to
+/// a newer version. In this case, the function searches for the newest version in which the relationship calls
+/// operations for the pair. It adds the sources and targets that the relationship has in that version. If the
+/// result has no operations, the function also adds the operations of that version.
 ///
-/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to the version
-/// of this process, even elements without steps. The caller can then forget the older versions.
+/// The properties of a resource of an older version may read assemblies and references. The resource keeps the
+/// values that these had in the older version, because it may not have got their new values yet. A relationship
+/// reads the values of the newest version, because it can be re-created without a change of its sources and
+/// targets.
+///
+/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to the version of
+/// this process, even elements without steps. The caller can then forget the older versions.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,
@@ -65,8 +69,9 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
             // the newest version that contains it.
             let (from, chosen) = match own {
                 Some(own) => own,
-                // Existing elements may read values of a resource that no longer exists. So the resource is
-                // kept if elements of the same version exist.
+                // The resource does not exist, but other elements may read its values. The resource is kept if
+                // its version is still in use: if it is the newest version, or if existing elements were
+                // installed from it.
                 None if element.kind != ElementKind::Resource || in_use[at] => (at, element),
                 None => continue,
             };
@@ -79,8 +84,10 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
     elements
 }
 
-/// Makes sure that a relationship describes a created pair. If no known relationship describes the pair, adds
-/// the relationship of the newest version that describes it.
+/// Makes sure that `relationships` contains a relationship whose operations can remove a created pair.
+///
+/// If no such relationship is known, the function takes the relationship from the newest version in which the
+/// relationship calls operations for the pair.
 fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut Known<'a>) {
     let known = relationships.get(&(&pair.assembly, &pair.relationship));
     if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {

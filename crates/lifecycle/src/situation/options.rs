@@ -13,19 +13,25 @@ pub struct Options {
     /// Parts below this state are raised, and parts above it are lowered. A part ends in a higher state if a
     /// relationship requires the higher state.
     pub goal: State,
-    /// Whether missing parts are adopted, and not created. Adopted parts become Active, and `goal` counts as
-    /// Active.
+    /// Whether parts that don't exist are adopted, and not created.
+    ///
+    /// Adopted parts become Active. The value of `goal` is then ignored: the planner treats it as Active.
     pub adopt: bool,
     /// The packages of the desired version. If a part was installed from another package, and its resource
     /// declares `on-package-change: replace`, the part is re-installed. For the other declarations of
     /// [`Element::package_change`](windlass_model::Element::package_change), see `kept`.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The changes from an installed to a desired package after which drivers keep the instances.
+    /// The package changes after which existing instances are kept.
     ///
-    /// After such a change, `Element::package_change` decides about a part: `replace` re-installs the part,
-    /// and `reconfigure` reconfigures a part that stays Active. In all other cases, the part uses its new
-    /// package without a call. After a change that is not in this set, a part keeps its old package until the
-    /// part is re-installed.
+    /// Each entry is an installed and a desired package.
+    ///
+    /// For such a change, `Element::package_change` of the part determines the next step:
+    ///
+    /// - `replace`: The part is re-installed.
+    /// - `reconfigure`: The part is reconfigured if it stays Active.
+    ///
+    /// In all other cases, the new package is recorded for the part, and no driver is called. If the set does not
+    /// contain a package change, a part keeps its old package until the part is re-installed.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,

@@ -58,16 +58,19 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Returns one [`Read`] for each producer (a part that publishes outputs) for which the values of a
-    /// relationship wait, sorted by producer.
+    /// Returns the outputs for which the creation of a relationship waits: one [`Read`] for each part that
+    /// publishes them.
     ///
-    /// Three kinds of properties count: the relationship's own properties, those properties of its ends that
-    /// the relationship reads, and the properties of the resources on which its operations are called.
-    /// `installs` tells whether the plan installs an element.
+    /// The result is sorted by the publishing part. The relationship waits for the outputs that these properties
+    /// read:
     ///
-    /// If the plan installs an end or a called resource, that element waits for its own producers. So its
-    /// properties are skipped. If the relationship may be created before the end is Installed, the properties
-    /// are not skipped.
+    /// - its own properties,
+    /// - the properties of its sources and targets that its own properties read,
+    /// - the properties of the resources on which its operations are called.
+    ///
+    /// `installs` tells whether the plan installs an element. An element that the plan installs waits for these
+    /// outputs itself. So its properties are skipped, except if the relationship may be created before the
+    /// element is Installed.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -100,10 +103,10 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the producers (the parts that publish outputs) for which a property of an end waits.
+    /// Finds the parts that publish the outputs which the property `name` of an element reads.
     ///
-    /// The end's own outputs don't count here. A value that cannot be resolved is ignored, because the
-    /// operation's call reports the error later.
+    /// A property without a value is an output of the element itself, and is skipped. A value that cannot be
+    /// resolved is ignored, because the call of the operation reports the error later.
     fn of_another(
         &mut self,
         element: &'a Element,
@@ -150,7 +153,8 @@ fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
 }
 
 impl Read<'_> {
-    /// Returns the reason for a step that waits because an element reads the output.
+    /// Returns the reason for a wait between steps of `reader` and `producer`: `reader` reads an output of
+    /// `producer`.
     pub(crate) fn by_element(&self, reader: &ElementName, producer: &ElementName) -> Reason {
         Reason::Property {
             reader: reader.clone(),
@@ -161,7 +165,8 @@ impl Read<'_> {
         }
     }
 
-    /// Returns the reason for a relationship whose creation waits for the output.
+    /// Returns the reason why the creation of a relationship waits: a property of the relationship reads an
+    /// output.
     pub(crate) fn by_relationship(&self, relationship: &Relationship) -> Reason {
         Reason::Relationship {
             relationship: relationship.name.clone(),

@@ -250,8 +250,9 @@ impl Resize<'_> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
     }
 
-    /// Returns the name of the corresponding element in the node with the number `index`. The name of an
-    /// element outside of the copied node stays the same.
+    /// Returns the name that an element of the cluster's first node has in the node with the number `index`.
+    ///
+    /// The first node is copied to create further nodes. The function returns all other names unchanged.
     fn rename(&self, name: &ElementName, index: u32) -> ElementName {
         if !self.is_first(name) {
             return name.clone();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windlass_model::resolve::{Answer, Missing, ResolveError, Resolved, text_of};
 use windlass_model::{ElementName, PropertyName};
 
-/// The change of a value since a relationship was created with it.
+/// A change of a value after a relationship was created with the old value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValueChange {
     /// The property of the relationship.

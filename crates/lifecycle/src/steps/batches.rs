@@ -1,9 +1,12 @@
 //! The waits between the batches of a rolling change.
 //!
-//! A barrier follows each batch. So the number of waits between two batches is the sum of the numbers of
-//! their steps, and not the product. The waits are soft constraints: the planner drops those that contradict
-//! other waits. So two nodes of different batches can still go down together if another wait requires this.
-//! If a pair can be created only in a later batch, it delays no earlier batch.
+//! A barrier follows each batch. The steps of the next batch wait for the barrier, and not for each step of the
+//! batch. This keeps the number of waits small.
+//!
+//! The waits are soft constraints: the planner drops the waits that contradict other waits. So two nodes of
+//! different batches can still go down together if another wait requires this.
+//!
+//! A relationship of a node may have to be created in a later batch. No earlier batch waits for this creation.
 
 use std::fmt::Write as _;
 
@@ -34,8 +37,8 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
     for (group, early) in rolling.groups.iter().zip((1..).map(|group| early.of(group))) {
         let count = u32::try_from(group.batches.nodes()).unwrap_or(u32::MAX);
         let is_down = |node: &RollingNode| node.role == Role::Down;
-        // A first batch that only repairs nodes waits for nothing. Then the second batch also waits for the
-        // group's nodes that are in no batch, and for their pairs.
+        // If the first batch only repairs nodes, it waits for nothing. In this case, the second batch waits for
+        // the nodes of the group that are in no batch, and for the creation of their relationships.
         let is_repair = group.batches.iter().next().is_some_and(|nodes| nodes.iter().all(is_down));
         let others = || group.others.iter().copied().chain(RollingGroup::parts(&group.surge));
         let mut before = if is_repair {
@@ -64,7 +67,7 @@ pub(crate) fn add(constraints: &mut Constraints<'_>) {
             for (step, (gate, why)) in first.filter_map(|step| Some((step, before?))) {
                 graph.constrain(step, gate, WaitKind::Needs, Priority::Strong, why);
             }
-            // No step waits for the barrier of the last batch. The barrier tells when this batch is Active.
+            // The barrier after the last batch delays no step. It only shows when the last batch is Active.
             let lasts = RollingGroup::parts(nodes).filter_map(last_of);
             let pairs = completes_of.of(turn);
             before = if is_repair && number == 1 {

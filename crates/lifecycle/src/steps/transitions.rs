@@ -57,8 +57,8 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
             calls,
             side: Side::Installed,
         };
-        // All leftovers are removed in one phase, and all batches belong to one phase. So the steps in these
-        // phases get no offset.
+        // All steps in the phase `CLEAR` have the same phase number, and all steps in the phase `ROLL` do too. In
+        // other phases, the offset of the step determines the phase number.
         let number = if matches!(base, phase::CLEAR | phase::ROLL) { base } else { base + stair.offset };
         let step = match above {
             Some(above) => graph.next_step(number, work, stair.from, above),
@@ -133,7 +133,7 @@ fn reconfigure(graph: &mut Graph, part: &mut Part<'_>) {
     part.steps.set_reconfigure(step);
 }
 
-/// Adds the step without calls after which a part uses its new package.
+/// Adds a step that records the new package of a part. The step calls no driver.
 fn repackage(graph: &mut Graph, part: &Part<'_>) {
     let (work, phase) = (Work::Package { element: part.name.clone() }, phase::AGAIN + rank::ACTIVE);
     match part.steps.lowest() {

@@ -39,8 +39,9 @@ pub struct Ground {
     things: BTreeMap<ElementName, Thing>,
     /// The created and partly created pairs.
     pairs: BTreeMap<PairKey, Bond>,
-    /// Pairs with an end below the required state. A failure has lowered the end before the pair could be
-    /// ceased.
+    /// The pairs of nodes whose relationship still exists, although a node is below the required state.
+    ///
+    /// The node went to the lower state because of a failure, before the relationship could be removed.
     loose: BTreeSet<PairKey>,
     /// The states of all resources at the start of the current process.
     before: BTreeMap<ElementName, State>,
@@ -109,8 +110,10 @@ impl Ground {
         self.pairs.iter().filter_map(|(key, bond)| Some((key, bond.half.as_ref()?)))
     }
 
-    /// Records a partly created pair. `peer` is the value of the pair's property `peer`, and counts only if
-    /// the creation starts now.
+    /// Records a partly created relationship between two nodes.
+    ///
+    /// `peer` is the value of the relationship's property `peer`. It is only recorded if the relationship between
+    /// the nodes did not exist before the call.
     pub fn half_make(&mut self, key: &PairKey, half: HalfMade, peer: Option<String>) {
         if !self.pairs.contains_key(key) {
             self.tie(key, Direction::Create, peer);
@@ -152,10 +155,10 @@ impl Ground {
         self.things.remove(name);
     }
 
-    /// Removes the pairs of an assembly that have an end without existing parts.
+    /// Removes the relationships of an assembly whose source or target does not exist.
     ///
-    /// An interrupted process may have left such pairs, created before their end was installed. Pairs that
-    /// are `recorded` stay, because the next process ceases them.
+    /// An interrupted process may have created such a relationship before the source or target was installed. A
+    /// relationship for which `recorded` returns `true` is kept, because the next process ceases it.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -345,7 +348,8 @@ impl Ground {
             if to.rank() < Some(end.least) {
                 return Err(format!("{name} leaves {from} beside {direction:?} of {key:?}"));
             }
-            // Modifiers apply to the creation only: while a pair is ceased, an end may reach the named state.
+            // The modifier `pre` only restricts steps while the relationship is created. While the relationship
+            // is removed, a part may reach the state that the relationship declares.
             let is_held = direction == Direction::Create;
             let Some(named) = end.named.filter(|named| is_held && *named != end.least) else { continue };
             let enters = from.rank() < Some(named) && to.rank() >= Some(named);
@@ -375,9 +379,12 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether another part of the assembly `whole` is below a rank (a state as a number), or had
-    /// reached the rank before the process began. In both cases, the assembly does not reach the rank by a
-    /// step of `part`.
+    /// Tells whether an assembly does not reach a rank (a state as a number) by the current step of `part`.
+    ///
+    /// `whole` contains the parts of the assembly.
+    ///
+    /// An assembly reaches a rank with the last of its parts. The result is `true` if another part is still below
+    /// the rank. The result is also `true` if another part had reached the rank before the process began.
     fn is_not_the_last(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -394,8 +401,11 @@ impl Ground {
         if nothing { Some(0) } else { self.state(name).rank() }
     }
 
-    /// Returns the required rank (state as a number) `least` as it applies to a resource. If `least` is
-    /// Created and the resource has no state Created, the required rank is Absent.
+    /// Returns the minimum rank (a state as a number) that a resource must have to satisfy the requirement
+    /// `least`.
+    ///
+    /// The result is `least`, with one exception. If `least` is Created and the resource has no state Created,
+    /// the result is the rank of Absent.
     fn floor(&self, leaf: &ElementName, least: u8) -> u8 {
         let has_created = self.versions.iter().filter_map(|t| t.get(leaf)).all(Element::has_created);
         if least == 1 && !has_created { 0 } else { least }
@@ -414,7 +424,8 @@ impl Ground {
             Direction::Cease | Direction::Undo => known.filter(|at| find(at).is_some()).collect(),
         };
         let declared: Vec<&Relationship> = of.iter().filter_map(find).collect();
-        // Parts that joined an end later were not involved in the creation.
+        // The parts of an end are those of the version in which the relationship was created. Parts that were
+        // added to the end later had no role in the creation.
         let made = self.pairs.get(key).filter(|_| direction != Direction::Create).map(|bond| &bond.version);
         let made = made.or(of.first());
         let leaves = |end: &ElementName| -> BTreeSet<ElementName> {

@@ -58,8 +58,8 @@ pub(super) fn cease<'a>(
                 || target.drops
                 || planner.reach(planner.constraints.installed(), source, target) == Reach::All;
             let (source_rank, target_rank) = (rank::of(old.source_state), rank::of(old.target_state));
-            // Pairs of an end below its required state are not listed as skipped, because the diff lists this
-            // end itself.
+            // If a node ends below the state that the relationship requires, the diff lists the node itself. So
+            // the relationship of the node is not listed as skipped.
             if !may && source.path.end >= source_rank && target.path.end >= target_rank {
                 skipped.ended.push((&source.element.name, &target.element.name));
             }
@@ -68,7 +68,7 @@ pub(super) fn cease<'a>(
         if ended.is_empty() {
             continue;
         }
-        // A partly created pair is ceased by the recorded operations that undo it.
+        // For a partly created pair, the step calls the recorded operations that undo the creation.
         let calls = |at: usize| half(&sources[at].element.name).map_or(&old.cease, |half| &half.undo);
         let ceased = ceased.entry(&target.element.name).or_default();
         let ended = by_first_slot(planner, old, ended, (&sources, target));
@@ -96,8 +96,10 @@ pub(super) fn cease<'a>(
     ceased
 }
 
-/// Returns the pairs of a target that are ceased, each with the slot in which it is first ceased, sorted by
-/// slot. The numbers in `ended` and in the result are the positions of the pairs' sources.
+/// Returns the pairs of a target that must be removed, with the [`Slot`] (the batch) in which each is removed
+/// first.
+///
+/// The pairs are sorted by slot. A pair is given as the position of its source, in `ended` and in the result.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
@@ -114,8 +116,9 @@ fn by_first_slot(
     found
 }
 
-/// Adds the step that ceases pairs of a target in their first slot. The step calls `operations`. `ended`
-/// contains the positions of the sources of these pairs.
+/// Adds a step that removes pairs of a target, in the first batch in which these pairs are removed.
+///
+/// The step calls `operations`. `ended` contains the positions of the sources of the pairs.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -182,8 +185,9 @@ fn after_target_rests(
     }
 }
 
-/// Makes the sources of ceased pairs wait until the pairs are ceased at all targets. Then the sources may
-/// leave their required state.
+/// Keeps sources in their required state until the relationship is removed at all targets.
+///
+/// The steps `ceased` remove the relationship.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -197,7 +201,8 @@ fn hold_sources_leaving<'n, 'a: 'n>(
     let all = if let [(Some(1..), only)] = ceased {
         *only
     } else {
-        // Outside of batches, the barrier is added even for a single step.
+        // A single step in a batch needs no barrier. In all other cases, a barrier that waits for the steps is
+        // added.
         let all = constraints.graph.barrier(format!("{} is ceased everywhere", old.name));
         let why = constraints.graph.because(old, "it is ceased at each target".to_owned());
         for (_, step) in ceased {
@@ -230,8 +235,9 @@ pub(super) fn alike<'o>(
     groups
 }
 
-/// Returns the phase in which a pair must be ceased because one of its ends is lowered; `None` if the end is
-/// not lowered.
+/// Returns the phase in which a relationship must be removed so that a node can go to a lower state.
+///
+/// Returns `None` if the plan does not bring the node to a lower state.
 fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
     if !node.path.falls() {
         return None;

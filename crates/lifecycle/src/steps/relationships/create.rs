@@ -23,33 +23,41 @@ use crate::differences::end_properties;
 use crate::rank;
 use crate::situation::{Current, OutdatedTargets};
 
-/// The steps that publish the outputs which the values of a relationship read. Each step has the reason for
-/// the wait, and the turn (the number of the batch) of the producer.
+/// Steps that publish outputs, for which the creation of a relationship waits.
+///
+/// The values of the relationship read these outputs. Each entry contains the step, the reason for the wait, and
+/// the number of the batch in which the publishing part changes.
 pub(super) type Awaited = Vec<(Draft, Reason, u32)>;
 
-/// A relationship whose pairs are created, with those of its nodes that reach the required state.
+/// A relationship that the plan creates, with the sources and targets that reach the required states.
 struct Making<'a> {
     new: &'a Relationship,
     sources: Vec<Node<'a>>,
     targets: Vec<Node<'a>>,
-    /// Whether `sources` contains all sources of the relationship. Then a step can name the endpoints in
-    /// place of the nodes.
+    /// Whether `sources` contains all sources of the relationship.
+    ///
+    /// In this case, a step for all sources can list the ends that the relationship declares, for example a
+    /// group, and need not list each node.
     all_sources: bool,
-    /// Whether the pairs of all sources in `sources` stay, and the installed relationship has no other
-    /// sources.
+    /// Whether all sources of the installed and the desired version can keep their existing pairs.
+    ///
+    /// A pair is one source and one target of the relationship.
     sources_settled: bool,
     /// The pairs of the relationship that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
-    /// Whether parts without steps may pass waits on to the steps that create the pairs; see
-    /// [`order()`](super::order()).
+    /// Whether the steps that create the relationship may wait for other steps in place of a part without steps.
+    ///
+    /// See [`order()`](super::order()).
     passes_on: bool,
-    /// The reason for the waits until old pairs are ceased; set on first use.
+    /// The reason why the creation waits for the removal of the old relationship. It is set on first use.
     ceased_first: OnceCell<Why>,
 }
 
 impl Making<'_> {
-    /// Returns the names of the sources at some positions. If all sources are meant, returns the names of the
-    /// endpoints.
+    /// Returns the names of the sources at the positions `which`.
+    ///
+    /// If `which` contains all sources of the relationship, returns the names of the ends that the relationship
+    /// declares.
     fn listed(&self, which: &[usize]) -> Vec<ElementName> {
         if self.all_sources {
             listed(&self.new.sources, &self.sources, which)
@@ -94,7 +102,7 @@ pub(super) fn create<'a>(
             continue;
         }
         let ceased = ceased.get(&target.element.name).map(Vec::as_slice).unwrap_or_default();
-        // The steps that create a pair in an early slot, by source. A later slot may re-create such a pair.
+        // The step that creates the pair of each source for the first time. A later batch may re-create the pair.
         let mut earlier: HashMap<usize, Draft> = HashMap::new();
         let slots = open_by_slot(planner, &making, target, open);
         let creates_twice = slots.creates_twice();
@@ -150,7 +158,7 @@ pub(super) fn create<'a>(
     new_pairs
 }
 
-/// Returns those pairs of a step that do not exist before the plan; `None` if all its pairs exist.
+/// Returns those pairs created by a step that do not exist before the plan. Returns `None` if all pairs exist.
 fn new_pairs_of<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -184,7 +192,9 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
     all.into_iter().flatten().chain(some).flatten()
 }
 
-/// Tells whether the turn of a node is the turn of a slot, or an earlier turn.
+/// Tells whether a node changes before or together with the pairs of a [`Slot`] (a batch).
+///
+/// If the slot is `None`, the pairs are created after all nodes have changed.
 fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
@@ -209,7 +219,7 @@ fn open_by_slot(
     })
 }
 
-/// Adds the step that ceases pairs which this plan has created in an earlier slot.
+/// Adds a step that removes pairs that this plan has created in an earlier batch.
 fn cease_again<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -248,11 +258,11 @@ fn cease_again<'a>(
     step
 }
 
-/// Makes `step` wait until ends of an earlier turn have reached their states.
+/// Makes `step` wait until nodes that changed in an earlier batch have reached their states.
 ///
-/// The plan has created the pairs `again` in an earlier turn, and `step` ceases these pairs. If the modifier
-/// of an end is `pre`, the end reaches its state after the pairs are created. So the pairs must exist until
-/// the end has reached its state.
+/// The plan has created the pairs `again` in an earlier batch, and `step` removes these pairs. If the
+/// relationship declares the modifier `pre` for a node, the node reaches its state after its pairs are created.
+/// So the pairs must exist until the node has reached its state.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -301,7 +311,9 @@ fn making<'a>(
     }
 }
 
-/// Returns the positions of the sources that have no staying pair with a target.
+/// Returns the positions of the sources for which the plan must create the relationship with a target.
+///
+/// The plan need not create a relationship that exists and stays unchanged.
 fn open_sources<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -323,7 +335,9 @@ fn open_sources<'a>(
     (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
 }
 
-/// Tells whether a pair may be created. If not, records the pair as skipped.
+/// Tells whether the plan may create the relationship between a source and a target.
+///
+/// If the plan may not create it, the function adds the source and the target to `skipped`.
 fn may_make<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -367,8 +381,10 @@ fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modi
     }
 }
 
-/// Sets the flags `stays` and `drops` of nodes, as the installed relationship determines them. Returns
-/// whether the pairs of all nodes of the installed relationship stay.
+/// Sets the flags `stays` and `drops` of each node, which tell whether its existing pairs can stay.
+///
+/// The function takes the flags from the same node in the installed version of the relationship. It returns
+/// whether the pairs of all nodes of that version stay.
 fn mark_staying<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -475,8 +491,9 @@ fn after_sources<'a>(
         }
         return;
     }
-    // A source that is not due needs no wait. If the turn of the source is later than this slot, the source
-    // has not left its state yet. If the turn is earlier, the source has reached its state again.
+    // Only some sources must reach their state before the pairs of this batch are created. A source that changes
+    // in a later batch has not left its state yet. A source that changed in an earlier batch has already reached
+    // its state again.
     let is_due = |source: &&Node<'_>| {
         let turn = source.path.rolls.turn;
         turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
@@ -498,8 +515,9 @@ fn note_created<'n, 'a: 'n>(
     constraints.completes.extend(rolls.map(|rolls| (rolls.group, turn, step)));
 }
 
-/// Adds the steps that undo operations of a target's pairs, before `step` completes these pairs. Each undone
-/// operation is in doubt: it failed or was interrupted after its start.
+/// Adds steps that undo uncertain operations before `step` completes the pairs of a target.
+///
+/// An operation is uncertain if it failed, or if it was interrupted after its start.
 fn undo_first<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -563,8 +581,9 @@ fn cease_late<'a, 'n>(
     }
 }
 
-/// Returns the positions of the nodes that get new values for properties which the relationship reads. Each
-/// position has the step that applies the new values to its node.
+/// Returns the steps that give new values to nodes, if the relationship reads these values.
+///
+/// The key of each step is the position of its node in `nodes`.
 fn given_anew<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     new: &Relationship,
@@ -579,8 +598,10 @@ fn given_anew<'a>(
     if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
 }
 
-/// Makes the creation of a relationship wait for the outputs that an end of a later turn will read. The wait
-/// is needed because operations that are called on this end already get the values of the desired version.
+/// Makes the creation of a relationship wait for outputs that the node `end` reads.
+///
+/// The function is called for a node that changes only in a later batch. The operations of the relationship that
+/// are called on this node already get the values of the desired version, which contain the outputs.
 fn after_producers(constraints: &mut Constraints<'_>, new: &Relationship, step: Draft, end: &Node<'_>) {
     if !constraints.awaits_outputs {
         return;
@@ -659,10 +680,11 @@ fn after_end(
     }
 }
 
-/// Makes the creation of a relationship wait until the step `reached` of one of several sources has ended,
-/// even if this step has failed. After a success, the source has the rank `least`.
+/// Makes the creation of a relationship wait for one of several sources.
 ///
-/// A failed source does not prevent the creation of pairs with the other sources.
+/// The step `reached` brings the source to the [rank](crate::rank) `least`. The creation waits until this step
+/// has ended, even if the step has failed. So a failed source does not prevent the creation of the relationship
+/// with the other sources.
 fn after_each(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
@@ -755,8 +777,8 @@ fn create_phase<'n, 'a: 'n>(
     }
     match sources.find(|source| source.path.disposition == Disposition::Changed && source.path.climbs) {
         Some(source) => base(source.path) + rank::of(new.source_state),
-        // If the plan raises neither the target nor a changed source, the pairs are created in the phase in
-        // which moved pairs are ceased.
+        // The plan brings neither the target nor a changed source to a higher state. So no such step determines
+        // the phase, and the relationship is created in the phase in which moved relationships are removed.
         None => phase::CUT_OVER,
     }
 }

@@ -38,9 +38,9 @@ pub(super) fn change<'a>(
     Some(RelationshipChange { assembly, relationship, kind, before, after, values })
 }
 
-/// Returns the changed values because of which pairs are re-created.
+/// Returns the changed values that are the reason why the plan re-creates an otherwise unchanged relationship.
 ///
-/// Equal changes are listed once, in the order of the ends.
+/// Equal changes are listed once, in the order of the targets and sources.
 fn other_values<'a>(planner: &RelationshipPlanner<'_, 'a>, relation: Relation<'a>) -> Vec<ValueChange> {
     let mut found: Vec<ValueChange> = Vec::new();
     let outdated = relation.new.and_then(|new| planner.constraints.situation.current.outdated_of(new));

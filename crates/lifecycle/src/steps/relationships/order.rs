@@ -15,10 +15,12 @@ use crate::rank;
 
 /// Adds the waits of relationships without operations. N sources and M targets need N + M waits.
 ///
-/// A part that stays has no step that could wait. Its waits are passed on to the parts that wait for it. So
-/// the relationships are processed in the order of [`in_order`], and in reverse order for the path down.
-/// `arrivals` contains for each relationship the range of its entries in `Constraints::arrivals`. Through
-/// these entries, waits are also passed on to the steps that create pairs.
+/// A part without a step cannot wait. If another step waits for this part, that step also waits for the steps for
+/// which the part should wait. For this purpose, the relationships are processed in the order of [`in_order`].
+/// For steps to lower states, they are processed in reverse order.
+///
+/// The steps that create relationships with operations also get such waits. `arrivals` contains the range of the
+/// entries of each relationship in `Constraints::arrivals`, which lists these steps.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -95,12 +97,14 @@ fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<us
 }
 
 fn order_up(constraints: &mut Constraints<'_>, new: &Relationship, first: Stage<'_>, then: Stage<'_>) {
-    // If the goal is lower than the required state, the goal is sufficient for a dependency.
+    // The plan may bring parts only to Installed or Inactive. If this state is lower than the state that a
+    // dependency requires, it is sufficient for the dependency.
     let lowest = if new.is_dependency() { rank::INSTALLED } else { first.least };
     let mut waits: Vec<Draft> = Vec::new();
     let mut passed: BTreeSet<Draft> = BTreeSet::new();
     for end in first.ends {
-        // Most nodes of a group that changes in batches are Active at any time, so no waits are passed on.
+        // Most nodes of a group that changes in batches are Active at any time. So nothing needs to wait until
+        // all nodes of such a group are ready.
         if !rolls(constraints, constraints.desired(), end) {
             let ready = (lowest..=first.least).rev().find_map(|rank| constraints.reached(&end.element, rank));
             waits.extend(ready);
@@ -127,8 +131,9 @@ fn order_down(constraints: &mut Constraints<'_>, old: &Relationship, first: Stag
     let rule = format!("{} must leave {} first", first.names(), rank::state(first.rank));
     let why = constraints.graph.because(old, rule);
     let Some(gate) = gate(constraints, old, (waits, passed), why, "is no longer needed") else { return };
-    // On the path down, one step leaves both Inactive and Installed. So an order that is possible on the path
-    // up may be a cycle on the path down.
+    // One step may leave several states at once, for example Inactive and Installed, although separate steps
+    // reach these states. So an order of steps to higher states may be possible, while the reverse order of the
+    // steps to lower states is a cycle. The waits may therefore be dropped.
     for end in then.ends {
         constraints.hold_leaving(&end.element, then.least, gate, Priority::Strong, why);
     }
@@ -144,17 +149,18 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
     parts.into_iter().any(|part| part.rolls.moves_in_turn())
 }
 
-/// Tells whether nodes at an end of a relationship change in batches. In that case, no waits are passed on to
-/// the creation of the relationship.
+/// Tells whether nodes at an end of a relationship change in batches.
+///
+/// In this case, the creation of the relationship does not wait in place of parts without steps.
 pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) -> bool {
     let mut ends = of.sources.iter().chain(&of.targets);
     ends.any(|end| rolls(constraints, constraints.desired(), end))
 }
 
-/// Returns a barrier that waits for several steps. For a single step, returns the step itself.
+/// Returns a barrier that waits for several steps. For a single step in `waits`, returns the step itself.
 ///
-/// The barrier needs the success of the steps `waits`. It waits for the end of the steps `passed`, even if
-/// they fail. The steps `passed` are those for which a part should wait, but has no step that could wait: see
+/// The barrier needs the success of the steps `waits`. It also waits for the end of the steps `passed`, even if
+/// they fail. A part without a step should wait for the steps `passed`, and the barrier waits in its place; see
 /// [`Constraints::passed`].
 fn gate(
     constraints: &mut Constraints<'_>,
@@ -176,8 +182,10 @@ fn gate(
     Some(gate)
 }
 
-/// One side of a relationship: its ends, the rank that the relationship names for them (`rank`), and the rank
-/// that they must reach before the other side continues (`least`).
+/// The sources or the targets of a relationship, with their required states as [ranks](crate::rank).
+///
+/// `rank` is the state that the relationship declares for them. `least` is the state that they must have before
+/// the elements at the other end of the relationship may reach their state.
 #[derive(Clone, Copy)]
 struct Stage<'r> {
     ends: &'r [Endpoint],
@@ -191,8 +199,10 @@ impl Stage<'_> {
     }
 }
 
-/// Returns which side of a relationship must precede which other side, by the modifiers. Each item contains
-/// the earlier and the later side.
+/// Returns in which order the sources and the targets must reach their states.
+///
+/// In each item, the elements of the first stage must come before the elements of the second stage. The order
+/// follows from the modifiers (`pre` or `post`) that the relationship declares for its sources and targets.
 fn ordered(relationship: &Relationship) -> impl Iterator<Item = (Stage<'_>, Stage<'_>)> {
     let Relationship { sources, source_state, source_modifier, .. } = relationship;
     let Relationship { targets, target_state, target_modifier, .. } = relationship;

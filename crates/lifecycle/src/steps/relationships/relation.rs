@@ -1,4 +1,4 @@
-//! A relationship in two versions, and the nodes at its ends with their paths.
+//! A relationship in the installed and in the desired version, and the nodes at its two ends.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -29,9 +29,11 @@ pub(super) struct Node<'a> {
     pub(super) place: Option<usize>,
     /// Whether the existing pairs of the node can stay.
     pub(super) stays: bool,
-    /// Whether the pairs of the node cannot stay because the node is lowered.
+    /// Whether the plan must remove the pairs of the node, because it brings the node below the required state.
+    ///
+    /// A pair is one source and one target of a relationship. The relationship requires a state of each.
     pub(super) drops: bool,
-    /// Whether the desired version of the relationship contains pairs of the node.
+    /// Whether the node is also an end of the desired version of the relationship.
     pub(super) wanted: bool,
 }
 
@@ -71,7 +73,8 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         let read = end_properties(old, end);
         let node = |node: Node<'a>| {
             let Node { element, path, .. } = node;
-            // An assembly that loses a part counts as desired, even though the lost part does not.
+            // `wanted` contains an assembly even if the desired version of the assembly has fewer parts than the
+            // installed version. A removed part lowers the path of the assembly, but does not change `wanted`.
             let wanted = wanted.contains(&element.name);
             let stays = wanted
                 && !relation.changed
@@ -93,7 +96,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
                 .is_some_and(|part| part.changes.iter().any(|change| properties.contains(&change.property)))
     }
 
-    /// Tells whether a reference refers to another instance in the desired version.
+    /// Tells whether a reference refers to different instances in the installed and in the desired version.
     fn is_other_reference(&self, old: &Element) -> bool {
         old.kind == ElementKind::Reference
             && self.constraints.desired().and_then(|topology| topology.get(&old.name)).is_some_and(|new| {
@@ -110,9 +113,9 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         scope.map_or(Reach::All, |(scope, topology)| scope.reach(topology, source.element, target.element))
     }
 
-    /// Returns the pairs at a target that were created with outdated values, by source.
+    /// Returns the sources whose pairs with the target `target` were created with outdated values.
     ///
-    /// Returns `None` for a relationship that is not desired, because all its pairs are ceased anyway.
+    /// Returns `None` for a relationship that is not desired, because all its pairs are removed anyway.
     pub(super) fn outdated_at(
         &self,
         relation: Relation<'a>,
@@ -128,8 +131,8 @@ pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }
 
-/// Returns the ends of one side of a relationship, and the [rank](crate::rank) that the relationship requires
-/// of these ends.
+/// Returns the sources or the targets of a relationship, and the [rank](crate::rank) that they are required to
+/// have.
 fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     match end {
         End::Source => (&relationship.sources, rank::of(relationship.source_state)),
@@ -137,8 +140,9 @@ fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     }
 }
 
-/// Returns the names of the nodes at the positions `which`. If these are all nodes, returns the names of the
-/// endpoints instead.
+/// Returns the names of the nodes at the positions `which`.
+///
+/// If `which` contains the positions of all nodes, returns the shorter list of the endpoints' names instead.
 pub(super) fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<ElementName> {
     if which.len() == nodes.len() {
         ends.iter().map(|end| end.element.clone()).collect()

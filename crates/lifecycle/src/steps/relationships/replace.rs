@@ -1,9 +1,11 @@
-//! The waits of replaced ends of relationships. A replaced end is removed only after the pairs of its
-//! replacement are created.
+//! The waits that keep an old source or target of a relationship until its replacement is related.
 //!
-//! A new node of a group replaces the removed nodes of that group. A new component replaces the removed
-//! components that were ends of the same relationship. The waits are weak soft constraints, because a new
-//! part may itself wait for a removal.
+//! If an element is removed and another element takes its place in a relationship, the old element is removed
+//! after the relationship with the new element has been created. A new node of a group replaces the removed nodes
+//! of that group. A new component replaces the removed components that were sources or targets of the same
+//! relationship.
+//!
+//! The planner may drop these waits, because a new part may itself wait for a removal.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +25,7 @@ use crate::rank;
 /// in the same group or outside of all groups.
 type Kin<'a> = (bool, Option<&'a ElementName>);
 
-/// Makes the removed ends of a relationship wait for the new pairs of their replacements.
+/// Makes the removal of an old source or target wait until the relationship with its replacement is created.
 pub(super) fn replace<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -71,7 +73,9 @@ pub(super) fn replace<'a>(
     }
 }
 
-/// Returns the key of an end. Two ends with the same key may replace each other.
+/// Returns the key of a source or target of a relationship.
+///
+/// Two elements with the same key may replace each other.
 fn kin<'a>(topology: Option<&'a Topology>, side: End, end: &'a Element) -> Kin<'a> {
     let group = end.parent.as_ref().filter(|parent| {
         let parent = topology.and_then(|topology| topology.get(parent));

@@ -1,9 +1,12 @@
-//! The slots of pairs: the batches in which pairs are ceased and created again.
+//! The batches in which the pairs of a relationship are removed and created again.
 //!
-//! A pair of a node in a batch is re-created in the turn (the number) of the batch. At that time, the other
-//! end may have its old or its new values. If both nodes of a pair are in batches, the pair is re-created
-//! twice, unless its relationship is *suspended*: ceased before the first batch and created after the last
-//! one.
+//! A *pair* is one source and one target of a relationship. If a node changes in a batch, its pairs are
+//! re-created in the *turn* of this batch. The turn is the number of the batch. At that time, the other node of
+//! the pair may have its old values or its new values.
+//!
+//! If both nodes of a pair are in batches, the pair is re-created twice, unless its relationship is *suspended*.
+//! The pairs of a suspended relationship are removed before the first batch, and are created after the last
+//! batch.
 
 use windlass_plan::Draft;
 
@@ -19,28 +22,34 @@ pub(super) type Slot = Option<u32>;
 /// The slot of pairs without nodes in batches.
 pub(super) const STATIC: Slot = Some(0);
 
-/// The pairs of a target that are re-created in one slot, by the positions of their sources.
+/// The pairs of one target that are re-created in the same batch. A pair is given as the position of its source.
 pub(super) struct InSlot<'s> {
     /// All pairs of the slot.
     pub(super) pairs: &'s [usize],
     /// The pairs that an earlier slot has re-created.
     pub(super) again: Vec<usize>,
-    /// Whether this slot is the first slot of some of the pairs.
+    /// Whether some of the pairs have not been re-created in an earlier batch.
     pub(super) is_first: bool,
     /// Whether some of the pairs exist before the plan.
     pub(super) existed: bool,
 }
 
-/// The steps of all slots, and the sources that wait for all steps of their slot.
+/// The steps that remove or create pairs in each [`Slot`], and the sources of these pairs.
+///
+/// The sources may wait for all steps of the same slot.
 #[derive(Default)]
 pub(super) struct Concerned {
-    /// The positions of the sources. A source with pairs at several targets may occur several times.
+    /// The position of each source, with the slot of its pair.
+    ///
+    /// If a source has pairs with several targets, the list may contain the source several times.
     pub(super) sources: Vec<(Slot, usize)>,
     pub(super) steps: Vec<(Slot, Draft)>,
 }
 
 impl Concerned {
-    /// Calls `hold` for each slot, with the positions of its sources and with its steps.
+    /// Calls `hold` once for each [`Slot`] that has steps.
+    ///
+    /// The arguments are the sources and the steps of this slot.
     pub(super) fn each_slot(mut self, mut hold: impl FnMut(&[(Slot, usize)], &[(Slot, Draft)])) {
         self.sources.sort_unstable();
         self.sources.dedup();
@@ -51,20 +60,24 @@ impl Concerned {
     }
 }
 
-/// Returns the items of one slot. `items` must be sorted by slot.
+/// Returns those of the given items that belong to a [`Slot`]. The given items must be sorted by slot.
 pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     let start = items.partition_point(|(other, _)| *other < slot);
     let count = items[start..].iter().take_while(|(other, _)| *other == slot).count();
     &items[start..start + count]
 }
 
-/// Tells whether a node changes in a slot. Then steps of the node wait for the steps of its pairs.
+/// Tells whether a node changes at the time when the pairs of a [`Slot`] are re-created.
+///
+/// If the slot is `None`, every node counts as changing at this time.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
 
-/// Returns the slot in which an existing pair is re-created. If the pair is re-created twice, also returns
-/// the second slot.
+/// Returns the [`Slot`] (the batch) in which a pair that exists before the plan is re-created.
+///
+/// If the source and the target go down in different batches, the pair is re-created in both batches. Then the
+/// function also returns the slot of the second batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -73,8 +86,8 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     if !(source.wanted && target.wanted) {
         return (slot_of_swapped(source, target), None);
     }
-    // The flag `drops` is not set for an end that only the desired version of the relationship has, so the
-    // path of the end is examined too.
+    // The flag `drops` is only set for nodes of the installed version of the relationship. A node may be an end
+    // in the desired version only. So the path of the node is examined too.
     let drops = |node: &Node<'_>| node.drops || node.path.falls();
     match (drops(source), drops(target)) {
         (true, false) => (Some(turns.0), None),
@@ -85,9 +98,10 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the slot in which a pair that is not desired is ceased. The slot is the turn of the end that is
-/// removed and replaced. The pair has no slot if no end is replaced, or if the other end goes down in another
-/// turn.
+/// Returns the [`Slot`] (the batch) in which a pair is removed that the desired version does not contain.
+///
+/// If one node of the pair is removed and replaced, the slot is the batch of that node. Returns `None` if no node
+/// of the pair is replaced, or if the other node goes down in another batch.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
@@ -95,7 +109,7 @@ fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     (removed.path.rolls.swaps && is_alone).then_some(turn)
 }
 
-/// Returns the slot in which a pair that does not exist before the plan is created.
+/// Returns the [`Slot`] (the batch) in which a new pair is created. A new pair does not exist before the plan.
 pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let tied = source.path.rolls.tied || target.path.rolls.tied;
     (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
@@ -103,7 +117,7 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
 
 /// The pairs of a target in the order of their slots, by the positions of their sources.
 pub(super) struct BySlot {
-    /// The turns of all pairs. A pair that is re-created twice has two turns.
+    /// The batches in which the pairs are re-created. A pair that is re-created in two batches has two entries.
     turns: Vec<Turn>,
     /// The positions of the sources of the pairs, parallel to `turns`.
     sources: Vec<usize>,
@@ -112,9 +126,9 @@ pub(super) struct BySlot {
 /// A turn of one pair.
 struct Turn {
     slot: Slot,
-    /// Whether the plan has already re-created the pair in an earlier turn.
+    /// Whether the plan has already re-created the pair in an earlier batch.
     is_again: bool,
-    /// Whether the pair exists before the plan, and this is its first turn.
+    /// Whether the pair exists before the plan, and the plan has not yet re-created it in an earlier batch.
     existed: bool,
 }
 

@@ -1,9 +1,11 @@
-//! The waits of new relationships between ends that a removed relationship had, as after a renaming. The pairs of
-//! the removed relationship are ceased first: their scripts may undo at the ends what the scripts of the new
-//! relationship do there.
+//! The waits of a new relationship that replaces a removed relationship between the same elements.
 //!
-//! The waits are soft constraints, because they may contradict other waits. For example, a part may need the
-//! new pair before the part starts, but a removed relationship is ceased only after the parts have been
+//! For example, a relationship was renamed. The removed relationship is ceased before the new relationship is
+//! created. If the scripts of the removed relationship ran later, they could undo the effects of the new
+//! relationship's scripts.
+//!
+//! The waits are soft constraints, because they may contradict other waits. For example, a part may need the new
+//! relationship before the part starts, but the removed relationship is ceased only after the parts have been
 //! started.
 
 use std::collections::{HashMap, HashSet};
