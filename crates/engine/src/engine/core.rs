@@ -39,8 +39,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns options with 8 concurrent calls, a first observation after 500 ms, a grace of 10 s, and a
-    /// patience of 10 s.
+    /// Returns the default options: 8 concurrent calls, and the times of the fields below.
     fn default() -> Self {
         Self {
             parallelism: 8,
