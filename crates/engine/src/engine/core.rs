@@ -39,7 +39,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns the default options: 8 concurrent calls, and the times of the fields below.
+    /// Returns the default options, with at most 8 concurrent calls of drivers. The function body shows the others.
     fn default() -> Self {
         Self {
             parallelism: 8,

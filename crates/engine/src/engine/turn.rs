@@ -52,7 +52,8 @@ pub enum TurnTime {
 pub enum Turn {
     /// The daemon gets the turn.
     Own(DutyTurn),
-    /// Another daemon has already executed the duty for this time, or the factory no longer exists.
+    /// Another daemon executes the duty for this time or has already executed it, or the factory no longer
+    /// exists.
     Over,
     /// Another program holds the lease of the factory. The daemon asks again later.
     Held,
