@@ -39,7 +39,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns the default options, with at most 8 concurrent calls of drivers. The function body shows the others.
+    /// Returns the default options, with at most 8 concurrent calls of drivers.
     fn default() -> Self {
         Self {
             parallelism: 8,
