@@ -77,7 +77,7 @@ impl ProcessMachine {
         // requires this state of the source, the state Absent is then sufficient.
         let may_be_absent = Some(least) == State::Created.rank() && !source.has_created();
         // If an element has an undecided call, its record contains the state before that call. The element may
-        // have left this state, so it does not count as ready.
+        // have left this state since then, so the recorded state is not compared.
         may_be_absent && record.state == State::Absent
             || !self.undecided.contains(&pair.source) && record.state.rank().is_some_and(|rank| rank >= least)
     }
