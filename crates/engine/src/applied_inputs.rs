@@ -16,12 +16,14 @@ use windlass_store::Batch;
 use crate::values::{Unknown, argument, secret_gone};
 use crate::world::{Secrets, World};
 
-/// Returns the values with which the creating operations of a pair were called; `None` if these values are not
+/// Returns the values that the operations which create a pair were called with; `None` if these values are not
 /// recorded.
 ///
+/// A [pair](PairKey) is a relationship between two nodes.
+///
 /// # Errors
-/// A failure if a secret among the values can't be opened and `unknown` is [`Unknown::Refused`]. If `unknown`
-/// is [`Unknown::LeftOut`], the result omits this secret.
+/// A failure if a secret among the values can't be opened and `unknown` is [`Unknown::Refused`]. If `unknown` is
+/// [`Unknown::LeftOut`], the result omits this secret.
 pub(crate) fn given(
     world: &World,
     pair: &PairKey,

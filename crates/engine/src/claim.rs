@@ -10,7 +10,10 @@ pub(crate) fn is_needed(call: &Call) -> bool {
     call.package.pins().is_some() && call.natural.is_none()
 }
 
-/// Returns the failure of a launch that reports the natural id of another application.
+/// Builds the failure of a launch whose script has reported the natural id of another application, `by`.
+///
+/// The natural id is the id that the script gives to its instance. Each application of a factory has its own
+/// natural id.
 pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     let message = format!(
         "its script reports the natural id `{natural}`, which `{by}` has; if the script made something new, nothing \

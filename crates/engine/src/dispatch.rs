@@ -39,10 +39,11 @@ impl ProcessEnv {
         std::iter::once(&self.lease).chain(&self.beside).cloned().collect()
     }
 
-    /// Runs a machine to its end, or until `lost` reports the loss of a lease.
+    /// Runs the state machine of a process until the process ends, or until `lost` reports that a lease was lost.
     ///
     /// # Errors
-    /// An error of the store. Jobs may still run then, and the next process finds them by their ids.
+    /// An error of the store. Jobs of the process may still run after this error. The next process finds these
+    /// jobs by their job ids.
     pub(crate) async fn run(
         &self,
         machine: &mut ProcessMachine,
@@ -211,8 +212,11 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Returns work that calls [`settle`]. Since the removal of a job may hang, the work ends at the latest
-    /// when the time that a stop may take is over.
+    /// Returns work that waits for a record about a job, and then removes the job, as the function [`settle`]
+    /// does.
+    ///
+    /// The removal of a job may hang. After a stop, the work therefore ends when the future of
+    /// [`overdue`](Self::overdue) ends.
     fn settle(&self, entry: Entry) -> Work<Event> {
         let overdue = self.overdue();
         Box::pin(async move {
@@ -223,8 +227,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits for a stop that cancels the running jobs. Then waits until the time is over in which the drivers
-    /// of these jobs may still answer.
+    /// Waits until a stop has cancelled the running jobs, and the drivers of these jobs have no more time to
+    /// answer.
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
         async move { stop.is_overdue(grace).await }

@@ -187,8 +187,8 @@ pub enum EngineError {
     /// No call is undecided.
     #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
     NothingToDecide(AssemblyName),
-    /// A dry run got an answer about undecided calls, but open calls of an interrupted process are not settled.
-    /// A dry run must not settle them.
+    /// A dry run got an answer about undecided calls, but the assembly has other open calls of an interrupted
+    /// process. A dry run must not determine the outcome of these calls.
     #[error(
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]

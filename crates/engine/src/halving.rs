@@ -19,7 +19,8 @@ pub const MAX_TIMEOUTS: usize = 32;
 /// together first, because the script may be broken and not the elements.
 pub const MAX_ALONE: usize = 16;
 
-/// The number of failed groups of suspects in one round after which groups of suspects are no longer halved.
+/// The maximum number of failed groups of [suspects](self) in one round. After more failures, a failed group of
+/// suspects is no longer divided into halves.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
 /// The maximum number of elements in a batch of health checks. A script writes its answers about 1000 elements

@@ -192,8 +192,9 @@ impl Host {
                 },
             };
             if let Some(input) = input {
-                // One input creates at most one batch of records. If the store has no room for a further
-                // batch during the whole term of a lease, the leases are lost.
+                // One input creates at most one batch of records, so the next input must wait until the store has
+                // room for one more batch. If the store has no room for a long time, the leases are lost during
+                // this wait.
                 tokio::select! {
                     () = running.dispatcher.ready() => {}
                     lost = &mut lost => return Err(lost),

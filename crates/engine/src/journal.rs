@@ -48,7 +48,8 @@ pub(crate) struct Journal {
 /// An open call that an earlier process made on another host or in another folder. Its jobs can't be found from
 /// here.
 pub(crate) struct RemoteCall {
-    /// The number of the last attempt that was made there. Later attempts are made here.
+    /// The number of the last attempt of this call on the other host or in the other folder. Later attempts of
+    /// the call are made on this host and in this folder.
     pub(crate) attempt: u32,
     /// The host and the folder, for people.
     pub(crate) from: String,
@@ -85,10 +86,11 @@ pub(crate) struct CallContext {
     /// the relationship has failed. If this failure is set, the first job of the call does not begin. If an
     /// earlier process has already begun a job of the call, this job is still awaited.
     failed_endpoint: Option<Failure>,
-    /// The host and the folder of this attempt, if the attempt was made elsewhere.
+    /// The host and the folder of this attempt, if an earlier process made it on another host or in another
+    /// folder.
     elsewhere: Option<String>,
-    /// The part of the ids of the call's jobs that distinguishes this attempt from other attempts and from
-    /// observations.
+    /// The text in the job ids of this attempt that differs from the text in the job ids of other attempts and of
+    /// observations. For example, the text of the second attempt is `a2`.
     round: String,
     location: String,
     /// Whether this is the context of an observation.
@@ -359,8 +361,9 @@ impl CallContext {
             }
             error => match runtime.find(id).await {
                 Ok(Found::Never) => Err(not_run(in_words(&error))),
-                // The job was submitted nevertheless, so the caller waits for the job. If the job is gone, the
-                // wait returns the end `Lost`. The leftovers of the job are then removed.
+                // The runtime knows the job although the submission failed, so the caller waits for the job. If
+                // the job is gone, the wait returns the end `Lost`, and the caller then removes the leftovers of
+                // the job.
                 Ok(Found::Running | Found::Ended(_) | Found::Gone) => Ok(()),
                 _ => Err(unavailable(&error)),
             },
@@ -376,7 +379,10 @@ impl CallContext {
         runtime.wait(id).await.map_err(|error| unavailable(&error))
     }
 
-    /// Claims the natural id in a report of the call, if the call launches an application.
+    /// Reserves the natural id in a report of this call for the launched application, if the call launches an
+    /// application.
+    ///
+    /// The natural id is the id that the driver reports for the instance.
     pub(crate) async fn claim(&self, report: &Report) -> Result<(), Failure> {
         if !self.claims {
             return Ok(());
@@ -385,10 +391,8 @@ impl CallContext {
         claim::claim(&*self.journal.store, &self.journal.lease, report, &secrets).await
     }
 
-    /// Ends the jobs of the call that still run after a fault of its driver, such as a panic.
-    ///
-    /// # Errors
-    /// A failure of the kind [`FailureKind::Lost`] if a job of the call may still run.
+    /// Ends the jobs that this call has started and that are still running, after its driver has failed with a
+    /// fault, such as a panic.
     pub(crate) async fn end_jobs(&self) -> Result<(), Failure> {
         if let Some(from) = &self.elsewhere {
             let message = format!("its driver failed, and a job that was started from {from} may still run");
@@ -427,9 +431,12 @@ impl CallContext {
         }
     }
 
-    /// Records the end of a job, and seals its outcome for a repeated call. The output is recorded [at the end
-    /// of the call](CallArtifacts). The recorded time is the present time. For a job of an earlier process
-    /// (`taken_over`), it is the time in the outcome, which may be long ago.
+    /// Records the end of a job, and stores the outcome of the job encrypted.
+    ///
+    /// If the call is interrupted and repeated, its driver gets this outcome, and the job does not run again. The
+    /// output of the job is recorded [at the end of the call](CallArtifacts). The recorded time of the end is the
+    /// present time. If an earlier process started the job (`taken_over`), the recorded time is the time in the
+    /// outcome, which may be long ago.
     fn record_end(
         &self,
         mut record: JobRecord,

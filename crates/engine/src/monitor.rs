@@ -141,7 +141,7 @@ struct Rule {
     low: u32,
     /// The number of breaches in `high` that were missing samples.
     missing: u32,
-    /// The number of consecutive samples in order; `None` before the first count.
+    /// The number of consecutive samples without a breach; `None` before the first sample is counted.
     well: Option<u32>,
 }
 
@@ -281,8 +281,8 @@ impl Rule {
         Some(rule)
     }
 
-    /// Tells whether the rule has counted nothing and waits for nothing: its metric need not be published,
-    /// and never was.
+    /// Tells whether the rule has counted no sample so far, and expects no sample because its metric need not be
+    /// published.
     fn is_mute(&self) -> bool {
         self.well.is_none() && self.period.is_none()
     }
@@ -506,7 +506,8 @@ mod tests {
                     let id = monitor.sources().next().unwrap().to_owned();
                     monitor.sample(minute(at), &Sample { id, reading: *reading })
                 }
-                // The time is a little late, so that the sample is certainly missing.
+                // A sample counts as missing a quarter of a period after its time. 20 s are more than a quarter
+                // of the period.
                 None => monitor.time(minute(at).plus_millis(20_000)),
             };
             fired.extend(demands.into_iter().map(|demand| (at, demand.act)));
@@ -648,7 +649,9 @@ mod tests {
         assert!(monitor.well().is_empty(), "it is silent");
         assert!(!say(&mut monitor, 7, "integrity", true));
         assert!(say(&mut monitor, 8, "integrity", true));
-        // A second policy without samples prevents the recovery, unless its metric need not be published.
+        // A second policy for the same part has no samples yet. The part then does not count as recovered,
+        // because the metric of this policy must be published. If the metric need not be published, the part
+        // counts as recovered.
         monitor.rules.append(&mut other.rules);
         assert!(monitor.well().is_empty());
         monitor.rules[1].period = None;

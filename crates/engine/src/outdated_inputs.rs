@@ -53,7 +53,7 @@ impl Published {
 /// Records the inputs that are outdated because a call has changed the outputs of its element. The function
 /// adds each outdated input to the record of the element that reads the changed output.
 pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Published, batch: &mut Batch) {
-    // If the element was newly created, the plan of the process already gives its outputs to the elements that
+    // If the element was newly created, the plan already passes the outputs of the element to the elements that
     // read these outputs.
     let makes = [Transition::Create, Transition::Install, Transition::Adopt].map(Action::Transition);
     if before.outputs.is_empty() && makes.contains(action) {
@@ -106,9 +106,11 @@ fn reread(
     reread
 }
 
-/// Removes inputs from the recorded outdated inputs of an element after a successful transition. An input is
-/// removed if `call` has passed the present value of the input to the driver. If no driver was called (`call`
-/// is `None`), all inputs are removed. Tells whether an input was removed.
+/// Updates the recorded outdated inputs of an element after a successful transition. Tells whether an input was
+/// removed from this record.
+///
+/// An input is no longer outdated if `call` has passed its present value to the driver. If no driver was called,
+/// `call` is `None`, and no input is outdated any more.
 pub(crate) fn record_inputs(
     world: &mut World,
     element: &ElementName,
@@ -116,8 +118,8 @@ pub(crate) fn record_inputs(
     side: Side,
     call: Option<&Call>,
 ) -> bool {
-    // Configure is not in this list, because an element that was installed with old values keeps the effects of
-    // these values after a Configure.
+    // The array `gives` does not contain Configure. If an element was installed with old values, it keeps the
+    // effects of these values even after a Configure with new values.
     use Transition::{Adopt, Create, Install, Reconfigure};
     let gives = [Create, Install, Reconfigure, Adopt].map(Action::Transition);
     let is_stale = world.elements.get(element).is_some_and(|record| !record.outdated.is_empty());

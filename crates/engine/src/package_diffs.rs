@@ -62,7 +62,8 @@ fn affected(drivers: &Registry, package: &Package, path: &str) -> Affected {
     let kinds = package.bindings().drivers();
     let users = kinds.into_iter().map(|kind| {
         let driver = drivers.get(kind)?;
-        // If the driver panics, the file also counts as used by all actions.
+        // If the driver panics, the function can't know which actions use the file. The result is then that all
+        // actions use it.
         described(|| driver.users(package, path)).ok().flatten()
     });
     let users: Option<BTreeSet<Action>> =

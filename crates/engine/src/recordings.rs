@@ -18,7 +18,8 @@ use windlass_store::{Batch, Change, Store};
 
 use crate::error::EngineError;
 
-/// The maximum number of calls of an application whose last job is kept.
+/// The maximum number of recorded calls of one application. The recording of a call contains the last job of the
+/// call.
 pub const KEPT_JOBS: usize = 20;
 
 /// The maximum number of recordings that are read at once.

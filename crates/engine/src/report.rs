@@ -1,5 +1,7 @@
-//! Applies reports of drivers to instance documents. Also applies the answers of operators that replace a lost
-//! report. Seals the secrets in reports and in answers.
+//! Applies the reports of drivers to instance documents, and seals the secrets in these reports.
+//!
+//! If a report is lost, an operator may state its content in an answer. The module applies this answer in place
+//! of the report, and also seals the secrets in the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -183,7 +185,8 @@ impl World {
         note_readers(self, action, &before, batch);
     }
 
-    /// Tells whether an element belongs to an application. The package of such an element declares pins.
+    /// Tells whether an element belongs to an application. Only the package of an application declares pins,
+    /// which are its named values and commands.
     fn is_application(&self, element: &ElementName) -> bool {
         let package =
             self.element(element, Side::Desired).map(|element| self.package(element, Side::Desired));
@@ -221,8 +224,11 @@ impl World {
         }
     }
 
-    /// Drops the private state of an element for some driver families, with its sealed parts. The caller stores
-    /// the record of the element.
+    /// Drops the private state that drivers have stored for an element, together with the sealed secrets in this
+    /// state.
+    ///
+    /// All drivers of one [family](windlass_driver::Driver::family) share one private state. The function drops
+    /// the state of each family for which `is_meant` returns `true`. The caller stores the record of the element.
     pub(crate) fn drop_private(
         &mut self,
         element: &ElementName,
@@ -239,9 +245,11 @@ impl World {
         }
     }
 
-    /// Seals secrets in a document, and returns all secrets. The secrets are the texts `known`, and the values
-    /// of sensitive properties. Each of the signals `signals` that contains a secret is replaced by a marker.
-    /// In the rest of the document, secrets are masked.
+    /// Replaces the secrets in an instance document, and returns all secrets.
+    ///
+    /// The secrets are the texts `known`, and the values of sensitive properties. `signals` chooses the reported
+    /// values that other elements can read. If such a value contains a secret, the value is stored encrypted, and
+    /// a marker takes its place in the document. In the rest of the document, secrets are masked.
     fn seal(
         &mut self,
         element: &ElementName,

@@ -9,12 +9,17 @@ use windlass_model::links::Links;
 use windlass_model::work::{Reason, Work};
 use windlass_plan::{Step, StepNumber, Task, WaitKind};
 
-/// The progress of a plan. Of several steps that may start, the step with the lowest number starts first. If a
-/// step fails, the steps that *need* the failed step are skipped. The steps that *come after* the failed step,
-/// but do not need it, may start.
+/// The progress of a plan: the steps that may start now, the steps that still wait, and the skipped steps.
 ///
-/// A skipped step is reported at once. The steps that come after a skipped step still wait for all steps that
-/// the skipped step would have waited for.
+/// If several steps may start, the step with the lowest number starts first. A step may wait for another step in
+/// two ways:
+///
+/// - If a step *needs* another step, it starts only if the other step succeeds. If the other step fails, it is
+///   skipped.
+/// - If a step *comes after* another step, it may start even if the other step fails.
+///
+/// A skipped step is reported at once. But it counts as ended only when all steps for which it waits have ended.
+/// Until then, the steps that come after the skipped step also wait.
 #[derive(Debug)]
 pub(crate) struct Runner {
     plan: Plan,

@@ -68,8 +68,10 @@ impl Timing {
         }
     }
 
-    /// Returns the first fire time after `now`. `planned` is the previous fire time. `delay` is the delay of
-    /// the second fire time in milliseconds, or 0 for all other fire times.
+    /// Returns the first fire time after `now`. `planned` is the previous fire time.
+    ///
+    /// For a periodic duty, `delay` is the number of milliseconds by which the fire time is delayed. Only the
+    /// second fire time of the duty is delayed, so for all other fire times, `delay` is 0.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {
@@ -145,7 +147,7 @@ pub struct Started<K> {
     pub fired: Timestamp,
 }
 
-/// The schedule as a machine: its commands are the duties that start.
+/// The schedule as a state [`Machine`]. Its commands start the duties that are due.
 impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
     type Event = Change<K>;
     type Command = Started<K>;

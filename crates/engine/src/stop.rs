@@ -23,9 +23,10 @@ impl Stop {
         Self { soon: self.soon.child_token(), now: self.now.child_token() }
     }
 
-    /// Waits for the stage `now`, in which running jobs are cancelled. Then waits until the time is over in
-    /// which the drivers of these jobs may still answer. `grace` is the time within which a cancelled job may
-    /// end by itself.
+    /// Waits until a stop has cancelled the running jobs, and the time for the answers about these jobs is over.
+    ///
+    /// First, the function waits for the stage `now` of the stop. Then a cancelled job may end by itself within
+    /// the time `grace`. After that, the driver of the job has a short time to answer.
     pub(crate) async fn is_overdue(&self, grace: Duration) {
         self.now.cancelled().await;
         tokio::time::sleep(grace.saturating_add(LAST_ANSWER)).await;

@@ -294,9 +294,11 @@ impl Revision {
     }
 }
 
-/// Returns the result of the answer to a health check or a search, if the answer changes no record in the
-/// store. Returns `None` if the answer changes a record in the store, or if the assembly has an open process or
-/// an open call. In all cases, the function may change `world`, which contains the records in memory.
+/// Returns the result of a health check or a search whose answer changes no record in the store.
+///
+/// Returns `None` if the answer changes a record in the store. Also returns `None` if the assembly has an open
+/// process or an open call. The function may change `world`, which contains the records in memory, even if it
+/// returns `None`.
 pub(super) fn without_news(
     engine: &Engine,
     before: &Revision,

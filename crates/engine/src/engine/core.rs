@@ -39,8 +39,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns options with 8 concurrent calls, a first observation after 500 ms, a grace of 10 s, and a
-    /// patience of 10 s.
+    /// Returns the default options, with at most 8 concurrent calls of drivers.
     fn default() -> Self {
         Self {
             parallelism: 8,

@@ -26,7 +26,7 @@ pub struct DiscoveryQuery {
     pub properties: BTreeMap<String, Value>,
     /// The configuration of the search; `None` means that the properties of the location are the configuration.
     pub configuration: Option<BTreeMap<String, Input>>,
-    /// The use of the found instances, for example for a list of all instances of a factory.
+    /// The purpose for which the driver searches, such as a list of all instances of a factory.
     pub purpose: Purpose,
     /// The store of the project. If the search is killed, the next process in this store removes the jobs of
     /// the search. `None` means that the project has no store yet.

@@ -40,7 +40,8 @@ pub(super) struct PreviousState {
     /// The versions, the oldest first. The list is empty if all existing elements and pairs belong to the
     /// newest version, and the intent is not a rollback.
     pub(super) versions: Vec<VersionRecord>,
-    /// The packages that existing elements were created from, and the packages that versions pin.
+    /// The packages that existing elements were created from, and the packages of the recorded versions of the
+    /// assembly.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
     /// The intent of the last process, if that process has not completed. If the same scaling or rollback is
     /// requested again, it resumes that process.
@@ -95,11 +96,12 @@ pub(super) struct Draft {
     pub(super) before: Option<Before>,
     /// The plans that may remove or replace parts which are recorded as healthy.
     pub(super) consent: Consent,
-    /// The additional nodes of groups before the intent. Their removal needs no consent.
+    /// The additional nodes that a group had before the intent, because its nodes were being changed. These nodes
+    /// are removed without the user's consent.
     surplus: BTreeSet<ElementName>,
 }
 
-/// The facts about an assembly before the intent that other assemblies may rely on.
+/// The state of an assembly before the intent. Other assemblies may rely on this state.
 pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
@@ -164,7 +166,8 @@ impl EngineEnv {
         let mut record = target.record.take();
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
         let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
-        // Limited intents, and intents on single parts, leave the additional nodes as they are.
+        // While the nodes of a group change, the group may have additional nodes. An intent that is limited to
+        // some elements, or that changes a single part, keeps these additional nodes.
         let is_single = !intent.concerns_assembly();
         let keeps_surge = target.options.is_limited() || is_single;
         if let Some(record) = record.as_mut().filter(|_| keeps_surge) {

@@ -24,7 +24,7 @@ impl Seen {
     }
 }
 
-/// Returns the conditions of the elements that do not match their records.
+/// Returns the names of the elements that do not match their records, each with its condition.
 pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }
@@ -49,16 +49,16 @@ pub(super) struct Found {
     pub(super) batch: Batch,
 }
 
-/// Changes the records of elements that were found gone or broken.
+/// Changes the records of the elements that a health check has found gone or broken.
 ///
-/// If an element is gone, its state becomes Failed, and its recorded instance is dropped. No operation can be
-/// called on this element. When a relationship of this element is ceased, operations are therefore called only
-/// on the other end of the relationship. If an earlier process has found no instance of an element, this
-/// element also counts as gone.
+/// A gone element becomes Failed, and the record of its instance is dropped. No operation can be called on a gone
+/// element. When a relationship of a gone element is removed, operations are called only on the other end of the
+/// relationship. If an earlier process has found no instance of an element, this element also counts as gone.
 ///
-/// If an element is broken, its state becomes Broken, with one exception. If an unprotected element declares
-/// neither Start nor Stop, a restart would call nothing, so the plan replaces this element. The recorded state
-/// of this element stays Active, so the replacement needs the user's consent.
+/// A broken element becomes Broken, so that the plan restarts it. There is one exception: the transitions of some
+/// elements include neither Start nor Stop, and a restart would do nothing to these elements. If such an element
+/// is not protected, the plan replaces it. The element stays Active in its record. The plan therefore treats the
+/// replacement like that of a healthy element, and requires the user's consent.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world
@@ -137,8 +137,10 @@ fn in_words(sight: &Result<Observation, Failure>) -> String {
     }
 }
 
-/// Tells whether a broken element is repaired by a replacement, because a restart of the element would call
-/// nothing. A protected element is never replaced.
+/// Tells whether a broken element must be replaced, because it can't be restarted.
+///
+/// An element can't be restarted if it declares neither the transition Start nor the transition Stop. A protected
+/// element is never replaced.
 fn is_only_installed(world: &World, name: &ElementName) -> bool {
     let declares = |transition| world.element(name, Side::Installed).is_some_and(|e| e.declares(transition));
     let is_protected = world.topology().protector(name).is_some();

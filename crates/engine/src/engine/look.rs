@@ -210,7 +210,8 @@ impl HealthChecks<'_> {
         round: &CheckRound,
     ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
-        // The limit of concurrent checks is a limit for the groups of all batches together.
+        // `running` limits the number of groups that are checked at the same time, in all batches of the round
+        // together.
         let _permit = round.running.acquire().await;
         let not_run = |failure: Failure| Ok(calls.iter().map(|_| Err(failure.clone())).collect());
         let _slot = match round.slot(&self.env.slots, &first.location).await {
@@ -245,7 +246,8 @@ impl HealthChecks<'_> {
             round.keep(calls, &answers, context.take_last(), self.env.clock.now());
         }
         if round.stop.is_cancelled() {
-            // The driver knows only that its job was stopped; the round knows the reason.
+            // The driver knows only that its job was stopped. `round` knows whether an operator or the time limit
+            // stopped the job.
             for answer in answers.iter_mut().flatten().filter(|answer| answer.is_err()) {
                 *answer = Err(round.ended());
             }
@@ -317,8 +319,8 @@ impl CheckRound {
         }
     }
 
-    /// If a check of applications has failed, keeps its last job. If the check has succeeded, keeps the
-    /// warnings and errors on the stderr of its last job.
+    /// Keeps the last job of a failed check of applications. If the check has succeeded, keeps only the warnings
+    /// and errors that this job has written to stderr.
     fn keep(
         &self,
         calls: &[Call],
@@ -502,10 +504,12 @@ pub(super) fn round(
     format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
 }
 
-/// Returns the mark of checks under the lease of an assembly. The mark is shorter than the random part of a
-/// prefix, so a mark never equals a random part. In the rare case that two assemblies have the same mark, a
-/// process of one assembly may end a check of the other assembly. That check counts as a check that could not
-/// run.
+/// Returns a short mark of an assembly. The function [`round`] writes the mark into the ids of jobs that run
+/// under the lease of the assembly.
+///
+/// A job id without a mark has random characters in its place. The mark is shorter than these characters, so it
+/// is never equal to them. In rare cases, two assemblies have the same mark. A process of one assembly may then
+/// end a check of the other assembly. The ended check counts as a check that could not run.
 fn mark(assembly: &AssemblyName) -> String {
     let mut hasher = DefaultHasher::new();
     assembly.as_str().hash(&mut hasher);
@@ -521,11 +525,12 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// The time that the job of a check may exist after its time limit, until the job has ended and is removed.
+/// The additional time after the time limit of a check, in which the job of the check ends and is removed.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// The number of random characters in the result of [`round`]. The prefixes of two rounds with the same expiry
-/// time differ in these characters. 12 characters contain 59 random bits.
+/// The number of random characters at the end of the prefix that [`round`] returns.
+///
+/// Two prefixes with the same expiry time differ in these characters. 12 characters contain 59 random bits.
 const LETTERS: usize = 12;
 
 /// Returns the metrics of a report. If the updates of the report are not valid, returns no metrics; the

@@ -62,7 +62,8 @@ pub(super) async fn refuse_if_moved(
 }
 
 async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<MovedTo>, StoreError> {
-    // If a newer windlass has written another format, this program does not know where the assembly is.
+    // A newer version of windlass may have written this document in a newer format. This program can't read such
+    // a document, and ignores it.
     let document = store.document(&key(name)).await?.filter(|document| document.version <= VERSION);
     let Some(document) = document else { return Ok(None) };
     let Ok(Moved { to, last }) = serde_json::from_value(document.body) else { return Ok(None) };

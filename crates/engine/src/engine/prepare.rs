@@ -90,9 +90,9 @@ impl Engine {
             refuse_if_entangled(&*self.store, name).await?;
         }
         draft.refuse_without_consent()?;
-        // The lease of a newly referenced assembly is held until the reference is recorded, so that no other
-        // process removes the assembly first. The lease of an assembly on whose elements operations are called
-        // is held until the process has ended.
+        // If the intent adds a reference to another assembly, the lease of that assembly is held until the
+        // reference is recorded. No other process can then remove that assembly first. If the plan calls
+        // operations on elements of another assembly, the lease of that assembly is held until the process ends.
         let visits = self.visitor().visit(lease, &draft, stop).await?;
         let called = draft::called_on(&draft);
         let (kept, passed): (Vec<Lease>, Vec<Lease>) =
@@ -159,7 +159,8 @@ impl Engine {
             commands::drop_oldest(&*self.store, &process.assembly, &mut batch).await?;
         }
         if let Some(request) = request {
-            // The same batch of records ends the request, so that the request is executed only once.
+            // The batch that records the process also ends the request. The request is therefore executed only
+            // once.
             batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
         }
         self.store.commit(lease, batch).await?;

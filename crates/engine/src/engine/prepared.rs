@@ -200,7 +200,9 @@ impl Ended {
         has_failed && self.process.intent.rolls_back()
     }
 
-    /// Tells whether a further process must remove the additional nodes of groups.
+    /// Tells whether one more process must run after this process, to remove the additional nodes of groups.
+    ///
+    /// A group has additional nodes while its nodes change.
     pub fn needs_closing(&self) -> bool {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }

@@ -131,9 +131,10 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions that together describe all existing elements and pairs. These are the version that a
-    /// process has reached last, and all later versions. If the newest version describes all existing elements
-    /// and pairs, reads no version.
+    /// Reads the versions of the assembly that together describe all existing elements and pairs.
+    ///
+    /// The first of these versions is the last version that a process has completely brought about. All later
+    /// versions follow. If the newest version describes all existing elements and pairs, the result is empty.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -215,9 +216,11 @@ impl Records<'_> {
         Ok(interrupted.collect())
     }
 
-    /// Reads the newest versions, back to the version that a rollback restores. The restored version is the
-    /// newest version that differs from the recorded assembly. A difference in the additional nodes of rolling
-    /// changes does not count.
+    /// Reads the newest versions of the assembly, back to the version to which a rollback returns.
+    ///
+    /// A rollback returns to the newest version that differs from the recorded assembly. While the nodes of a
+    /// group change, the group may have additional nodes. A version that differs only in these additional nodes
+    /// does not count as different.
     async fn versions_to_roll_back(
         &self,
         snapshot: &Snapshot,

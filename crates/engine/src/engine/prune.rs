@@ -172,8 +172,8 @@ fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<Process
     let newest_at = |process: ProcessId| versions.iter().rfind(|version| version.process <= process);
     let mut found: BTreeSet<ProcessId> =
         named.into_iter().filter_map(|process| Some(newest_at(process)?.process)).collect();
-    // The store keeps the packages that a kept version pins. So the version that pins the package of an
-    // existing element is kept.
+    // An existing element may have been created from a package that the present assembly no longer uses. The
+    // version that names this package is then kept, because the store keeps the packages of kept versions.
     let pinned: BTreeSet<_> = assembly.packages.values().collect();
     let mut pins = BTreeMap::new();
     for version in versions {

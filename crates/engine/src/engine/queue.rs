@@ -195,7 +195,7 @@ impl Engine {
         if request.consent.is_any() {
             return Ok(());
         }
-        // Parts that are gone or broken need no consent, so no health checks are needed here.
+        // The consent is compared with the plan from the present records, so no health checks are made here.
         match self.drafted(name, request.clone().refreshed(None)).await {
             Ok(draft) => draft.refuse_without_consent(),
             Err(_) => Ok(()),

@@ -104,7 +104,9 @@ impl Visitor<'_> {
         Ok(visits)
     }
 
-    /// Takes the leases of the assemblies on whose elements open calls were made.
+    /// Takes the leases of other assemblies that have an element with an open call of this process's assembly.
+    ///
+    /// The outcome of an open call is not final yet.
     pub(super) async fn of_open_calls(
         &self,
         lease: &Lease,

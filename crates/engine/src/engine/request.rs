@@ -25,14 +25,16 @@ use crate::error::EngineError;
 pub struct Answer {
     /// The outcome of the calls.
     pub what: Assumption,
-    /// The elements whose undecided calls the answer covers. If `of` and [`calls`](Self::calls) are both empty,
-    /// the answer covers all undecided calls.
+    /// The elements to which this answer applies. An undecided call is a call whose outcome only a person can
+    /// tell. The answer gives the outcome of all undecided calls of these elements. If `of` and
+    /// [`calls`](Self::calls) are both empty, the answer applies to all undecided calls.
     pub of: Vec<ElementName>,
-    /// Single calls that the answer covers. Several calls of one element can have different outcomes.
+    /// The single undecided calls to which this answer applies. Calls of one element can have different outcomes,
+    /// and then need different answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallId>,
-    /// The outputs of the element, if its call was executed and the report is lost. An answer with outputs
-    /// covers one element, and names only outputs that the element declares.
+    /// The outputs of the element, if its call was executed and the report of the call is lost. If the operator
+    /// states outputs, the answer must apply to exactly one element, and this element must declare these outputs.
     #[serde(default)]
     pub published: PublishedOutputs,
     /// The natural id of the launched instance, if the report of the launch is lost.
@@ -126,7 +128,9 @@ pub struct Request {
     pub(super) desired: Option<Box<Desired>>,
     /// Packages for `down`. Each package replaces the pinned package of the same name.
     pub(super) packages: Vec<Arc<Package>>,
-    /// The operator's answer for `retry`. With `None`, the intent is refused while a call is undecided.
+    /// The operator's answer for `retry`, which gives the outcome of undecided calls. An undecided call is a call
+    /// whose outcome only a person can tell. If there is such a call and the answer is `None`, the intent is
+    /// refused.
     pub(super) answer: Option<Answer>,
     /// The arguments of `call`.
     pub(super) arguments: Arguments,
@@ -196,9 +200,10 @@ impl Request {
         Self { consent, ..self }
     }
 
-    /// Returns the request with health checks of all Active parts before the plan is made. The plan repairs the
-    /// parts that the checks find gone or broken. All checks together take at most the time `within`. With
-    /// `None`, no health checks are made.
+    /// Sets the time limit for the health checks of all Active parts, and returns the changed request.
+    ///
+    /// The checks run before the plan is made. The plan repairs the parts that the checks find gone or broken.
+    /// All checks together take at most the time `within`. If `within` is `None`, no health checks are made.
     pub fn refreshed(self, within: Option<Duration>) -> Self {
         Self { refresh: within, ..self }
     }

@@ -60,11 +60,14 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Returns a snapshot as if the operator's answer about undecided calls were recorded. Refuses the intent
-    /// if an undecided call has no answer.
+    /// Returns the snapshot that would exist if the operator's answer about the undecided calls were recorded.
     ///
-    /// The open calls of an interrupted process that are not undecided stay open, since a dry run must not
-    /// settle them.
+    /// An undecided call is a call whose outcome only a person can tell. If such a call has no answer, the intent
+    /// is refused.
+    ///
+    /// An interrupted process may also have open calls whose outcome windlass itself can determine. A dry run
+    /// must not determine these outcomes, so these calls stay open. If there is such a call, an answer is
+    /// refused.
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,
@@ -155,9 +158,10 @@ impl Engine {
     ) -> Result<Vec<Batch>, EngineError> {
         let Answer { what: answer, published, natural, .. } = answer;
         let name = snapshot.assembly.name.clone();
-        // If the answer says that an element was removed, the pairs of this element no longer exist. Only a
-        // version that contains the element describes these pairs. The newest version may not contain the
-        // element, so the world is loaded with the installed version.
+        // If the answer says that an element was removed, its pairs no longer exist. A pair is a relationship
+        // between two nodes. The pairs of the element are found only with a version of the assembly that contains
+        // the element. The newest version may not contain it. The installed version contains it, so the world is
+        // loaded with the installed version.
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
@@ -372,8 +376,8 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     }
 }
 
-/// Refuses stated outputs that the element can't have published. The error names all stated outputs that the
-/// element does not declare.
+/// Refuses the outputs in the operator's answer if the element can't have published them. The error names all of
+/// these outputs that the element does not declare.
 fn may_be_published(
     snapshot: &Snapshot,
     answered: &[CallRecord],

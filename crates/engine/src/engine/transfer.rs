@@ -38,7 +38,8 @@ pub struct Bundle {
     pub instances: Vec<InstanceRecord>,
     /// The assembly's relationships, one entry per pair of nodes.
     pub pairs: Vec<PairRecord>,
-    /// The processes of the versions, and the processes that created or configured the elements.
+    /// The processes that were to bring about the versions, and the processes that created or configured the
+    /// elements.
     pub processes: Vec<ProcessRecord>,
     /// The versions of the assembly.
     pub versions: Vec<VersionRecord>,
@@ -110,8 +111,8 @@ impl Upkeep<'_> {
         }
         let mut versions = Vec::new();
         for version in self.store.versions(name).await? {
-            // The packages of versions of an earlier assembly with this name are gone, and no rollback uses
-            // these versions.
+            // An earlier assembly may have had the same name. The packages of its versions are gone, and a
+            // rollback never returns to these versions. The bundle therefore omits these versions.
             let mut whole = true;
             for digest in version.assembly.packages.values() {
                 whole &= self.fetch(digest, &mut packages).await?;

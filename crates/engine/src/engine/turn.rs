@@ -52,7 +52,8 @@ pub enum TurnTime {
 pub enum Turn {
     /// The daemon gets the turn.
     Own(DutyTurn),
-    /// Another daemon has already taken this turn, or the factory no longer exists.
+    /// Another daemon executes the duty for this time or has already executed it, or the factory no longer
+    /// exists.
     Over,
     /// Another program holds the lease of the factory. The daemon asks again later.
     Held,
@@ -69,10 +70,10 @@ impl DutyTurn {
         self.renewal.lease()
     }
 
-    /// Does the work of the duty, and ends the turn.
+    /// Runs `work`, which executes the duty of the factory, and then releases the lease of the factory.
     ///
     /// # Errors
-    /// The error of the work, or of the store. A lost lease ends the work.
+    /// The error of the work, or of the store. If the lease is lost, the work ends with an error.
     pub async fn run<T, E: From<StoreError>>(
         mut self,
         work: impl Future<Output = Result<T, E>>,
@@ -105,21 +106,22 @@ impl LastTurn {
         Self { holder: lease.holder.clone(), began: lease.since, fired }
     }
 
-    /// Tells whether this last turn makes a new turn superfluous. `time` is the time of the new turn, and
-    /// `lease` is the lease for the new turn.
+    /// Tells whether a new turn is unnecessary, because this last turn was recent enough.
     ///
-    /// If the daemon that asks for the new turn also had the last turn, the last turn covers only its own fire
-    /// time and earlier fire times. The schedule of a daemon already keeps enough time between two turns of the
-    /// same daemon.
+    /// A turn is one execution of a duty by one daemon. `time` is the time for which the new turn is requested,
+    /// and `lease` is the lease for the new turn. If one daemon requests the new turn and also had the last turn,
+    /// only the fire time of the last turn counts: the new turn is unnecessary if its fire time is not later. For
+    /// periodic duties, this daemon always gets the new turn, because the schedule of the daemon already keeps
+    /// the period.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
-            // Another daemon may have begun the last turn late. If so, the last turn also covers the fire times
-            // that have passed before the beginning of the last turn.
+            // If another daemon had the last turn, that turn may have begun after its fire time. A new turn is
+            // then also unnecessary for each fire time before that beginning.
             TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
             TurnTime::Every(period) => {
-                // A daemon that is a little early gets the turn. If it did not, it would be a whole period
-                // late.
+                // A daemon may request its turn slightly before the period is over. This request is granted,
+                // because the daemon requests its next turn only a whole period later.
                 let next = period.mul_f64(0.9).as_millis();
                 !is_own && u128::from(lease.since.millis_since(self.began)) < next
             }
@@ -138,7 +140,9 @@ fn key(factory: &AssemblyName, duty: FactoryDuty) -> DocumentKey {
     }
 }
 
-/// Takes the turn of a daemon at a duty of a factory, unless another daemon has already taken this turn.
+/// Requests a turn for a daemon, which is the right to execute a duty of a factory once.
+///
+/// If another daemon has already executed the duty for the same time, the result is [`Turn::Over`].
 ///
 /// # Errors
 /// An error of the store.

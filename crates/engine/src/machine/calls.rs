@@ -351,9 +351,11 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call was to cease a pair that no longer exists, because the source or the target of the
-    /// pair was removed after the call. The operator's answer about this call says nothing about a new pair
-    /// with the same source and the same target.
+    /// Tells whether a call was to remove a pair that no longer exists.
+    ///
+    /// A pair is a relationship between two nodes, its source and its target. The pair no longer exists if the
+    /// source or the target was removed after the call. The operator's answer about this call then says nothing
+    /// about a new pair with the same source and the same target.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -376,9 +378,9 @@ impl ProcessMachine {
 
     /// Ends a call after a stop, if the present attempt of the call has not run a job.
     ///
-    /// If there was no earlier attempt, or an observation has shown that earlier attempts had no effect, the
-    /// call ends as not begun. If earlier attempts may have had effects, the call ends like a call that a stop
-    /// has cancelled. A call of an earlier process stays open for the next process.
+    /// - If an earlier process began the call, the call stays open for the next process.
+    /// - If earlier attempts of the call may have had effects, the call ends as in [`stopped`](Self::stopped).
+    /// - Otherwise, the call had no effect, and ends as a call that has not begun.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {
@@ -397,8 +399,8 @@ impl ProcessMachine {
         self.end_step((*process, *step), StepEnd::Cancelled);
     }
 
-    /// Forgets a call of an earlier process and its step in memory. Their records stay open for the next
-    /// process.
+    /// Removes a call of an earlier process, and the step of this call, from the memory of this machine. The
+    /// records of the call and the step stay open for the next process.
     fn leave_open(&mut self, id: &CallId) {
         let Some(run) = self.calls.remove(id) else { return };
         let key = (run.record.process, run.record.step);
@@ -406,7 +408,8 @@ impl ProcessMachine {
         self.leave_step_open(key);
     }
 
-    /// Forgets a step of an earlier process in memory. Its record stays open for the next process.
+    /// Removes a step of an earlier process from the memory of this machine. The record of the step stays open
+    /// for the next process.
     pub(super) fn leave_step_open(&mut self, key: StepKey) {
         if self.steps.remove(&key).is_some() {
             self.unfinished -= 1;
@@ -421,14 +424,14 @@ impl ProcessMachine {
         self.end_step((run.record.process, run.record.step), StepEnd::Cancelled);
     }
 
-    /// Records the consequences of a cancelled call for its element or its pair.
+    /// Records the effects that a cancelled call may have had on its element or its pair.
     ///
     /// - Create, Install: the element becomes Failed, because the instance may exist in part, and `down` must
     ///   remove it.
-    /// - Stop: the element becomes Broken, because it may still work in part. It is not created again, since
-    ///   nothing was lost.
-    /// - Other transitions: the state stays. The function [`note_attempt`](Self::note_attempt) records a
-    ///   transition that may have had effects.
+    /// - Stop: the element becomes Broken, because only some parts of its instance may still work. The instance
+    ///   still exists, so the element is not created again.
+    /// - Other transitions: the state of the element stays. If the transition may have had effects, the function
+    ///   [`note_attempt`](Self::note_attempt) records the transition.
     fn cut_short(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, process, .. } = record;
         match action {
@@ -469,7 +472,8 @@ impl ProcessMachine {
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
         let CallRecord { element, action, pair, then, process, step, side, .. } = &run.record;
-        // No record tells which values an earlier process gave to its job.
+        // If an earlier process began the call, no record tells which input values the job of the call got. The
+        // inputs of the element then stay recorded as outdated.
         if !run.taken_up {
             self.record_inputs(element, action, *side, Some(&run.call));
         }

@@ -71,7 +71,8 @@ impl ProcessMachine {
         if matches!(action, Action::Command(_)) {
             return;
         }
-        // After a lost operation, the state of the element itself is still known.
+        // If the outcome of an operation on a pair is lost, only the state of the pair is unknown. The state of
+        // the element is still known, so the failure of the element is recorded as Failed instead of Lost.
         let is_of_pair = pair.is_some() && failure.kind == FailureKind::Lost;
         let kind = if is_of_pair { FailureKind::Failed } else { failure.kind };
         self.note_failure(element, Some(Failure { kind, ..failure.clone() }));
@@ -95,7 +96,8 @@ impl ProcessMachine {
             return;
         }
         if to == from && matches!(transition, Transition::Uninstall | Transition::Delete) {
-            // The state stays, so that completed steps of a removal are not repeated.
+            // The function `reach` would reset the progress of the removal, and the next process would repeat
+            // completed steps. It is therefore not called here.
             return self.note_attempt(element, transition);
         }
         let was_there = from == State::Broken || from.rank() >= State::Created.rank();
@@ -255,8 +257,8 @@ impl ProcessMachine {
     pub(super) fn forget_leftovers(&mut self) {
         let topology = &self.world.assembly.topology;
         let strange = self.world.elements.values().filter(|record| topology.get(&record.name).is_none());
-        // An element that was never created may nevertheless be the source or the target of a relationship that
-        // must be ceased.
+        // An element may be the source or the target of a relationship that must still be removed, even if the
+        // element itself was never created. The record of such an element is kept.
         let gone: Vec<ElementName> = strange
             .filter(|record| record.state == State::Absent && record.made.is_none())
             .filter(|record| !self.world.pairs.is_tied(&record.name))
@@ -283,8 +285,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records that a completed process has reached the desired version. Drops the references to other
-    /// assemblies that the desired version does not contain.
+    /// Records that a completed process has brought about the desired version of the assembly. Removes each
+    /// recorded reference to another assembly if the desired version does not contain this reference.
     pub(super) fn note_reached(&mut self) {
         let through = |process: &ProcessRecord| {
             process.status == ProcessStatus::Completed && process.intent != Intent::Down
@@ -328,7 +330,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Records that a pair is created, or that it does not exist.
+    /// Records whether a pair exists. A pair is a relationship between two nodes.
     pub(super) fn put_pair(&mut self, key: &PairKey, created: bool) {
         if !created {
             self.world.pairs.forget_inputs(key, &mut self.world.secrets, &mut self.out.batch);
@@ -391,8 +393,10 @@ impl ProcessMachine {
     }
 
     /// Returns the operations that were called to create a pair, each with the operations that undo it.
-    /// `called` is the number of these operations. If the pair is already created, the list is empty, because
-    /// `called` is then the number of operations that were called to cease the pair.
+    ///
+    /// A pair is a relationship between two nodes. If the pair is not created yet, `called` is the number of the
+    /// operations that were called to create it. If the pair is already created, `called` counts the operations
+    /// that were called to remove it. The result is then empty.
     fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
         if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
             return Vec::new();

@@ -35,7 +35,7 @@ impl FailedParts {
         }
     }
 
-    /// Returns the first failed element that is one of two ends, or is inside one of them.
+    /// Returns the first failed element among the elements `one` and `other`, and the elements inside them.
     pub(super) fn first_at(&self, one: &ElementName, other: &ElementName) -> Option<&ElementName> {
         [one, other].into_iter().filter_map(|end| self.0.get(end)?.first()).min()
     }

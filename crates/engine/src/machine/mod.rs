@@ -220,8 +220,8 @@ struct StepRun {
     /// The time at which this process resumed the step, if an earlier process began it.
     resumed: Option<Timestamp>,
     recorded: bool,
-    /// The slot of the location of the step's last call. The step's next call at this location uses the same
-    /// slot.
+    /// The right to run jobs at a location, which the step's last call used. If the step's next call runs at the
+    /// same location, this call uses the same slot.
     slot: Option<JobSlot>,
     /// The open call of an earlier process, until this machine resumes the call.
     left_open: Option<CallRecord>,
@@ -344,8 +344,10 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the jobs of a call, and keeps their sealed outcomes until the call has ended. If a crash
-    /// interrupts the observation of a lost call, the next process must find the outcomes of the call's jobs.
+    /// Records the jobs of a call, and keeps the encrypted outcomes of these jobs until the call has ended.
+    ///
+    /// If the job of a call is lost, the engine observes the instance to find out whether the call had an effect.
+    /// A crash may interrupt this observation. The next process then needs the outcomes of the call's jobs.
     fn take_over(&mut self, call: &CallId, mut artifacts: CallArtifacts) {
         self.hide(call, &mut artifacts.hidden);
         for job in artifacts.jobs {

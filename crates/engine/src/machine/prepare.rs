@@ -72,8 +72,8 @@ pub(crate) struct Look {
 pub(crate) struct ReadyLook {
     pub(crate) call: Box<Call>,
     pub(crate) driver: Arc<dyn Driver>,
-    /// The key of the batch of health checks in which the driver checks the element. All elements with the
-    /// same key may be checked together. `None` means that the driver checks this element alone.
+    /// The key of a batch of health checks. If several elements have the same key, the driver may check them
+    /// together. `None` means that the driver checks this element alone.
     pub(crate) batch: Option<String>,
 }
 
@@ -377,7 +377,8 @@ fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -
     }
 }
 
-/// Tells whether an action is an Adopt that the engine executes as a search with the `queries` of the package.
+/// Tells whether the engine finds an existing instance by a search with the `queries` of the package, instead of
+/// a call of the transition Adopt.
 fn is_by_queries(package: &Package, action: &Action) -> bool {
     let bindings = package.bindings();
     *action == Action::Transition(Transition::Adopt)

@@ -25,12 +25,13 @@ pub(super) struct Queues {
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// The elements on which a call has ended while steps were parked for them. An element that has a running
-    /// call again is skipped.
+    /// The elements on which a call has ended while other steps of the element waited. If a new call runs on such
+    /// an element, the element is skipped.
     left: VecDeque<ElementName>,
     /// The parked steps of each location. A queue exists until the slot that was requested for it arrives.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
-    /// The locations with parked steps for which no slot is requested yet.
+    /// The locations at which steps wait for a slot that is not requested yet. A slot is the right to run jobs at
+    /// a location.
     unrequested: Vec<LimitedLocation>,
 }
 

@@ -32,8 +32,10 @@ impl ProcessMachine {
         (ready.collect(), left)
     }
 
-    /// Returns the failure of a step that has omitted pairs, with the sources of these pairs; `None` if `left`
-    /// is empty.
+    /// Returns the failure of a step that has omitted the pairs `left`; `None` if `left` is empty.
+    ///
+    /// A pair is omitted if its source has not reached the required state. The failure names the sources of the
+    /// omitted pairs.
     pub(super) fn not_made_with(&self, left: &[PairKey]) -> Option<Failure> {
         const NAMED: usize = 3;
         let state = |pair: &PairKey| {
@@ -71,9 +73,11 @@ impl ProcessMachine {
             Modifier::Post => wanted,
             Modifier::Pre => wanted.saturating_sub(1),
         };
-        // A resource without the transition Create is never Created, so the state Absent is enough.
+        // If a resource has no transition Create, its elements never reach the state Created. If the relationship
+        // requires this state of the source, the state Absent is then sufficient.
         let may_be_absent = Some(least) == State::Created.rank() && !source.has_created();
-        // If an element has an undecided call, its recorded state is the state before that call.
+        // If an element has an undecided call, its record contains the state before that call. The element may
+        // have left this state since then, so the recorded state is not compared.
         may_be_absent && record.state == State::Absent
             || !self.undecided.contains(&pair.source) && record.state.rank().is_some_and(|rank| rank >= least)
     }

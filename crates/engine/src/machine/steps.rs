@@ -82,12 +82,13 @@ impl ProcessMachine {
                     &**relate;
                 let made = *direction == Direction::Create;
                 for key in self.world.pairs_at(assembly, relationship.as_str(), target, sources, *side) {
-                    // An earlier process may have left the pair half-created. If the version of that process
-                    // had more creating operations than the version of this step, all creating operations of
-                    // the version of this step may have been called already.
+                    // An earlier process may have called only some of the operations that create the pair. In the
+                    // version of the assembly that this process used, the relationship may have had more of these
+                    // operations than now. All operations that the relationship has now may then have been called
+                    // already.
                     let is_whole = made && self.world.pairs.get(&key).is_some_and(PairRecord::is_half_made);
-                    // The record of the pair may contain ceasing operations that the version of this step does
-                    // not contain.
+                    // Even if the present version has no operations that remove the pair, the record of the pair
+                    // may contain such operations of an older version.
                     if !(operations.is_empty() || is_whole)
                         || !self.planned_pair(&key, operations, *direction, *side).is_empty()
                     {
@@ -165,7 +166,11 @@ impl ProcessMachine {
         planned_from(key, operations, done, direction == Direction::Create, side)
     }
 
-    /// Lists the calls for a half-created pair.
+    /// Lists the calls that complete or remove a half-created pair.
+    ///
+    /// A pair is a relationship between two nodes. It is half-created if operations that create it were called,
+    /// but not all of them have succeeded. The last called operation is *in doubt* if it did not succeed and may
+    /// have had effects.
     ///
     /// - Create: undo the operation in doubt, and call the remaining operations. If the operations of the
     ///   relationship have changed, undo all operations that were called, and call all operations.
@@ -297,8 +302,8 @@ impl ProcessMachine {
         true
     }
 
-    /// Records the package of an element and the process that creates it, before a transition of the desired
-    /// version.
+    /// If `action` is a transition and `side` is the desired version, records the package of the element, and the
+    /// process that creates the element. The caller calls this function before the transition.
     fn before_making(&mut self, element: &ElementName, action: &Action, side: Side, process: ProcessId) {
         if side == Side::Desired && matches!(action, Action::Transition(_)) {
             self.note_making(element, process);
@@ -357,8 +362,11 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the inputs of an existing pair that is adopted without a call. The inputs are the present
-    /// values, if these are known.
+    /// Records the values for the operations that create a pair, if the pair already exists and these operations
+    /// are not called.
+    ///
+    /// A pair is a relationship between two nodes. If the present values are known, the function records them.
+    /// Otherwise, it records nothing.
     fn note_given_before(&mut self, pair: &PairKey) {
         let found = self.world.topology().relationship(&pair.assembly, pair.relationship.as_str());
         if found.is_none_or(|found| found.create.is_empty()) {
@@ -405,7 +413,7 @@ impl ProcessMachine {
         match prepared {
             Ok(Some(mut call)) => {
                 call.record.state = record.state;
-                // If a recorded time is wrong, the engine nevertheless waits no longer than the timeout of the
+                // The recorded times may be wrong. The next lines limit the remaining wait to the timeout of the
                 // call.
                 call.record.started = call.record.started.min(self.now);
                 let latest = i64::try_from(call.nature.timeout.as_millis()).unwrap_or(i64::MAX);

@@ -48,8 +48,10 @@ impl Instances {
         self.0.remove(element);
     }
 
-    /// Returns the names of the published outputs of an element, and of its other signals, named
-    /// `INTERFACE.PIN`. The signals of the interface for metrics are omitted.
+    /// Returns the names of the values that an element publishes for other elements.
+    ///
+    /// An output has its own name. A value of another interface has the name `INTERFACE.PIN`. The metrics of the
+    /// element are omitted.
     pub(crate) fn outputs(&self, element: &ElementName) -> impl Iterator<Item = PropertyName> {
         let document = self.get(element).map(|instance| InstanceView::new(&instance.document));
         let signals = document.into_iter().flat_map(InstanceView::signals);

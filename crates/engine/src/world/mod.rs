@@ -101,8 +101,11 @@ impl World {
         }
     }
 
-    /// Returns the pairs that no longer exist after the removal of an element. These are the pairs of the
-    /// element itself, and the pairs of each assembly around it, which is incomplete without the element.
+    /// Returns the pairs that no longer exist after an element is removed. A pair is a relationship between two
+    /// nodes.
+    ///
+    /// These are the pairs of the element itself, and the pairs of each assembly that contains the element. Such
+    /// an assembly is incomplete without the element.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.pairs.is_tied(element) {
             return Vec::new();
@@ -122,7 +125,7 @@ impl World {
         described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
     }
 
-    /// Removes the worlds of other assemblies from this world, and returns their leases.
+    /// Removes the records of all other assemblies from this world, and returns the leases of these assemblies.
     pub(crate) fn take_leases(&mut self) -> Vec<Lease> {
         std::mem::take(&mut self.foreign_assemblies).into_values().map(|foreign| foreign.lease).collect()
     }
@@ -213,8 +216,12 @@ impl World {
     }
 
     /// Returns the creating operations that were called for a half-created pair, each with the operations that
-    /// undo it. The list is empty for other pairs. Records of older versions of windlass contain only the
-    /// number of called operations.
+    /// undo it.
+    ///
+    /// A pair is a relationship between two nodes. It is half-created if operations that create it were called,
+    /// but not all of them have succeeded. For other pairs, the result is empty. If an older version of windlass
+    /// wrote the record of the pair, the record contains only the number of the called operations. The operations
+    /// are then taken from the relationship.
     pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
         let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
         if !pair.begun.is_empty() {
@@ -223,8 +230,11 @@ impl World {
         (0..pair.progress as usize).filter_map(|at| self.begins(key, at)).collect()
     }
 
-    /// Returns the creating operation of a pair with the index `at`, and the operations that undo it. The
-    /// desired version has precedence over the installed version.
+    /// Returns one of the operations that create a pair, and the operations that undo this operation.
+    ///
+    /// A pair is a relationship between two nodes. `at` is the index of the operation in the list of the
+    /// operations that create the pair. If the desired version describes the relationship, the list is taken from
+    /// the desired version, otherwise from the installed version.
     pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         let mut found =

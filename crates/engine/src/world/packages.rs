@@ -92,8 +92,8 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns the pairs of an installed and a desired package for which drivers keep the instances: the
-    /// drivers can manage instances of the installed package with the desired package.
+    /// Returns the updates of packages that need no new instances. Each entry contains an installed package and a
+    /// desired package. The drivers can manage instances of the installed package with the desired package.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }
@@ -103,13 +103,17 @@ impl Packages {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }
 
-    /// Returns the package for the calls of an element in the version `side`. If the driver does not keep an
-    /// existing instance with the desired package, all calls use the package that the element was created from.
+    /// Returns the package for the calls of an element in the version `side`.
     ///
-    /// Otherwise, a call of the desired version uses the desired package. A call of the installed version uses
-    /// the package that the element was created from. But in two cases, it uses the desired package. The first
-    /// case is after [`prefer_desired`](Self::prefer_desired). The second case is the removal of the leftovers
-    /// of a failed Create or Install, if the driver keeps instances with the desired package.
+    /// If the driver can't manage an existing instance with the desired package, all calls use the package that
+    /// the element was created from. Otherwise, a call of the desired version uses the desired package.
+    ///
+    /// A call of the installed version usually uses the package that the element was created from. In two cases,
+    /// such a call uses the desired package:
+    ///
+    /// - The function [`prefer_desired`](Self::prefer_desired) was called.
+    /// - The call removes the leftovers of a failed Create or Install, and the driver can manage instances of the
+    ///   earlier package with the desired package.
     pub(crate) fn of(
         &self,
         element: &Element,
@@ -128,8 +132,8 @@ impl Packages {
         };
         let previous = previous
             .filter(|previous| is_outdated() || side == Side::Installed && is_installed(previous.as_ref()));
-        // A reference that is no longer desired has no record of its package, so a previous package of that
-        // name is used.
+        // A reference to another assembly may no longer be desired, and has no record of its package. A previous
+        // package with the name of the element's resource is then used.
         let parted = || {
             let of_name = self.previous.values().filter(|package| package.name() == &element.descriptor);
             of_name.min_by_key(|package| &package.digest().0)
@@ -141,7 +145,8 @@ impl Packages {
         })
     }
 
-    /// Tells whether an element exists, and its driver does not keep it with the desired package.
+    /// Tells whether an element exists, and its driver can't manage the existing instance with the desired
+    /// package.
     fn is_outdated(&self, element: &Element, record: &ElementRecord) -> bool {
         if matches!(record.state, State::Absent | State::Failed) {
             return false;
@@ -159,8 +164,9 @@ fn never_was(record: &ElementRecord) -> bool {
         && matches!(record.attempted, Some(Transition::Create | Transition::Install))
 }
 
-/// Tells whether drivers keep the instances of the package `old` with the package `new`: both packages name the
-/// same drivers, and each driver agrees.
+/// Tells whether drivers can manage the instances of the package `old` with the package `new`.
+///
+/// This requires that both packages name the same drivers, and that each of these drivers agrees.
 fn keeps(drivers: &Registry, old: &Package, new: &Package) -> bool {
     let named = old.bindings().drivers();
     let agrees = |kind| {

@@ -8,8 +8,9 @@ use windlass_store::{Batch, Change};
 
 use super::secrets::Secrets;
 
-/// The pairs of an assembly. A pair is *half-created* if creating operations were called, but not all have
-/// succeeded.
+/// The pairs of an assembly. Each pair is a relationship between two nodes.
+///
+/// A pair is *half-created* if operations that create it were called, but not all of them have succeeded.
 #[derive(Default)]
 pub(crate) struct Pairs {
     records: BTreeMap<PairKey, PairRecord>,
@@ -84,8 +85,11 @@ impl Pairs {
         batch.push(Change::DropPair(Box::new(key)));
     }
 
-    /// Records in the store, too, that the pairs whose source or target no longer exists are not created. If
-    /// the source or the target is created again, it therefore has no pairs at first.
+    /// Adds the changes of some pairs to a batch: the pairs whose source or target no longer exists are recorded
+    /// as not created.
+    ///
+    /// In memory, these pairs are already recorded as not created. The batch makes the same change in the store.
+    /// If the source or the target is created again later, the pairs must then be created again, too.
     pub(crate) fn put_parted(&mut self, secrets: &mut Secrets, batch: &mut Batch) {
         for key in std::mem::take(&mut self.parted) {
             self.forget_inputs(&key, secrets, batch);
@@ -110,7 +114,8 @@ impl Pairs {
         self.put(record, batch);
     }
 
-    /// Drops the recorded values of a pair that does not exist any more, or is not created after all.
+    /// Drops the values that are recorded for the creation of a pair. The caller drops them if the pair no longer
+    /// exists, or was not created after all.
     pub(crate) fn forget_inputs(&mut self, key: &PairKey, secrets: &mut Secrets, batch: &mut Batch) {
         let given = self.records.get_mut(key).and_then(|pair| pair.given.take()).unwrap_or_default();
         for given in given.into_values() {

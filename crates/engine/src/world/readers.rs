@@ -43,8 +43,11 @@ fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
     readers
 }
 
-/// Sorts readers, and keeps one entry for each property. If a property is a reader in both versions, the entry of
-/// the desired version is kept.
+/// Sorts readers, and keeps one entry for each property. A reader is a property that reads an output of an
+/// element.
+///
+/// If a property reads the output in the desired version and in the installed version, the entry of the desired
+/// version is kept.
 fn one_entry_each(readers: &mut Vec<Reader>) {
     let is_installed = |side: Side| side == Side::Installed;
     readers.sort_by(|(a, one, side), (b, other, of)| {

@@ -26,7 +26,7 @@ impl Secrets {
         self.0.get(secret)
     }
 
-    /// Returns the text of a secret; `None` if the secret is missing here.
+    /// Returns the text of a secret. Returns `None` if the secret is not text or can't be opened.
     pub(crate) fn text(&self, secret: &SecretRef) -> Option<&str> {
         self.0.get(secret).map(|value| value.expose().as_str())
     }
