@@ -96,7 +96,8 @@ impl Upkeep<'_> {
     /// `None`.
     ///
     /// # Errors
-    /// Fails if another application refers to the assembly, or if the store can't be read.
+    /// Fails if another application refers to the assembly, unless the removal is forced. Also fails if the store
+    /// can't be read.
     async fn forgotten(
         &self,
         store: &Arc<dyn Store>,
