@@ -55,9 +55,9 @@ pub struct Compiled {
 /// Compiles a manifest to a topology: a root element with one child, the scripted component. The manifest must
 /// have a role ([`Checked::role`]).
 ///
-/// A pin is a typed input or output of a component. The component gets a property for each of its declared pins.
-/// If the manifest exposes a configuration pin or a published signal, the root element gets a property too. The
-/// name of this property is the exposed id of the pin.
+/// A pin is a typed input or output of a component. The component gets a property for each of its declared
+/// configuration pins and published signals. If the manifest exposes one of these pins, the root element gets a
+/// property too. The name of this property is the exposed id of the pin.
 ///
 /// - The component's property for an exposed configuration pin gets its value from the root element.
 /// - The root element's property for an exposed signal gets its value from the component.

@@ -1,4 +1,4 @@
-//! Resolution of a descriptor: fills in all values that are known before any part of the assembly is created.
+//! Resolution of a descriptor: windlass fills in all values that are known before any part of the assembly exists.
 
 use serde::Serialize;
 use windlass_descriptor::{Request, Resolved, resolve};

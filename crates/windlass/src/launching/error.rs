@@ -56,8 +56,8 @@ pub enum LaunchError {
         factory: String,
         /// The name of the environment.
         environment: String,
-        /// The services of the environment from which the user can choose: each is an instance of the factory that
-        /// the application needs.
+        /// The services of the environment that fit: each was launched from the factory that the application's
+        /// manifest names.
         known: Box<[AssemblyName]>,
         /// The service that the user has chosen, although the service does not fit. `None` if the user has
         /// chosen no service.
