@@ -198,9 +198,9 @@ impl Environment {
     ///
     /// # Errors
     /// - [`EnvironmentError::SecondService`]: the environment contains another service of the same application,
-    /// and `replaces` is false.
+    ///   and `replaces` is false.
     /// - [`EnvironmentError::Chosen`]: the other service can't be replaced, because a user has chosen it for a
-    /// component of a third service.
+    ///   component of a third service.
     pub fn add_service(
         &mut self,
         name: AssemblyName,

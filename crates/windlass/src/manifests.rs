@@ -55,7 +55,7 @@ impl<'a> Manifests<'a> {
 /// title from the name of the file:
 ///
 /// - If a manifest names a title that matches the name of the file, this title is used. Letter case and
-/// punctuation may differ: the [short names](short_name) are compared.
+///   punctuation may differ: the [short names](short_name) are compared.
 /// - Otherwise, the name of the file is used.
 ///
 /// Problems are only warnings, because the published title may differ from the derived title.
