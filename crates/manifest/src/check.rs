@@ -334,8 +334,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Returns the mappings of a factory: the signals that it consumes. Reports each mapping that no binding
-    /// connects.
+    /// Returns the ids of all pins through which a factory consumes a signal. Such a pin is called a mapping. A
+    /// warning reports each mapping to which the manifest binds no signal.
     fn mappings(&mut self) -> Vec<PinId> {
         let leaf = self.leaf;
         let mut mappings = Vec::new();

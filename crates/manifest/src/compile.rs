@@ -52,14 +52,18 @@ pub struct Compiled {
     pub diagnostics: Diagnostics,
 }
 
-/// Compiles a manifest to a topology of one resource. The manifest must have a role ([`Checked::role`]).
+/// Compiles a manifest to a topology: a root element with one child, the scripted component. The manifest must
+/// have a role ([`Checked::role`]).
 ///
-/// The properties of the root element are the exposed configuration pins and signals, named by the ids of the
-/// pins. The root has one child element, the scripted component. The properties of the component are its
-/// declared pins. If a configuration pin of the component is exposed, its property reads the root's property.
-/// If a signal is exposed, the root's property reads the component's property. Scripts, commands and mappings
-/// are part of the [`Role`], not properties. The signal `factory.instances` is not a property either, because
-/// it is computed from records.
+/// A pin is a typed input or output of a component. The component gets a property for each of its declared
+/// configuration pins and published signals. If the manifest exposes one of these pins, the root element gets a
+/// property too. The name of this property is the exposed id of the pin.
+///
+/// - The component's property for an exposed configuration pin gets its value from the root element.
+/// - The root element's property for an exposed signal gets its value from the component.
+///
+/// Scripts, commands and consumed signals are not properties. They are part of the [`Role`]. The signal
+/// `factory.instances` is not a property either, because it is computed from records.
 pub fn compile(checked: &Checked<'_>, launch: Launch<'_>) -> Compiled {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
@@ -148,8 +152,9 @@ impl Compiler<'_> {
         found
     }
 
-    /// Returns the properties of the root element, and a map from configuration pins of the component to
-    /// properties of the root element. If the map contains a pin, the pin gets its value from this property.
+    /// Returns the properties of the root element, one for each exposed pin. Also returns a map whose keys are the
+    /// exposed configuration pins of the component. The value is the name of the root element's property from
+    /// which the pin gets its value.
     fn outer(
         &mut self,
         component: &ComponentPath,

@@ -190,13 +190,17 @@ fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
 }
 
 impl Environment {
-    /// Adds a service. A service that the environment already has is overwritten.
+    /// Adds a service. A service with the same name is overwritten.
+    ///
+    /// If the environment contains another service of the same application, and `replaces` is true, the new
+    /// service replaces the other service. An environment may contain several services of one factory, so a
+    /// factory never replaces another service.
     ///
     /// # Errors
-    /// Returns [`EnvironmentError::SecondService`] if the environment contains another service of the
-    /// application. A factory never causes this error. If `replaces` is true, the other service is removed,
-    /// and there is no error. Returns [`EnvironmentError::Chosen`] if the other service can't be removed,
-    /// because it was chosen for a component of a third service.
+    /// - [`EnvironmentError::SecondService`]: the environment contains another service of the same application,
+    ///   and `replaces` is false.
+    /// - [`EnvironmentError::Chosen`]: the other service can't be replaced, because a user has chosen it for a
+    ///   component of a third service.
     pub fn add_service(
         &mut self,
         name: AssemblyName,

@@ -59,13 +59,17 @@ impl ServiceState {
     }
 }
 
-/// Resolves the component `reference` to the provider of its pins. The component belongs to the service or
-/// application with the name `of`.
+/// Finds the provider of a component's pins: a service, or the environment itself. The component `reference` is a
+/// placeholder for a service. The component belongs to the service or application `of`.
 ///
-/// A service fits if its application exposes each pin of the component under the same id with the same type.
-/// A choice for the component takes precedence. Without a choice, the environment provides the pins if its
-/// markers and properties include all of them. If they do not, exactly one service other than `of` must fit.
-/// Services that are not in `offers` no longer exist.
+/// A service fits if it exposes each pin of the component, with the same id and the same type. The provider is
+/// found by these rules, in this order:
+///
+/// - If the user has chosen a service for the component, only this service can be the provider.
+/// - If the markers and properties of the environment include all pins, the environment is the provider.
+/// - If exactly one service other than `of` fits, this service is the provider.
+///
+/// `offers` contains the existing services. A service of `environment` that is not in `offers` no longer exists.
 pub fn resolve(
     reference: &ServiceReference,
     of: &AssemblyName,

@@ -52,9 +52,10 @@ pub struct FactoryRole {
     pub component: ComponentPath,
     /// The discovery of instances; `None` if the manifest sets none of the three values of a [`Discovery`].
     pub discovery: Option<Discovery>,
-    /// The mappings: the ids of the signals that the factory consumes. Through a mapping, an instance of the
-    /// factory refers to an instance of another factory. A script reports such a reference as
-    /// `{mapping: vms.vm-by-id, key: i-123}`, where `vms.vm-by-id` is one of these ids.
+    /// The ids of the pins through which the factory consumes signals. Such a pin is called a mapping. A mapping
+    /// receives the instances of another factory, so that instances of this factory can refer to them. A script
+    /// reports such a reference as `{mapping: vms.vm-by-id, key: i-123}`. In this example, `vms.vm-by-id` is the
+    /// id of the pin, and `i-123` is the natural id of the other instance.
     pub mappings: Vec<PinId>,
 }
 

@@ -36,8 +36,8 @@ pub struct Services {
     pub instances: BTreeSet<PinId>,
     /// The components of the type `reference.Service`.
     pub references: Vec<ServiceReference>,
-    /// The mappings of a factory: the signals that the factory consumes. The value is the published signal that
-    /// a binding joins with the mapping; `None` if no binding does so.
+    /// The pins through which a factory consumes signals. Such a pin is called a mapping. The value is the signal
+    /// that the manifest binds to the pin; `None` if the manifest binds no signal to it.
     pub mappings: BTreeMap<PinId, Option<Source>>,
     /// The mappings that belong to required interfaces.
     pub required: BTreeSet<PinId>,

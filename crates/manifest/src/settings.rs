@@ -17,8 +17,8 @@ use crate::visible::{LeafPin, Visible, unknown_pin};
 /// outermost composite applies.
 pub type Settings<'m> = HashMap<LeafPin, &'m Setting>;
 
-/// Collects the values that an application gives to pins. Reports values for unknown pins, and values that do
-/// not fit the pin's type.
+/// Collects the values that a manifest sets for pins. A pin is a typed input or output of a component. Reports
+/// values for unknown pins, and values that do not fit the type of the pin.
 pub(crate) fn collect<'m>(
     report: &mut Report<'_>,
     application: &'m Composite,

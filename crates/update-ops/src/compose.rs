@@ -53,8 +53,8 @@ fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotV
     }
 }
 
-/// Combines `op` with the earlier operation at `above`, an ancestor of `path`: performs `op` inside the value
-/// that the earlier operation leaves there.
+/// Combines the operation `op` at `path` with an earlier operation at `above`. The path `above` is a prefix of
+/// `path`. The earlier operation determines the value at `above`, so `op` is performed inside this value.
 fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Result<(), NotViable> {
     let depth = above.keys().len();
     let earlier = ops.entry(above).or_insert(Op::Unset);

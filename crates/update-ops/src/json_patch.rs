@@ -202,8 +202,9 @@ fn lists(node: Option<&Node>, depth: usize) -> bool {
     depth > 0 && node.is_some_and(Node::takes_appends)
 }
 
-/// Tells whether a key addresses an entry of a list. The value of `node` is a list, or it can be any value.
-/// If it can be any value, only `-` and keys of digits address an entry.
+/// Tells whether a key of a JSON Pointer addresses an entry of a list. If the shape declares `node` as a list,
+/// every key addresses an entry. If the shape permits a value of any sort, only `-` and keys of digits address an
+/// entry.
 fn is_entry(node: Option<&Node>, token: &str) -> bool {
     let is_list = node.is_some_and(|node| matches!(node.sort, Sort::List));
     is_list || token == "-" || (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit()))

@@ -46,7 +46,8 @@ impl Keys {
         names.into_iter().flatten().map(String::as_str)
     }
 
-    /// Returns the description of a permitted key; none if the rule is no test.
+    /// Returns the description of a permitted key. Returns `None` if the keys were not restricted by
+    /// [`Keys::matching`].
     pub(crate) fn expected(&self) -> Option<&Cow<'static, str>> {
         if let Rule::Matching(expected, _) = &self.0 { Some(expected) } else { None }
     }

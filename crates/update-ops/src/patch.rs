@@ -31,7 +31,8 @@ pub enum PatchProblem {
         /// The name of the operation.
         op: String,
     },
-    /// The pointer leads to an entry of a list, or its last key may be an index of a list.
+    /// The JSON Pointer leads to an entry inside a list. If the shape permits a value of any sort, a key of digits
+    /// is regarded as an index of a list.
     #[error("`{pointer}` names an entry of a list, and an update appends to lists or replaces them")]
     Entry {
         /// The JSON Pointer as given.
@@ -49,7 +50,8 @@ pub enum PatchProblem {
     /// The shape does not contain the path, or requires another sort of value at the path.
     #[error(transparent)]
     Refused(Box<UpdateError>),
-    /// The operations of the patch disagree on the sort of a path.
+    /// Two operations of the patch contradict each other: one requires a map at a path, and the other requires a
+    /// list or another value there.
     #[error(transparent)]
     NotViable(Box<NotViable>),
 }

@@ -168,8 +168,8 @@ pub enum Notice {
     /// `$pushAll` has a map instead of a list. The map was appended as one entry.
     #[error("`$pushAll` takes a list; the map was appended as one entry")]
     LoneEntry,
-    /// A string was read as another value, as the shape declares; see
-    /// [`Node::spelled`](crate::Node::spelled).
+    /// A string was read as a value of another type; for example `yes` as `true`. The document's shape permits
+    /// this by [`Node::spelled`](crate::Node::spelled).
     #[error("`{spelling}` was read as `{value}`")]
     Spelling {
         /// The string as written.

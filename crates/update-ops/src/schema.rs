@@ -92,8 +92,8 @@ impl Writer {
         schemas
     }
 
-    /// Returns the schema of the values of a node below a field. For a node that contains itself, the schema
-    /// refers to a definition.
+    /// Returns the JSON Schema for the values of a node. `field` is the name of the field that contains the node.
+    /// If the node contains itself, the schema is a reference to a shared definition.
     fn value(&mut self, node: &Arc<Node>, field: &str) -> Value {
         let Some(target) = node.recursion() else { return self.value_of(node, field) };
         let known = self.names.iter().find(|(known, _)| *known == Arc::as_ptr(&target));
@@ -161,9 +161,9 @@ impl Writer {
         json!({"anyOf": [schema, {"enum": spellings}]})
     }
 
-    /// Adds the paths at and below a node to which an operator may be applied. Each path is a pattern, with
-    /// the schema of its operand. `path` is the pattern of the node, and `field` is the field that contains
-    /// the node.
+    /// Collects the paths to which an update may apply `operator`. Only the path of `node` and the paths below it
+    /// are collected. Each path is a regular expression, and its value is the schema of the operand. `path` is the
+    /// regular expression for the path of `node`. `field` is the name of the field that contains `node`.
     fn paths(
         &mut self,
         operator: Operator,
@@ -197,12 +197,13 @@ impl Writer {
 struct Step<'n> {
     /// The pattern of the keys that lead to the lower node.
     pattern: String,
-    /// The name of the field; none if the upper node is no record.
+    /// The name of the field that contains the lower node; `None` if the lower node is an entry of a map.
     field: Option<&'n str>,
     node: &'n Arc<Node>,
 }
 
-/// Returns the steps from a node. Steps that lead back to a node above are left out.
+/// Returns the steps from a node to the nodes directly below it. If a node contains itself, the steps back to it
+/// are left out.
 fn steps(node: &Node) -> Vec<Step<'_>> {
     let all: Vec<Step<'_>> = all_steps(node);
     all.into_iter().filter(|step| !matches!(step.node.sort, Sort::Again(_))).collect()

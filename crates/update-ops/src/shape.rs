@@ -35,11 +35,12 @@ impl Shape {
         Self { root: Arc::new(Node::record(fields)), trusting: false }
     }
 
-    /// Creates a shape of arbitrary documents. The entries of every map can be addressed, every list can be
-    /// appended to, and all other values are leaves.
+    /// Creates a shape that permits every document. An update can set each entry of a map, append to each list,
+    /// and replace every other value as a whole.
     ///
-    /// Without defined sorts, two updates can disagree on the sort of a path. So
-    /// [applying](crate::Update::apply) and [composing](crate::Update::then) can fail under this shape.
+    /// This shape does not define whether the value at a path is a map, a list or another value. If two updates
+    /// expect different values at a path, [composing](crate::Update::then) them can fail. If a document contains a
+    /// different value than an update expects, [applying](crate::Update::apply) the update can fail.
     pub fn untyped() -> Self {
         Self { root: Arc::new(Node::any()), trusting: false }
     }

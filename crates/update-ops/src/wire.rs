@@ -56,12 +56,13 @@ impl Update {
         reader.read(wire)
     }
 
-    /// Creates an update in normal form from operations. The replacement of a value by an empty container
-    /// becomes a removal. An append without entries is dropped.
+    /// Creates an update from operations. An operation that replaces a value by an empty container becomes a
+    /// removal. An append without entries is dropped.
     ///
-    /// This function is for operations that a program creates, not for input of authors. So the sorts of the
-    /// shape (map, list or leaf) are checked, but its rules are not. Errors contain the places that the
-    /// operations would have in the wire form.
+    /// This function is for operations that a program creates, not for input that a person writes. The shape
+    /// describes the permitted documents. This function checks only that the shape contains each path, and that
+    /// each value is a map, a list or a leaf as the shape requires. Other rules, such as required fields, are not
+    /// checked. The places in errors are the places that the operations would have in the wire form.
     ///
     /// # Errors
     /// Unknown paths, values of a wrong sort, and conflicts.

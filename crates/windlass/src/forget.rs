@@ -91,8 +91,13 @@ impl Upkeep<'_> {
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
     }
 
-    /// Refuses to forget an application to which other applications refer. Returns the references to the
-    /// assembly, or `None` if only a part is forgotten.
+    /// Checks that no other application refers to an assembly that will be forgotten. Returns the references to
+    /// the assembly. If only a part of the assembly will be forgotten, nothing is checked, and the result is
+    /// `None`.
+    ///
+    /// # Errors
+    /// Fails if another application refers to the assembly, unless the removal is forced. Also fails if the store
+    /// can't be read.
     async fn forgotten(
         &self,
         store: &Arc<dyn Store>,

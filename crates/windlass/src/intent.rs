@@ -291,14 +291,15 @@ impl Windlass {
         Ok((published, warnings.collect()))
     }
 
-    /// Finds the outputs that would stay unknown if the user declared undecided calls as done by `answer`. An
-    /// output is unknown if neither `answer` nor a record contains its value. If an undecided call is an
-    /// Install, the recorded values of its outputs do not count, because these values belong to the previous
-    /// instance.
+    /// Finds the outputs whose values would be missing if the user answered undecided calls by `answer`. An
+    /// undecided call is a call whose outcome only the user can determine.
     ///
-    /// An output in the result may still become known, because the driver's report of the undecided call may
-    /// contain the value. Only the execution of `answer` shows whether this report still exists. If `answer`
-    /// contains an output that no part publishes, windlass refuses `answer`, and the result is empty.
+    /// An output has a value if `answer` or a record contains one. If the call is an Install, recorded values do
+    /// not count, because they belong to the previous instance. If `answer` contains an output that no part
+    /// publishes, the result is empty, because windlass refuses such an answer.
+    ///
+    /// The result can contain too many outputs: the driver may still have a report of the call with the missing
+    /// values. Windlass reads this report only when it executes the answer.
     ///
     /// # Errors
     ///

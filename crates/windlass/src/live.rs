@@ -61,7 +61,7 @@ pub(crate) struct LiveOutput<'w> {
 
 /// The state of following one job.
 enum Sight {
-    /// The runtimes have not found the job in this number of attempts.
+    /// No runtime has found the job yet. The number counts the unsuccessful searches for the job.
     Missing(u32),
     Hidden,
     Followed {
@@ -193,8 +193,9 @@ impl<'w> LiveOutput<'w> {
         while let Some(line) = self.arrived() {
             if line.job == job { rest.push(line.text) } else { others.push_back(line) }
         }
-        // The lines of other jobs will be counted a second time when they are returned, so their first count
-        // is reversed here.
+        // `others` contains the received lines of jobs other than `job`. They were counted when they were
+        // received. They will be counted again when they are taken from the backlog, so the first count is
+        // reversed here.
         for line in &others {
             if let Some(Sight::Followed { lines, .. }) = self.jobs.get_mut(&line.job) {
                 *lines -= 1;

@@ -50,10 +50,15 @@ impl<'a> Manifests<'a> {
     }
 }
 
-/// Checks that applications and factories name each other. A manifest gets its title only when it is
-/// published, so the check derives a title from the name of the file. If a manifest names a title with the
-/// same short name as the file, this title is used. If no manifest names such a title, the name of the file
-/// is used. Problems are only warnings, because the published title may differ from the derived title.
+/// Checks that each application names its factory, and each factory its application. They name each other by
+/// title. A file contains no title, because a manifest gets its title when it is published. So the check derives a
+/// title from the name of the file:
+///
+/// - If a manifest names a title that matches the name of the file, this title is used. Letter case and
+///   punctuation may differ: the [short names](short_name) are compared.
+/// - Otherwise, the name of the file is used.
+///
+/// Problems are only warnings, because the published title may differ from the derived title.
 fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
     let roles: Vec<_> = manifests.iter().map(|(_, manifest)| check(manifest).role).collect();
     let named: Vec<&str> = roles.iter().flatten().filter_map(counterpart).collect();

@@ -15,9 +15,9 @@ use windlass_source::{Diagnostic, Diagnostics, Fix, apply_fixes};
 use crate::check::{AppliedFix, CheckInput, CheckView, RepairedFile, check_over};
 use crate::error::Error;
 
-/// Maximum number of rounds. Each round applies the certain fixes and then checks the files again. This check
-/// can find further problems. The next round repairs these problems. No file is expected to need more rounds
-/// than this maximum.
+/// Maximum number of rounds. Each round applies the fixes that have no alternative, and then checks the files
+/// again. This check can find further problems. The next round repairs these problems. No file is expected to need
+/// more rounds than this maximum.
 const ROUNDS: usize = 32;
 
 /// Maximum number of fixes that a round tries one by one. Fixes are tried one by one only if all of them

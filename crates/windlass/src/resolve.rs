@@ -1,4 +1,4 @@
-//! A descriptor in which all values are filled in that are known before anything is created.
+//! Resolution of a descriptor: windlass fills in all values that are known before any part of the assembly exists.
 
 use serde::Serialize;
 use windlass_descriptor::{Request, Resolved, resolve};

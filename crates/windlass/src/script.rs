@@ -71,7 +71,8 @@ pub struct CasesView {
 pub struct CaseView {
     /// The file of the case.
     pub file: PathBuf,
-    /// Whether the result is the expected one, or has replaced the expected one.
+    /// Whether the case has passed: the script had the expected result, or the expected result in the file was
+    /// replaced by the actual one.
     pub passed: bool,
     /// Whether the expected result in the file was replaced.
     pub updated: bool,

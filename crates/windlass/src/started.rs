@@ -14,7 +14,8 @@ use windlass_store::{Holder, Snapshot, Store, StoreError, Watch};
 use crate::error::Error;
 use crate::view::plan::{PlanView, ProtectionChange};
 
-/// Interval between two checks whether a program still holds the lease of the assembly.
+/// Interval between two checks of the assembly's lease. Each check finds out whether a program still holds the
+/// lease.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
 /// Number of consecutive checks that find no holder of the lease. After these checks, no program is expected

@@ -120,8 +120,8 @@ pub struct ApplicationView {
     /// The title of the application's factory; `None` for a factory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factory: Option<String>,
-    /// The title of the application whose instances the discovery of the factory finds. `None` for an
-    /// application, and for a factory without discovery.
+    /// The title of the application that the factory discovers: its discovery script finds existing instances of
+    /// this application. `None` for an application, and for a factory without discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
     /// The Quartz expression for the times of the factory's discovery. `None` for an application, and for a

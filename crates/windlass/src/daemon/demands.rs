@@ -1,4 +1,5 @@
-//! Demands of policies: the daemon starts the demanded intents, and reports repeated findings only once.
+//! Reactions of the daemon to policies. If a policy demands a change, such as a heal, the daemon starts the
+//! change. The daemon reports a repeated finding only once.
 
 use windlass_engine::monitor::{Act, Demand, MOST_HEALS};
 use windlass_lifecycle::{Scale, scaled};

@@ -70,8 +70,8 @@ struct Daemon<'a> {
     discovering: BTreeSet<AssemblyName>,
     /// The factories whose applications are being checked.
     checking: BTreeSet<AssemblyName>,
-    /// The factories for which a request waits. The request waits for the end of a running duty of the
-    /// factory: a discovery, or a health check of the factory's applications.
+    /// The factories with a waiting request. A background task of the factory is running: a discovery, or a health
+    /// check of the factory's applications. The request waits for the end of this task.
     awaited: BTreeSet<AssemblyName>,
     /// The duties that could not start when they were due, each with its factory. Such a duty starts when no
     /// intent changes the factory and no request for the factory waits.
@@ -91,8 +91,8 @@ struct Daemon<'a> {
     last_extra_read: Option<Timestamp>,
     /// The assemblies with an intent that this daemon executes. Samples for these assemblies are ignored.
     busy: BTreeSet<AssemblyName>,
-    /// The assemblies that another command is changing, or that an interrupted command has left with an
-    /// unfinished change. Samples for these assemblies are ignored, too.
+    /// The assemblies that another command is changing, or that an interrupted command has left with an unfinished
+    /// change. Samples for these assemblies are ignored.
     elsewhere: BTreeSet<AssemblyName>,
     work: Work,
     looked_at: BTreeSet<AssemblyName>,
@@ -376,7 +376,8 @@ impl<'a> Daemon<'a> {
         let work = &self.work.context;
         match work.engine.note_well(name, parts, &work.holder).await {
             Ok(()) => self.roster.note_well(name, parts),
-            // Another process holds the lease of the assembly. The next sample will report the parts again.
+            // Another process holds the lease of the assembly, so the recovery of the parts can't be recorded now.
+            // The next sample reports these parts again, so the daemon ignores this error.
             Err(error) if error.will_pass() => {}
             Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
         }

@@ -25,8 +25,9 @@ pub enum Notice {
         /// The reason for the demand.
         because: String,
     },
-    /// A policy demands to heal a part although earlier heals did not help. The daemon ignores the demand
-    /// until a sample shows that the part is healthy, or until an intent changes the assembly.
+    /// The daemon stops healing a part, because earlier heals did not help. A policy still demands a heal. The
+    /// daemon ignores this demand until a measurement shows that the part is healthy, or until an intent changes
+    /// the assembly.
     GivesUp {
         /// The name of the assembly.
         assembly: AssemblyName,

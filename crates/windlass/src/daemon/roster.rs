@@ -113,7 +113,8 @@ impl Roster {
         }
     }
 
-    /// Resumes the timeouts of an assembly that has not changed during the suspension.
+    /// Resumes the timeouts of an assembly after [`pause`](Self::pause). The assembly has not changed in the
+    /// meantime.
     pub(super) fn resume(&mut self, name: &AssemblyName) {
         self.reschedule(name);
     }
@@ -160,7 +161,8 @@ impl Roster {
         Counted { demands, well }
     }
 
-    /// Counts the samples that are missing by now, and returns the resulting demands.
+    /// Handles the metrics for which no sample has arrived in time. Returns the changes that policies demand
+    /// because of the missing samples, each with the name of its assembly.
     pub(super) fn time(&mut self, now: Timestamp) -> Vec<(AssemblyName, Demand)> {
         let mut demands = Vec::new();
         while let Some((due, name)) = self.agenda.first().cloned().filter(|(due, _)| *due <= now) {

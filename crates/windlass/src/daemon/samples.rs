@@ -20,8 +20,8 @@ pub(super) struct Looked {
     pub(super) others: Vec<DriftView>,
 }
 
-/// Converts observations to samples for policies. The states of parts that no policy heals are not samples;
-/// they are returned in `others`.
+/// Converts the results of health checks to samples of the metrics that policies read. If no policy heals a part,
+/// the state of the part is returned in `others`.
 pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();

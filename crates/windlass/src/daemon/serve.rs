@@ -23,8 +23,8 @@ impl Daemon<'_> {
         if self.stop.soon.is_cancelled() || self.busy.contains(&request.assembly) {
             return;
         }
-        // A running duty holds the lease of the factory. The request begins when the duty ends, before the
-        // next duty of the factory begins.
+        // A discovery or a health check is running for the factory, and holds the factory's lease. The request
+        // waits until this task ends. The next such task of the factory begins after the request.
         if self.discovering.contains(&request.assembly) || self.checking.contains(&request.assembly) {
             self.awaited.insert(request.assembly);
             return;

@@ -99,8 +99,8 @@ impl Context {
         }
     }
 
-    /// Stores, for each reference to an application, that the reference refers to this application. The
-    /// records must be written before the application is removed.
+    /// Stores the references to an application that will be removed. After the removal, these records show that
+    /// the application existed.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {

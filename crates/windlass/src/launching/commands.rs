@@ -233,8 +233,9 @@ pub(crate) fn called(
     Ok((inner.clone(), arguments(command, pin, given)?))
 }
 
-/// Returns the commands with a script. Each entry contains the exposed id of the command, the id of its pin
-/// in the component, and the pin.
+/// Returns the commands of a component that have a script. Each entry contains the id under which the manifest
+/// exposes the command, the id under which the component declares the command, and the declaration itself. A
+/// command with several exposed ids has several entries.
 pub(crate) fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
     let pins = package.pins().into_iter().flat_map(Pins::iter);
     let scripted = pins.filter(|(id, _)| package.bindings().commands.contains_key(&id.to_string()));

@@ -165,9 +165,12 @@ fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> Descrip
     DescriptorParts { kind, name: published.name.clone(), version }.into()
 }
 
-/// Returns a topology whose component has the location as a property. This property is not a pin, so scripts
-/// do not receive it. The properties of a factory become volatile: they can change without a call, because
-/// each call of the factory's applications reads them.
+/// Returns the topology of a launch, with the location of the scripts as an additional property of the component.
+/// Scripts do not receive this property, because it is not a pin.
+///
+/// If the role is a factory, each property is marked as volatile, so its value may change while the factory is
+/// active. A change needs no call for the factory itself: each call for one of its applications reads the current
+/// values.
 fn placed(topology: &Topology, location: &str, role: &Role) -> Topology {
     let mut elements = topology.elements().to_vec();
     let property: PropertyName = DEPLOYMENT_LOCATION.parse().expect("it is the name of a property");

@@ -97,7 +97,9 @@ impl Known {
     }
 }
 
-/// Returns the name from which the name of an adopted application is derived.
+/// Derives a name for an application that will be adopted. The name comes from the name of the found instance or
+/// from its natural id. If neither yields a valid name, the name of the published application is used. The caller
+/// appends a number if the name is taken.
 pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyName {
     let title = found.name.as_deref().unwrap_or(&found.natural);
     let name = short_name(title).or_else(|| short_name(&found.natural));

@@ -56,8 +56,8 @@ pub enum LaunchError {
         factory: String,
         /// The name of the environment.
         environment: String,
-        /// The services of the environment that fit: they were launched from the title of the application's
-        /// factory.
+        /// The services of the environment that fit: each was launched from the factory that the application's
+        /// manifest names.
         known: Box<[AssemblyName]>,
         /// The service that the user has chosen, although the service does not fit. `None` if the user has
         /// chosen no service.
@@ -70,8 +70,8 @@ pub enum LaunchError {
         title: String,
         /// The assembly of the application's factory.
         factory: AssemblyName,
-        /// The pin of the factory that belongs to the required interface. Through this pin, the factory
-        /// consumes a signal of a service.
+        /// The id of the factory's pin that has no source. The pin belongs to an interface that the manifest of
+        /// the factory declares as required. Through the pin, the factory consumes a signal of a service.
         mapping: PinId,
         /// The reason why the interface is not connected, and how to connect it.
         why: String,

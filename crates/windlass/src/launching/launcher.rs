@@ -137,8 +137,8 @@ impl<'w> Launcher<'w> {
     /// Returns the factory of an application. Returns `None` if `role` is a factory.
     ///
     /// # Errors
-    /// Fails if the environment has no such factory, or if a mapping that the factory requires is not
-    /// connected.
+    /// Fails if the environment has no such factory. Also fails if the factory requires a signal of another
+    /// service, and no service of the environment provides the signal.
     async fn factory(
         &self,
         role: &Role,

@@ -4,7 +4,7 @@ use windlass_manifest::short_name;
 use windlass_model::AssemblyName;
 use windlass_model::name::MAX_NAME;
 
-/// Maximum number of characters that the appended number adds to a name.
+/// Number of characters that are reserved for the suffix of a name, such as `-2` in `vm-2`.
 const NUMBER: usize = 10;
 
 /// Returns the first name of `base`, `base-2`, `base-3` and so on that is not taken.

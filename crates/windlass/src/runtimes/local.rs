@@ -65,7 +65,8 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 
     async fn close(&self) -> Result<(), RuntimeError> {
-        // Opening the runtime removes the folders of windlass programs that were killed.
+        // Killed windlass programs may have left folders. They are removed when the runtime is opened, so a
+        // runtime that may have jobs is opened here.
         if self.may_have_jobs().await {
             self.get().await?;
         }

@@ -32,8 +32,8 @@ use self::fixed::Fixed;
 use self::process::Process;
 use self::sandbox::Sandbox;
 
-/// Saves an image of the first common container engine that has it. On failure, returns the reason of each
-/// engine.
+/// Saves an image of Docker or Podman to a file. The first of these engines that has the image is used. On
+/// failure, returns the reason of each engine.
 #[cfg(feature = "docker")]
 pub(crate) use docker::save as save_from_engine;
 
@@ -83,8 +83,8 @@ impl RuntimeRegistry {
         self
     }
 
-    /// Adds a runtime that serves all locations of its [kind](Runtime::kind). If the runtime replaces a kind,
-    /// the settings of the locations are the settings of the replaced kind.
+    /// Adds a runtime that serves all locations of its [kind](Runtime::kind). If a kind with the same name is
+    /// already registered, the runtime replaces it. The locations then accept the same settings as before.
     #[must_use]
     pub(crate) fn with_runtime(self, runtime: Arc<dyn Runtime>) -> Self {
         let replaced = self.0.iter().find(|known| known.name() == runtime.kind()).cloned();

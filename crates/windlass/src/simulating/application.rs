@@ -32,8 +32,9 @@ pub(super) struct Application {
     pub(super) failure: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// The number, in the file of answers, of the last answer that replaced a health check and changed no
-    /// record. `None` if a record has changed since, or if there was no such answer.
+    /// The answer that replaced a health check when no record of the application changed: its position in the file
+    /// of answers. The same answer need not be processed again. `None` if a record has changed since, or if there
+    /// was no such answer.
     pub(super) unchanged_by: Option<usize>,
     /// The number of changes of the application's records. The result of a health check that read an older
     /// revision is dropped.

@@ -29,9 +29,9 @@ use crate::open::Windlass;
 pub struct ManifestFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The title of the manifest. If it is `None`, windlass derives the title. If another manifest names a
-    /// title with the same short name as the file, this title is used. If no manifest names such a title, the
-    /// name of the file without its extension is used.
+    /// The title under which the simulation publishes the manifest. If it is `None`, windlass derives the title
+    /// from the name of the file, without its extension. If another manifest names a title that matches this name,
+    /// apart from letter case and punctuation, that title is used. Otherwise, the name of the file is the title.
     pub title: Option<String>,
 }
 
@@ -157,8 +157,8 @@ impl Cast {
         }
         cast.fill(compiled);
         if !cast.has_scripts {
-            // Without a folder of scripts, answers replace all scripts. So warnings about missing script
-            // files do not apply.
+            // Without a folder of scripts, no script runs: the answers of the simulation give all results. So
+            // warnings about missing script files do not apply.
             let of_files = [manifest_codes::SCRIPT_MISSING, script_codes::SCRIPT_MISSING];
             warnings = warnings.into_iter().filter(|warning| !of_files.contains(&warning.code)).collect();
         }

@@ -65,9 +65,11 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the results of the health check of a batch if data of the file of answers replace the script
-    /// for every application of the batch. Returns `None` if a script must run, or if an answer is a text or
-    /// a failure. Also returns `None` if the check reaches its timeout.
+    /// Returns the results of the health check of several applications, if they are known without running a
+    /// script. The result of an application is known if the answer that applies to it contains the result as data.
+    ///
+    /// Returns `None` if a script must run for an application, or if an answer contains the output of the script
+    /// or a failure. Also returns `None` if the check reaches its timeout.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {
@@ -167,8 +169,9 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the results for a group without a job, if the file of answers gives the output of the script.
-    /// Returns `None` if a script must run, or if the file gives a failure or a timeout.
+    /// Returns the results of a health check, parsed from the output that an answer gives in place of the script.
+    /// The applications in `part` are checked together. Returns `None` if the script must run, or if the answer
+    /// gives a failure or a timeout.
     fn printed(
         &self,
         now: Timestamp,

@@ -24,8 +24,8 @@ use crate::open::Windlass;
 /// Maximum virtual duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application to check. The number is the position, in the file of answers, of the answer that replaces
-/// the check. The number is `None` if no answer applies.
+/// An application to check. The number belongs to the answer that replaces the health check: it is the position of
+/// the answer in the file of answers. The number is `None` if the file has no answer for this check.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
 /// The results of a health check of a batch of applications.
@@ -37,7 +37,8 @@ pub(super) struct Asked {
     pub(super) runs: Runs,
 }
 
-/// The inputs of a host: the project, the compiled manifests and the answers.
+/// The values from which a [`Host`] is created. They include the project, the compiled manifests, and the answers
+/// that replace runs of scripts.
 pub(super) struct HostParts<'h> {
     pub(super) windlass: &'h Windlass,
     pub(super) stop: &'h Stop,
@@ -181,7 +182,9 @@ impl<'h> Host<'h> {
         (found, context.into_kept().took)
     }
 
-    /// Asks the driver about the instances of calls. If no answer applies, a script runs.
+    /// Asks the driver for the state of the instances of `calls`. The driver needs the output of the health check
+    /// script. If the file of answers has an answer for an application in `batch`, the answer replaces the output.
+    /// If it has no answer, and there is a runtime, the script runs.
     pub(super) async fn ask(
         &self,
         now: Timestamp,
@@ -210,7 +213,8 @@ impl<'h> Host<'h> {
         Printout::of_calls(&asked, &Script::HealthCheck)
     }
 
-    /// Returns the context of a script. If the script has no answer, the jobs of the context run the script.
+    /// Returns the context in which the driver runs a script. If `has_answer` is false and there is a runtime, the
+    /// jobs of the context run the script. Otherwise, the jobs return `printout`.
     fn context(
         &self,
         now: Timestamp,

@@ -51,8 +51,8 @@ impl fmt::Display for Script {
 pub(super) struct Window {
     pub(super) from: Duration,
     pub(super) until: Option<Duration>,
-    /// A period, and the length of its first part. Within the window, the answer applies only in the first
-    /// part of each period.
+    /// The period of a repetition, and the length of the first part of each period. From `from` until `until`, the
+    /// answer applies only in this part of each period. `None` if the answer applies all the time.
     pub(super) cycle: Option<(Duration, Duration)>,
 }
 
@@ -101,8 +101,8 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The update of a health check, parsed for each application in [`Cast::titles`]. Empty if the update
-    /// depends on the call.
+    /// The update with which the answer replaces the result of a health check. It is parsed in advance, once for
+    /// each application in [`Cast::titles`]. Empty if the answer was not parsed in advance; see [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 
@@ -113,8 +113,8 @@ const INSTANCE_ID: &str = "<instance id>";
 const COMMAND_ID: &str = "<command id>";
 
 impl Rule {
-    /// Completes a rule. If the rule gives the same update for all health checks, parses the update in
-    /// advance.
+    /// Prepares a rule for use: parses its update, if the rule answers every health check with the same update.
+    /// Returns any other rule unchanged.
     pub(super) fn new(cast: &Cast, rule: Self) -> Self {
         let Says::Instance(instance) = &rule.says else { return rule };
         if rule.script != Script::HealthCheck || instance.results.is_some() {
@@ -146,8 +146,9 @@ impl Rule {
         })
     }
 
-    /// Tells whether the answer applies to an instance. An answer of a health check that concerns a command
-    /// applies only while the instance has an open command.
+    /// Tells whether the answer applies to an instance. If the answer replaces a health check, and contains
+    /// results of commands or the placeholder `<command id>`, it applies only while the instance has an open
+    /// command.
     fn fits(&self, subject: Subject<'_>) -> bool {
         let is_named = |names: &BTreeSet<String>| {
             names.contains(subject.name) || subject.natural.is_some_and(|natural| names.contains(natural))

@@ -32,8 +32,9 @@ pub struct SimulationInput {
     pub scripts: Option<PathBuf>,
     /// The file of answers. If the file has an answer for a run of a script, the answer replaces the run.
     pub answers: Option<PathBuf>,
-    /// Values of configuration pins, by the exposed ids of the pins. Each value applies to every manifest
-    /// that exposes the pin.
+    /// Parameters of the launches: the values of configuration pins. A pin is a typed input or output of a
+    /// manifest. The key is the id under which a manifest exposes the pin. Each value applies to every manifest
+    /// that exposes a pin with this id.
     pub parameters: BTreeMap<String, Value>,
     /// The location of `windlass.yaml` at which scripts run. If it is `None` and `windlass.yaml` declares
     /// exactly one location, scripts run at this location. If it is `None` and `windlass.yaml` declares no

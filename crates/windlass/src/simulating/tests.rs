@@ -1,5 +1,5 @@
-//! Tests of simulations in the process of the test. The tests read the state machine. Some tests run their
-//! scripts on a runtime that this file implements.
+//! Unit tests of the simulator. They have access to its state machine. Some tests run scripts on a runtime that
+//! this file implements.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -112,8 +112,9 @@ pub(super) struct TransferFiles {
 }
 
 impl TransferFiles {
-    /// Writes the note, and then the export file under its final name. Returns the path of the note. After an
-    /// error, neither the note nor the export file exists.
+    /// Writes the export file. Before the file gets its final name, a note is written, which records that the
+    /// export is running. Returns the path of the note. After an error, neither the note nor the export file
+    /// exists.
     pub(super) fn write_down(&self, bundle: Bundle, file: &Path, now: Timestamp) -> Result<PathBuf, Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
         let assembly = bundle.assembly.name.clone();
@@ -185,7 +186,9 @@ impl TransferFiles {
         notes
     }
 
-    /// Rolls an export back: removes the note, the draft, and the file if this export has written it.
+    /// Rolls an interrupted export back. Removes the export file, if this export has written it. Also removes the
+    /// draft, which is the file before it gets its final name, and the note, which records that the export is
+    /// running.
     pub(super) fn roll_back(&self, note: &Path, under_way: &UnderWay) -> Result<(), Error> {
         let written = exported_in(&under_way.file).and_then(|exported| exported.records.transfer);
         if written.as_ref() == Some(&under_way.transfer) {

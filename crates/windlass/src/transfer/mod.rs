@@ -56,7 +56,8 @@ impl Upkeep<'_> {
                 return Err(error);
             }
         };
-        // If the deletion fails, the next command reads the note, and completes the export or rolls it back.
+        // Deletes the assembly from the store. If this fails, the note about the running export remains. The next
+        // command reads the note, and completes the export or rolls it back.
         hand_over.complete(&file.display().to_string()).await?;
         self.on_files(key, move |files| files.remove_note(&note)).await
     }

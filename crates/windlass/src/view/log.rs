@@ -236,7 +236,7 @@ pub struct DismissedLog {
     pub request: RequestId,
     /// The intent of the request.
     pub intent: String,
-    /// The reason of the refusal; `None` if the requester withdrew the request.
+    /// The reason why the request was refused; `None` if the requester withdrew the request.
     pub why: Option<String>,
 }
 

@@ -163,7 +163,8 @@ pub struct StepView {
     /// The number of driver calls that the step makes if none fails.
     #[serde(skip)]
     pub call_count: u64,
-    /// The waits of the step. A wait on a barrier represents waits on all steps before the barrier.
+    /// The steps for which this step waits. A barrier is a step without work of its own, which waits for several
+    /// other steps. So a wait for a barrier stands for waits for all these steps.
     pub waits: Vec<WaitView>,
 }
 

@@ -88,7 +88,7 @@ pub struct ProcessSummary {
     pub ended: Option<Timestamp>,
 }
 
-/// The processes and the versions of an assembly, oldest first, with a version for JSON.
+/// The history of an assembly: its processes and its versions, oldest first.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryView {
     /// The version of the layout of this view, for programs that read it as JSON.

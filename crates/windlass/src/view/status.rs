@@ -54,8 +54,8 @@ pub struct AssemblyView {
     pub created: Timestamp,
     /// The process of the assembly that has not ended, if there is one.
     pub process: Option<ProcessView>,
-    /// The output properties of the assembly. For a factory, they include its instances: natural ids with the
-    /// names of applications.
+    /// The output properties of the assembly. The outputs of a factory include its instances: each natural id is
+    /// listed with the name of the application that manages the instance.
     pub outputs: BTreeMap<PropertyName, Value>,
     /// The status of a launched application or a factory; absent for an assembly with a descriptor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,8 +72,8 @@ pub struct AssemblyView {
     pub parts: PartsView,
     /// The elements directly inside the assembly.
     pub components: Vec<ElementView>,
-    /// Additional nodes of groups, which are removed at the end of a rolling change. Without an open process,
-    /// they were left by a change that failed or was interrupted.
+    /// Additional nodes of groups. A rolling change creates such nodes, and removes them at its end. If no process
+    /// is open, these nodes remain from a change that failed or was interrupted.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub additional: BTreeSet<ElementName>,
     /// Parts that are no longer desired and still exist. An upgrade is removing them, or has failed to remove

@@ -19,9 +19,8 @@ const VERSION: u32 = 1;
 /// The last targets of the references that the instances of one factory have reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PastTargets {
-    /// The last target of each reference. A reference consists of a mapping and the natural id of an
-    /// instance. The mapping is the pin of the factory to which the instances of another factory are bound.
-    /// The outer key is the mapping, and the inner key is the natural id.
+    /// The application to which each reference referred last. The outer key is the id of the factory's pin through
+    /// which the reference was made. The inner key is the natural id that the reference names.
     targets: BTreeMap<String, BTreeMap<String, AssemblyName>>,
 }
 
@@ -43,8 +42,8 @@ fn key_of(factory: &AssemblyName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name: document_name(factory) }
 }
 
-/// Reads the removed targets of the references of a factory's instances. Ignores targets that a newer version
-/// of windlass has stored.
+/// Reads the stored targets of references: the applications to which the instances of `factory` have referred, and
+/// that were removed. Ignores a document that a newer version of windlass has stored.
 pub(super) async fn read(store: &dyn Store, factory: &AssemblyName) -> Result<PastTargets, Error> {
     let found = store.document(&key_of(factory)).await?.filter(|found| found.version <= VERSION);
     Ok(found.and_then(|found| serde_json::from_value(found.body).ok()).unwrap_or_default())
@@ -60,7 +59,8 @@ pub(super) async fn note(
 ) -> Result<(), Error> {
     loop {
         let found = store.document(&key_of(factory)).await?;
-        // This program can't read the targets that a newer version of windlass has stored, so it keeps them.
+        // A newer version of windlass has stored this document. This program can't read the document, so it does
+        // not overwrite it.
         if found.as_ref().is_some_and(|found| found.version > VERSION) {
             return Ok(());
         }

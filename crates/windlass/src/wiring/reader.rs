@@ -125,9 +125,10 @@ impl Wiring {
         Ok(offers)
     }
 
-    /// Resolves the components of the type `reference.Service` of an application, in each environment of
-    /// which the application is a service. If there is no such environment, resolves them in the environment
-    /// in which the application was launched.
+    /// Resolves the components of an application that have the type `reference.Service`. Such a component is a
+    /// placeholder for a service of an environment. The components are resolved in each environment that has the
+    /// application as a service. If there is no such environment, they are resolved in the environment in which
+    /// the application was launched.
     pub(crate) async fn service_references(
         &mut self,
         record: &AssemblyRecord,
@@ -181,7 +182,9 @@ impl Wiring {
         Ok(Some(resolve(reference, factory, of, &offers)))
     }
 
-    /// Returns the state of a mapping of a factory in an environment.
+    /// Finds the factory to which a mapping is bound in an environment. A mapping is a pin through which the
+    /// instances of `factory` refer to instances of another factory. Its id is `mapping`. If no factory is bound
+    /// to it, the result contains the reason.
     pub(crate) async fn mapping(
         &mut self,
         factory: &AssemblyRecord,
@@ -246,8 +249,9 @@ impl Wiring {
         Ok(instances)
     }
 
-    /// Returns the instances of a factory for each pin that publishes them. The key is the id under which the
-    /// manifest of the factory exposes its signal `factory.instances`.
+    /// Returns the instances of a factory, with each pin that publishes them. A manifest can expose the signal
+    /// `factory.instances` under several ids. The keys are these ids, and each value contains all instances of the
+    /// factory.
     pub(crate) async fn instance_pins(
         &mut self,
         record: &AssemblyRecord,

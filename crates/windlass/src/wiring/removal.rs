@@ -23,8 +23,8 @@ pub(crate) struct Removal {
     is_there: bool,
     /// The assemblies that refer to the assembly.
     by: BTreeSet<AssemblyName>,
-    /// The references of other instances to the assembly. Each entry contains the factory of the referring
-    /// instance, the mapping of the reference, and the natural id that the reference names.
+    /// The references of instances to the assembly. Each entry contains the factory of the referring instance, the
+    /// id of the factory's pin through which the instance refers, and the natural id that the reference names.
     keys: BTreeSet<(AssemblyName, String, String)>,
 }
 
@@ -99,7 +99,8 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the services with a component that is resolved to the factory that will be removed.
+    /// Finds the services that use the factory that will be removed. Such a service has a component that is a
+    /// placeholder for a service, and the factory takes its place.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let name = removal.name.clone();
         let environments = self.environments().await?;
@@ -131,8 +132,9 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances of `factory` in an environment that refer, through `mappings`, to the instance
-    /// that will be removed. The factory of this instance is `of`.
+    /// Finds the instances of `factory` in an environment that refer to the instance that will be removed. `of` is
+    /// the factory of the instance that will be removed. `mappings` contains the ids of the pins through which
+    /// instances of `factory` refer to instances of `of`.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,
@@ -161,7 +163,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Returns the mappings of a factory to which the instances of the factory `other` are bound.
+    /// Returns the ids of the pins through which the instances of `factory` refer to instances of `other`. These
+    /// are the pins to which the environment connects the factory `other`.
     async fn bound_to(
         &mut self,
         environment: &DocumentName,

@@ -18,9 +18,11 @@ pub struct ServiceReferenceView {
     pub component: ComponentPath,
     /// The state of the component: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The service to which the component is resolved. If the user has chosen a service, and this service was
-    /// removed or lacks a pin of the component, the field contains the chosen service. `None` for any other
-    /// component without a service, and for a component whose pins the environment itself provides.
+    /// The service that takes the place of the component.
+    ///
+    /// If the user has chosen a service, the field always contains this service, even if it was removed or does
+    /// not fit. Otherwise, the field is `None` if no single service fits, or if the environment itself provides
+    /// the pins.
     pub service: Option<AssemblyName>,
     /// The reason why the component is not resolved, and how to resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,8 +86,8 @@ pub(super) fn why(
 pub struct InstanceReferenceView {
     /// The path of the reference in the tree of components, with `/` between the names.
     pub component: String,
-    /// The mapping of the reference: a pin of the factory to which the instances of another factory are
-    /// bound.
+    /// The id of the pin through which the reference is made. The pin belongs to the referring instance's factory.
+    /// It receives the instances of another factory.
     pub mapping: String,
     /// The natural id of the instance to which the reference refers.
     pub key: String,

@@ -16,8 +16,9 @@ use crate::blocking::blocking;
 use crate::error::chain;
 use crate::runtimes::factory::{RuntimeContext, Variables};
 
-/// A container engine with its runtimes. One runtime runs each job in a fresh container. For each pool size
-/// that a location requests, there is also a pool runtime.
+/// An open container engine, with the runtimes that run jobs on it. One runtime starts a fresh container for each
+/// job. The other runtimes reuse warm containers: there is one such [`PoolRuntime`] for each pool size that a
+/// location requests.
 pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
@@ -26,7 +27,7 @@ pub(super) struct OpenEngine {
     note: Mutex<Option<Note>>,
 }
 
-/// The cell of a pool runtime, which is empty until the pool is opened.
+/// A place for the pool runtime of one size. The place is empty until the pool runtime is used for the first time.
 type Pool = Arc<OnceCell<Arc<PoolRuntime>>>;
 
 /// Returns the environment variables by which container engines are found.
@@ -64,8 +65,8 @@ impl OpenEngine {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Returns the note of this process, so that the caller can remove the note. Returns `None` if `client`
-    /// is not the client id of this process, or if the note was returned before.
+    /// Returns the note that marks the engine as in use by this process. The caller can then remove the note.
+    /// Returns `None` if `client` is not the client id of this process, or if the note was returned before.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         note.take_if(|_| client == Some(self.fresh.client()))

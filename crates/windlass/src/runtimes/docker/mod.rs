@@ -90,7 +90,8 @@ impl Engines {
     async fn open<'c>(&self, cell: &'c Cell, name: &str) -> Result<&'c OpenEngine, String> {
         cell.get_or_try_init(async || {
             let (engine, fresh) = engine::connect(name, &self.context).await?;
-            // The note is written before the first job exists. So a command after a crash finds the engine.
+            // The note records that this process uses the engine. It is written before the first job is started.
+            // If this process crashes, a later command finds the engine, and its jobs, by the note.
             let (notes, engine_name, client) =
                 (self.notes.clone(), name.to_owned(), fresh.client().to_owned());
             let note = blocking(move || notes.add(&engine_name, &client)).await;

@@ -1,10 +1,10 @@
-//! Notes about the container engines that may hold jobs of a project.
+//! Notes about the container engines that may hold jobs of a project. A command queries only the engines that a
+//! note names.
 //!
-//! Each connection of a windlass program to an engine is a client with an id. Before a program submits its
-//! first job to an engine, it writes a note with the name of the engine and the client id. When the program
-//! disconnects and has left nothing on the engine, it removes the note. So a command queries only the engines
-//! of the notes. These engines may hold jobs of killed or running programs, and jobs that a program has left
-//! running.
+//! Each connection of a windlass program to an engine is a client with an id. Before a program submits its first
+//! job to an engine, it writes a note with the name of the engine and the client id. When the program disconnects
+//! and has left no jobs on the engine, it removes the note. So a note remains while the program runs, after the
+//! program was killed, and after it has left jobs running.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -16,8 +16,8 @@ use windlass_source::files::{self, MAX_SIZE};
 /// The folder of the notes, with one file for each client.
 const FOLDER: &str = "clients";
 
-/// The file that an earlier version of windlass used in place of the folder. Each line names one engine. That
-/// version never removed lines.
+/// The file in which an earlier version of windlass stored the names of engines, one on each line. The folder
+/// [`FOLDER`] replaces this file. The earlier version never removed lines.
 const FORMER: &str = "engines";
 
 /// Maximum number of attempts to write a note while other processes remove the folder.
@@ -71,8 +71,8 @@ impl Notes {
     fn try_to_add(&self, engine: &str, client: &str) -> io::Result<Note> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let path = self.folder.join(client);
-        // The file is locked before it gets its final name, because other programs take an unlocked note for
-        // the note of an ended client.
+        // The lock on the file shows that its client still runs. If the file had its final name before it is
+        // locked, another program could conclude that the client has ended.
         let fresh = self.folder.join(format!(".{client}"));
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
         file.lock()?;

@@ -9,10 +9,11 @@ use super::settings::COMMON_ENGINES;
 use crate::error::chain;
 use crate::runtimes::factory::Variables;
 
-/// Saves an image of the first common engine that has it, as an archive of `docker save`.
+/// Saves an image of Docker or Podman, as an archive of `docker save`. The first of these engines that has the
+/// image is used.
 ///
 /// # Errors
-/// Returns, for each common engine, the reason why it did not save the image.
+/// Returns, for each of the engines, the reason why it did not save the image.
 pub(crate) async fn save(image: &str, file: &mut File, variables: &Variables) -> Result<(), Vec<String>> {
     let environment = environment(variables);
     let mut reasons = Vec::new();

@@ -217,7 +217,8 @@ impl<'c> Machine<'c> {
         self.applications.get(&key)
     }
 
-    /// Returns the sizes of all records, which depend only on the existing applications.
+    /// Returns the sizes of the collections in this state machine. A test compares them to check that they do not
+    /// grow with the simulated time.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> [usize; 7] {
         let factories = self.factories.iter();
