@@ -25,8 +25,8 @@ use crate::{
 /// File in the volume of a job with `Finish`, to which the first process also writes its lines.
 const COPY: &str = "/windlass/told";
 
-/// Maximum number of times that the runtime asks whether a container was killed for lack of memory. The runtime
-/// asks more than once, because the container engine learns of such a kill with a delay.
+/// Maximum number of times that the runtime asks again whether a container was killed for lack of memory. The
+/// container engine learns of such a kill with a delay.
 const MEMORY_CHECKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 

@@ -316,8 +316,8 @@ impl JobTask {
     }
 }
 
-/// The reason that the outcome states if a job ended because its connection broke. The client of this job still
-/// lives.
+/// The reason in the outcome of a job that ended because the connection to its client broke. In this case, the
+/// client itself has not died.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

@@ -35,7 +35,7 @@ use crate::{
 const LIST_TRIES: u32 = 10;
 
 /// Minimum age at which a container that runs no job counts as abandoned. A younger container may belong to a
-/// client that is just starting.
+/// client that is just launching its first job.
 const OLD: Duration = Duration::from_secs(60);
 
 /// Maximum number of concurrent removals. Further removals wait.
@@ -141,7 +141,7 @@ impl DockerRuntime {
     ///
     /// The function removes two kinds of containers of these clients:
     ///
-    /// - containers that run no job, for any owner;
+    /// - containers that run no job and are older than a minute, of any owner;
     /// - containers with jobs of `owner`, even if a job still runs.
     ///
     /// If `keep` returns true for a job, the function does not remove the job. [`find`](Runtime::find) and

@@ -254,8 +254,9 @@ impl Tools {
             self.engine.call("create a volume", docker.create_volume(request)).await?;
             return Ok(());
         }
-        // One request creates a container and a volume, and the container engine prepares the volume at the
-        // same time. If this process is killed after the request, the volume is already prepared.
+        // One request creates a container and the volume, and the container engine prepares the volume as part
+        // of this request. So this process can't be killed between the creation of the volume and its
+        // preparation.
         let mount = Mount {
             typ: Some(MountType::VOLUME),
             source: Some(source),

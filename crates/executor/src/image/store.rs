@@ -122,8 +122,8 @@ struct FileEntry {
 }
 
 /// The attributes of an image file, which show whether the file has changed. If a file is written twice within
-/// one tick of the kernel's clock, its attributes may stay the same. For this reason, a [recently
-/// written](Self::is_recent) file gets no entry in [`Index::files`].
+/// one tick of the kernel's clock, its attributes may stay the same. For this reason, a file that [was written
+/// recently](Self::is_recent) gets no entry in [`Index::files`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     inode: u64,

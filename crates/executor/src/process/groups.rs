@@ -51,7 +51,7 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
 }
 
 /// Tells whether a group was created for a job of this jobs folder, as the prefix of the group's name shows.
-/// Other groups are never killed, even if the file of a [supervisor's groups](note) contains their paths.
+/// Other groups are never killed, even if a file that [`note`] names contains their paths.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))

@@ -122,7 +122,7 @@ impl PrewarmedSandboxes {
     }
 
     /// Records that a job with this plan has started. If a job with the same plan started shortly before, the
-    /// function starts to create a sandbox for the next such job. `running` is the number of running jobs.
+    /// function may start to create a sandbox for the next such job. `running` is the number of running jobs.
     pub(crate) fn expect_more(self: &Rc<Self>, plan: &SandboxPlan, running: usize) {
         if running > FEW {
             return;

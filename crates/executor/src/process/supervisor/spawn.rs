@@ -117,8 +117,8 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
 
 /// Starts the child. If the program's file is open for writing, retries for a short time.
 ///
-/// The client writes the program of a job to a file. If the client forks at this moment, the new process
-/// inherits the open file, and holds it until it calls exec.
+/// The process that submits a job also writes the job's program to a file. If this process forks during the
+/// write, its child inherits the open file, and holds it until the child calls exec.
 async fn start_when_written(
     launch: &Launch,
     sandbox: Option<&Sandbox>,
