@@ -24,8 +24,8 @@ use crate::{
     },
 };
 
-/// Maximum number of attempts to launch a job. A further attempt is made if, for example, the container no
-/// longer runs whose network all jobs of the client use.
+/// Maximum number of attempts to launch a job. The runtime tries again if, for example, the anchor has ended:
+/// the container whose network all jobs of the client use.
 const TRIES: u32 = 3;
 
 /// The result of a launch.
