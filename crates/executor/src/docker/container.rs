@@ -82,8 +82,8 @@ pub(crate) struct ContainerContext<'a> {
     /// Id of the image.
     pub(crate) image: String,
     pub(crate) labels: HashMap<String, String>,
-    /// Name of the container whose network all jobs of a client use. The first process of each job is the
-    /// static program in this container's volume.
+    /// Name of the anchor: a running container of the client. All jobs of the client run the static program in
+    /// its volume, and jobs without a network of their own use its network.
     pub(crate) anchor: &'a str,
     /// Name of the container that has created a volume to which the user of the job can write. The job's
     /// container takes over this volume. If the name is `None`, the job's container creates its volume itself.

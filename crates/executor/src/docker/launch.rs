@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Maximum number of attempts to launch a job. The runtime tries again if, for example, the anchor has ended:
-/// the container whose network all jobs of the client use.
+/// the container with the static program that all jobs of the client run.
 const TRIES: u32 = 3;
 
 /// The result of a launch.
@@ -134,9 +134,9 @@ async fn attempt(
     }
 }
 
-/// Returns the name of the anchor, the running container whose network all jobs of the client use. `gone` is
-/// the name of an anchor that no longer runs, so another name is returned. If the job needs a prepared volume,
-/// the function also returns the name of the container that has prepared the volume.
+/// Returns the name of the anchor, the running container with the static program of all jobs of the client.
+/// `gone` is the name of an anchor that no longer runs, so another name is returned. If the job needs a
+/// prepared volume, the function also returns the name of the container that has prepared the volume.
 async fn prepare(
     shared: &Shared,
     job: &Job,

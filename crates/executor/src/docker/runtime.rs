@@ -154,9 +154,10 @@ impl DockerRuntime {
         owner: &Owner,
         keep: impl Fn(&JobId) -> bool + Send + Sync,
     ) -> Result<Vec<JobId>, RuntimeError> {
-        // A client lives if its anchor runs: the container whose network its jobs use. The jobs are listed
-        // first. If the anchors were listed first, a client could start an anchor and a job between the two
-        // requests. The job would then be listed without its anchor, and would seem to belong to a dead client.
+        // A client lives if its anchor runs: the container with the static program of its jobs. The jobs are
+        // listed first. If the anchors were listed first, a client could start an anchor and a job between the
+        // two requests. The job would then be listed without its anchor, and would seem to belong to a dead
+        // client.
         let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
         let others = self.containers(labels::ROLE, None).await?;
         let alive = self.living(&others);

@@ -1,5 +1,6 @@
 //! The image with the static program, and the containers that are made of this image. The *anchor* is a
-//! container whose network and program all jobs of a client use. Short-lived containers prepare volumes.
+//! container whose program all jobs of a client use. Jobs without a network of their own also use its network.
+//! Short-lived containers prepare volumes.
 
 use std::{
     collections::HashMap,
@@ -73,7 +74,7 @@ pub(crate) struct Tools {
     next: AtomicU64,
 }
 
-/// A running anchor: a container whose network and static program all jobs of a client use. When this value is
+/// A running anchor: a container with the static program that all jobs of a client run. When this value is
 /// dropped or the client dies, the container ends, and the container engine removes it.
 struct Anchor {
     name: String,
