@@ -97,7 +97,8 @@ pub(crate) fn named<'n>(parts: impl IntoIterator<Item = &'n ElementName>) -> Str
 
 /// Formats names of parts in short form: `lb, web__1–16,18–300`. No name is omitted.
 pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    // Each name is split into a sequence of texts and sets of numbers.
+    // Each name is split at its separators. A part that is a number becomes a set with this number, so that
+    // `united` can add the numbers of other names.
     let mut rows: Vec<Vec<Part>> = names.into_iter().map(row).collect();
     let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
     for place in (0..longest).rev() {

@@ -73,7 +73,8 @@ impl Concealed {
         String::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Returns the words of the concealed values that are on the lines of a label.
+    /// Returns the words of the concealed values in some lines of the source. These are the lines to which the
+    /// label of a diagnostic refers.
     fn words<'a>(&'a self, label: &'a Label) -> impl Iterator<Item = &'a str> {
         let (text, at) = (label.place.source().text(), label.place.span().range());
         let start = text[..at.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
@@ -107,8 +108,8 @@ impl Seen {
         concealed
     }
 
-    /// Returns a redactor that masks the concealed words on the lines of some labels. Returns `None` if these
-    /// lines contain no concealed words.
+    /// Returns a redactor that masks the secret words in the lines to which the labels refer. Returns `None` if
+    /// these lines contain no secret words.
     fn redactor<'a>(&mut self, labels: impl IntoIterator<Item = &'a Label>) -> Option<Redactor> {
         let near: Vec<(Rc<Concealed>, &Label)> = labels
             .into_iter()
@@ -177,8 +178,8 @@ fn secret_names<'n>(node: &'n Node, names: &mut HashSet<&'n str>) {
 }
 
 /// Collects the ranges of the secret values below a node. `is_secret` tells whether the node's own key marks
-/// it as secret. `pins` contains the names of secret pins, because a manifest sets their values in another
-/// place, as `interface.pin`.
+/// the node as secret. `pins` contains the names of secret pins. If a key ends with a dot and the name of a
+/// secret pin, such as `interface.pin`, the value of the key is secret, too.
 fn below(node: &Node, is_secret: bool, pins: &HashSet<&str>, ranges: &mut Vec<Range<usize>>) {
     match node.kind() {
         Kind::Scalar(_) => {}

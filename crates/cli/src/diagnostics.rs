@@ -41,8 +41,9 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     marked(&Renderer::styled().render(&[group]))
 }
 
-/// Maximum length in bytes of the text of one place that is drawn completely. The limit matters for a file
-/// that is a single line of megabytes.
+/// Length in bytes from which the text of a place is too long to be drawn completely. Of such a text, only the
+/// first line is drawn. If the drawn lines are longer than four times this length, no line is drawn. This
+/// happens, for example, if a file of several megabytes is a single line.
 const WINDOW: usize = 16 << 10;
 
 /// Tells whether two places can be drawn together.

@@ -183,8 +183,9 @@ fn mark() -> &'static str {
     MARK.get_or_init(|| format!("\u{1b}{:016x}[", RandomState::new().hash_one(0_u8)))
 }
 
-/// Replaces each `ESC [` of a text by the placeholder, so that it is printed unescaped. All escape sequences
-/// of the text must come from windlass itself.
+/// Replaces each `ESC [` of a text by the placeholder that [`mark`] returns. The print functions replace the
+/// placeholder by `ESC [`, and escape all other control characters. All escape sequences of the text must come
+/// from windlass itself.
 pub(crate) fn marked(text: &str) -> String {
     text.replace("\u{1b}[", mark())
 }

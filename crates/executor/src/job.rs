@@ -405,7 +405,7 @@ pub enum JobProblem {
     /// The program, an argument or a variable contains a NUL byte, which can't be passed to a process.
     #[error("{place} contains a NUL byte")]
     Nul {
-        /// Text that names the place of the byte to people, such as `argument 2`.
+        /// Text that tells the user which part of the job contains the NUL byte, such as `argument 2`.
         place: String,
     },
     /// The name of a variable is empty or contains `=` or a NUL byte.

@@ -45,7 +45,7 @@ pub enum WorkPathProblem {
     EmptyPart,
     /// The path contains a NUL byte, which no file name can contain.
     Nul,
-    /// The path is longer than 4095 bytes, or a part is longer than 255.
+    /// The path is longer than 4095 bytes, or a part of the path is longer than 255 bytes.
     TooLong,
 }
 

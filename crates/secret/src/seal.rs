@@ -160,9 +160,11 @@ impl fmt::Debug for SealingKey {
     }
 }
 
-/// A sealed value: one byte for the version (1), 24 bytes of nonce, then the value encrypted by
-/// XChaCha20-Poly1305 with its tag of 16 bytes. The bytes do not contain the id, but the tag authenticates
-/// it.
+/// A sealed value: an encrypted value that can be opened only with its key and its id ([`SecretRef`]).
+///
+/// The bytes are the version (1) in one byte, a nonce of 24 bytes, the encrypted value, and a tag of 16 bytes.
+/// The encryption is XChaCha20-Poly1305. The bytes do not contain the id. The tag proves that the value was
+/// sealed for this id.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed(Vec<u8>);
 

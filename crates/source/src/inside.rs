@@ -33,7 +33,8 @@ pub struct Inside {
 struct Part {
     text: Range<usize>,
     source: Range<usize>,
-    /// Whether text and source are equal byte for byte. If not, the part is one unit, such as an escape.
+    /// Whether the text and the source of this part are equal byte for byte. If they differ, as for an escape,
+    /// no offset inside the part is mapped: only the whole part corresponds to its source.
     same: bool,
 }
 
@@ -187,7 +188,8 @@ impl Walk<'_> {
         self.made(made.max(1), raw);
     }
 
-    /// Walks an escape sequence. Returns whether it was matched with the text.
+    /// Matches an escape sequence in the source with the character that it produces in the scalar's text.
+    /// Returns `false` if the escape sequence and the text don't match.
     fn escape(&mut self) -> bool {
         let rest = &self.raw[self.at..];
         let Some(kind) = rest[1..].chars().next() else { return false };

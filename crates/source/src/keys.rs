@@ -115,7 +115,7 @@ macro_rules! section {
     (@is_required) => { false };
 }
 
-/// A language that defines the JSON Schema of each form of values.
+/// The forms of values in a kind of document, with the JSON Schema of each form.
 pub trait Forms {
     /// The type of the forms.
     type Form: Copy + 'static;

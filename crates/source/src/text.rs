@@ -54,7 +54,8 @@ impl Source {
         })
     }
 
-    /// Returns a copy with masked text, for the places of problems in a file of secrets.
+    /// Returns a copy in which every character except line breaks is masked. Diagnostics about a file of
+    /// secrets use the copy, so that they show the place of a problem without the secrets.
     ///
     /// The copy has the same name, and every byte offset has the same line and column as in the original.
     ///

@@ -145,7 +145,8 @@ fn fail(error: &Error) -> ExitCode {
     if error.is_input() { exit::wrong_input() } else { exit::FAILED }
 }
 
-/// Prints how to show a process, if the name of an assembly has the form of a process id.
+/// Prints a note if the user has given a process id instead of the name of an assembly. The note names the
+/// command that shows the process.
 fn note_process(name: &AssemblyName) {
     if let Ok(process) = name.as_str().parse::<ProcessId>() {
         tell!("note: `windlass ps show {process}` shows a process");
@@ -253,7 +254,8 @@ fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Wi
     open_against(start, run, command, false)
 }
 
-/// Opens a project as [`open`] does, for a command that may have `--force`.
+/// Opens a project as [`open`] does, and also sets the option `force`. Commands with the parameter `--force`
+/// use this function.
 fn open_against(
     start: Option<&Path>,
     run: Option<&RunArgs>,

@@ -10,8 +10,8 @@ pub(crate) struct Entrance {
     /// Folder of the group of version 2 in which the kernel creates the child. To move the child into the
     /// group later would take tens of milliseconds, and would hold a lock that all forks of the host need.
     pub(crate) into: Option<OwnedFd>,
-    /// Files `tasks` of the groups of version 1. The child enters a group when it writes to the file of the
-    /// group. This takes no lock that other forks need.
+    /// The file `tasks` of each control group of version 1 that the child enters. The child enters a group when
+    /// it writes to the group's file. The write takes no lock that other forks of the host need.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 

@@ -48,10 +48,10 @@ impl Places {
             let writable = own.probe();
             places.track = writable.contains(KILL).then(|| own.clone());
             places.add(&own, &writable);
-            // If a group of version 2 contains a process, the group can't delegate controllers to its
-            // subgroups. The group of this process contains at least this process, so limits are usually not
-            // available in its subgroups. Groups with limits are then created directly below the root of the
-            // hierarchy.
+            // If a group of version 2 contains a process, the kernel enforces no limits in the group's
+            // subgroups. Only the root of the hierarchy is exempt from this rule. The own group contains at
+            // least this process. If limits are missing in its subgroups, groups with limits are created
+            // directly below the root.
             if unified.root != unified.own && places.limit.len() < Controller::ALL.len() {
                 let root = Place { folder: unified.root.clone(), version: Version::V2 };
                 places.add(&root, &root.probe());

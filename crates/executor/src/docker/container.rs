@@ -82,10 +82,11 @@ pub(crate) struct ContainerContext<'a> {
     /// Id of the image.
     pub(crate) image: String,
     pub(crate) labels: HashMap<String, String>,
-    /// Container whose network and static program all jobs of a client use.
+    /// Name of the anchor: a running container of the client. All jobs of the client run the static program in
+    /// its volume, and jobs without a network of their own use its network.
     pub(crate) anchor: &'a str,
-    /// Container whose prepared volume the job's container takes over. `None` if the job's container creates
-    /// its volume itself.
+    /// Name of the container that has created a volume to which the user of the job can write. The job's
+    /// container takes over this volume. If the name is `None`, the job's container creates its volume itself.
     pub(crate) scratch: Option<&'a str>,
 }
 

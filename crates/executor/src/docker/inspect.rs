@@ -25,8 +25,8 @@ use crate::{
 /// File in the volume of a job with `Finish`, to which the first process also writes its lines.
 const COPY: &str = "/windlass/told";
 
-/// Number of checks whether a container was killed for lack of memory. The container engine learns of such a
-/// kill with a delay.
+/// Maximum number of times that the runtime asks again whether a container was killed for lack of memory. The
+/// container engine learns of such a kill with a delay.
 const MEMORY_CHECKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 
@@ -132,7 +132,8 @@ where
     let mut lines = Lines::default();
     stream.map(move |piece| match piece {
         Ok(LogOutput::StdOut { message }) => Ok(lines.take(&message)),
-        // For a container without a terminal, this variant is the truncated end of a broken stream.
+        // The container has no terminal. For such a container, the client library returns `Console` only if the
+        // stream broke in the middle of a message.
         Ok(LogOutput::Console { .. }) => Err(EngineError::Unreachable {
             endpoint: engine.endpoint().to_string(),
             problem: "the stream broke in the middle of a message".to_owned(),

@@ -24,7 +24,8 @@ use crate::{
     },
 };
 
-/// Maximum number of attempts to launch a job, if the anchor (see `tools`) is gone.
+/// Maximum number of attempts to launch a job. The runtime tries again if, for example, the anchor has ended:
+/// the container with the static program that all jobs of the client run.
 const TRIES: u32 = 3;
 
 /// The result of a launch.
@@ -120,8 +121,9 @@ async fn attempt(
     match start_and_send(shared, id, job, image, record).await {
         Ok(running) => Ok(Launched::Running(Box::new(running))),
         Err(error) => {
-            // The container did not receive the whole job, so the job never ran. The volume is removed
-            // together with the last container that uses it.
+            // The container did not receive the whole job, so the job never ran, and the container is removed.
+            // If the container `scratch` has prepared the job's volume, `scratch` must be gone by then: the
+            // container engine removes the volume together with the last container that uses it.
             if let Some(shell) = shell {
                 let _panicked = shell.await;
             }
@@ -132,8 +134,9 @@ async fn attempt(
     }
 }
 
-/// Returns the name of an anchor other than `gone`. If the job needs a prepared volume, also returns the name
-/// of the container that has prepared the volume.
+/// Returns the name of the anchor, the running container with the static program of all jobs of the client.
+/// `gone` is the name of an anchor that no longer runs, so another name is returned. If the job needs a
+/// prepared volume, the function also returns the name of the container that has prepared the volume.
 async fn prepare(
     shared: &Shared,
     job: &Job,

@@ -23,9 +23,9 @@ struct Info {
     rootless: bool,
 }
 
-/// Asks Podman whether it runs without root. Podman's answer has a field for this, but the Docker API does
-/// not, so the client library drops the field. So this function sends the request itself. Returns `None` for
-/// connections by ssh or TLS, which the function does not support, and if Podman doesn't report the field.
+/// Asks Podman whether it runs without root. The function sends the request itself, because the client library
+/// drops the field of Podman's answer that tells this. Returns `None` if Podman doesn't report the field. Also
+/// returns `None` if the connection uses ssh or TLS, which the function does not support.
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {

@@ -136,8 +136,8 @@ impl JobTask {
     fn give_up(&mut self, result: Result<(), EngineError>) {
         let problem = result.as_ref().err().map(ToString::to_string);
         if let (Some(problem), None) = (problem, &self.accept) {
-            // The submission has already returned `Ok`, because the job was queued. So callers of `wait` get
-            // the error.
+            // The job was queued, so its submission has already returned `Ok` and can't report the error.
+            // Instead, the callers of `wait` get the error.
             self.phase.send_replace(Phase::Failed(problem));
             return;
         }
@@ -316,7 +316,8 @@ impl JobTask {
     }
 }
 
-/// The reason why a job is lost if its connection to the client broke, although the client lives.
+/// The reason in the outcome of a job that ended because the connection to its client broke. In this case, the
+/// client itself has not died.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

@@ -34,7 +34,8 @@ use crate::{
 /// malformed.
 const LIST_TRIES: u32 = 10;
 
-/// Minimum age at which a container without a job counts as abandoned, if its client has no running anchor.
+/// Minimum age at which a container that runs no job counts as abandoned. A younger container may belong to a
+/// client that is just launching its first job.
 const OLD: Duration = Duration::from_secs(60);
 
 /// Maximum number of concurrent removals. Further removals wait.
@@ -129,16 +130,22 @@ impl DockerRuntime {
         for id in own.iter().filter(never_ran).filter_map(|container| container.id.as_deref()) {
             self.shared.tools.remove(id).await;
         }
-        // If a client is killed while it launches a job, containers that run no job also remain. So this
-        // client also removes the containers of dead clients that run no job.
+        // A client that is killed while it launches a job can't remove the containers that it created for the
+        // launch. So this client removes such containers of dead clients. It removes only containers that run
+        // no job.
         let others = self.containers(labels::ROLE, None).await.unwrap_or_default();
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
-    /// Removes the containers of dead clients, and returns the jobs that were removed. The function removes
-    /// containers without a job, and all containers with jobs of `owner`, even if a job still runs.
-    /// The exceptions are jobs for which `keep` returns true: they stay, and [`find`](Runtime::find) and
-    /// [`wait`](Runtime::wait) find them.
+    /// Removes the containers of clients that no longer run, and returns the removed jobs.
+    ///
+    /// The function removes two kinds of containers of these clients:
+    ///
+    /// - containers that run no job and are older than a minute, of any owner;
+    /// - containers with jobs of `owner`, even if a job still runs.
+    ///
+    /// If `keep` returns true for a job, the function does not remove the job. [`find`](Runtime::find) and
+    /// [`wait`](Runtime::wait) still find this job.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the container engine doesn't answer.
@@ -147,8 +154,10 @@ impl DockerRuntime {
         owner: &Owner,
         keep: impl Fn(&JobId) -> bool + Send + Sync,
     ) -> Result<Vec<JobId>, RuntimeError> {
-        // Jobs are listed before anchors. A client's anchor exists before its jobs. So a job of a living
-        // client never seems to belong to a dead client.
+        // A client lives if its anchor runs: the container with the static program of its jobs. The jobs are
+        // listed first. If the anchors were listed first, a client could start an anchor and a job between the
+        // two requests. The job would then be listed without its anchor, and would seem to belong to a dead
+        // client.
         let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
         let others = self.containers(labels::ROLE, None).await?;
         let alive = self.living(&others);
@@ -305,7 +314,7 @@ fn client_of(container: &ContainerSummary) -> &str {
     container.labels.as_ref().and_then(|labels| labels.get(labels::CLIENT)).map_or("", String::as_str)
 }
 
-/// Tells whether a container is older than the longest launch of a living client.
+/// Tells whether a container is older than [`OLD`]. A living client needs less time to launch a job.
 fn is_old(container: &ContainerSummary) -> bool {
     let now = Timestamp::now().as_millis() / 1000;
     container.created.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at + OLD.as_secs() < now)

@@ -1,5 +1,6 @@
 //! The image with the static program, and the containers that are made of this image. The *anchor* is a
-//! container whose network and program all jobs of a client use. Short-lived containers prepare volumes.
+//! container whose program all jobs of a client use. Jobs without a network of their own also use its network.
+//! Short-lived containers prepare volumes.
 
 use std::{
     collections::HashMap,
@@ -73,11 +74,11 @@ pub(crate) struct Tools {
     next: AtomicU64,
 }
 
-/// A running anchor. When this value is dropped or the client dies, the anchor ends, and the container engine
-/// removes it.
+/// A running anchor: a container with the static program that all jobs of a client run. When this value is
+/// dropped or the client dies, the container ends, and the container engine removes it.
 struct Anchor {
     name: String,
-    /// Task that keeps the connection open. When it ends, the anchor ends.
+    /// Task that keeps the connection to the container open. When the task ends, the container ends.
     connection: AbortHandle,
     ended: Arc<AtomicBool>,
 }
@@ -112,8 +113,9 @@ impl Tools {
         })
     }
 
-    /// Returns the name of a running anchor. Starts an anchor if none runs. `instead_of` names an anchor that
-    /// is known to be gone.
+    /// Returns the name of the client's running [`Anchor`], and starts an anchor if none runs. If the anchor is
+    /// named `instead_of`, the caller knows that it no longer runs. In this case, the function starts another
+    /// anchor.
     pub(crate) async fn anchor(
         &self,
         engine: &Description,
@@ -217,8 +219,8 @@ impl Tools {
         Ok(())
     }
 
-    /// Returns the preparation of a volume. All callers that need the volume at the same time share the
-    /// preparation.
+    /// Returns the cell that is set when a volume is prepared. All callers that need the volume at the same
+    /// time get the same cell, so only one of them prepares the volume.
     fn preparation(&self, source: &str) -> Arc<OnceCell<()>> {
         let mut preparing = self.preparing.lock().unwrap_or_else(PoisonError::into_inner);
         preparing.retain(|_, cell| cell.strong_count() > 0);
@@ -253,8 +255,9 @@ impl Tools {
             self.engine.call("create a volume", docker.create_volume(request)).await?;
             return Ok(());
         }
-        // One request creates both the container and the volume. So an existing volume is always prepared,
-        // even if a process was killed in between.
+        // One request creates a container and the volume, and the container engine prepares the volume as part
+        // of this request. So this process can't be killed between the creation of the volume and its
+        // preparation.
         let mount = Mount {
             typ: Some(MountType::VOLUME),
             source: Some(source),
@@ -282,7 +285,8 @@ impl Tools {
     /// Ends the anchor if it exists, and waits until it is gone.
     pub(crate) async fn close(&self) {
         let current = std::mem::take(&mut *self.anchor.lock().unwrap_or_else(PoisonError::into_inner));
-        // If the anchor is being started, this call waits for the start. It starts no anchor itself.
+        // If another task is starting the anchor, this call waits until the start is complete. The call starts
+        // no anchor itself.
         if let Ok(anchor) = current.get_or_try_init(async || Err(())).await {
             self.remove(&anchor.name).await;
         }

@@ -338,7 +338,8 @@ impl AsyncRead for RunnerOutput {
                     let extra = words.len().saturating_sub(LAST_WORDS);
                     words.drain(..extra);
                 }
-                // For a container without a terminal, this variant is a truncated frame.
+                // The container has no terminal. For such a container, the client library returns another
+                // variant only if the stream broke in the middle of a message.
                 Some(Ok(_)) => return Poll::Ready(Err(io::Error::other("the stream was cut"))),
                 Some(Err(error)) => return Poll::Ready(Err(io::Error::other(error.to_string()))),
                 None => return Poll::Ready(Ok(())),

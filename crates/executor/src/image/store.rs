@@ -121,8 +121,9 @@ struct FileEntry {
     stamp: Stamp,
 }
 
-/// The attributes of a file. If one of them changes, the file counts as changed. A file that is rewritten within
-/// one tick of the kernel's clock may keep all of them, so a [recent](Self::is_recent) file gets no entry.
+/// The attributes of an image file, which show whether the file has changed. If a file is written twice within
+/// one tick of the kernel's clock, its attributes may stay the same. For this reason, a file that [was written
+/// recently](Self::is_recent) gets no entry in [`Index::files`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     inode: u64,

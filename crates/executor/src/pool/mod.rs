@@ -206,8 +206,9 @@ impl Runtime for PoolRuntime {
         let warm = self.shape(id, job).await;
         {
             let mut state = self.state();
-            // A job stays with the runtime that first accepted it. A second submission may come to another
-            // decision, for example because the image exists now.
+            // The first submission of a job decides whether the job runs in the pool or in `self.fresh`. If the
+            // job is submitted again, this decision stays. `warm` may differ at that time, for example because
+            // the image exists now.
             match (state.jobs.get(id), warm) {
                 (Some(Place::Pool(_)), _) => return Ok(()),
                 (None, Some((shape, env))) => {

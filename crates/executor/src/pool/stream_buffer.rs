@@ -95,8 +95,8 @@ impl StreamBuffer {
         let head = self.read(0, keep - tail_bytes)?;
         let tail =
             &self.tail[self.tail.len().saturating_sub(usize::try_from(tail_bytes).unwrap_or(usize::MAX))..];
-        // `self.tail` may be shorter than half of `keep`. If no byte is missing between the stored first
-        // bytes and `self.tail`, the end of the stored first bytes completes the captured tail.
+        // `self.tail` may contain fewer than `tail_bytes` bytes. If the stored bytes reach up to the start of
+        // `self.tail`, the last ones of them supply the missing bytes.
         let between = if total == self.length + self.tail.len() as u64 {
             let after_head = self.length - head.len() as u64;
             let wanted = tail_bytes.saturating_sub(tail.len() as u64).min(after_head);

@@ -94,7 +94,8 @@ impl Connection {
     /// Waits for the next reply; `None` when the supervisor is gone. The function is cancel-safe.
     pub(crate) async fn receive(&mut self) -> Option<Reply> {
         let reply = self.replies.next_line().await.ok()??;
-        // The greeting has verified the version, so a malformed reply ends the connection.
+        // Supervisor and client have the same version, as the greeting has shown. A correct supervisor
+        // therefore sends no malformed reply. After a malformed reply, the supervisor counts as gone.
         serde_json::from_str(&reply).ok()
     }
 

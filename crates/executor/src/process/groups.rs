@@ -50,8 +50,8 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whether the name of a group has the prefix for this jobs folder. Groups with other names are never
-/// killed, even if a file of this module contains their paths.
+/// Tells whether a group was created for a job of this jobs folder, as the prefix of the group's name shows.
+/// Other groups are never killed, even if a file that [`note`] names contains their paths.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))

@@ -137,8 +137,8 @@ fn captured(folder: &JobFolder, stream: Stream, total: Option<u64>, keep: u64) -
     let tail_limit = keep.div_ceil(2);
     let head = read_range(&mut file, 0, stored.min(keep - tail_limit))?;
     let after_head = head.len() as u64;
-    // `rest` may be shorter than `tail_limit`. If no byte is missing between the stored first bytes and
-    // `rest`, the end of the stored first bytes completes the captured tail.
+    // `rest` may contain fewer than `tail_limit` bytes. If the bytes in `file` reach up to the start of `rest`,
+    // the last ones of them supply the missing bytes.
     let from_file = if total == stored + rest.len() as u64 {
         let wanted = tail_limit.saturating_sub(rest.len() as u64).min(stored - after_head);
         read_range(&mut file, stored - wanted, wanted)?

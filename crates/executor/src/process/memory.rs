@@ -111,12 +111,14 @@ impl Memory {
         }
     }
 
-    /// Removes the files without a link. Removes the folder too, if it is then empty.
+    /// Removes the output files in memory to which no job's folder contains a symbolic link. If the folder in
+    /// memory is empty afterwards, removes the folder, too.
     pub(crate) fn sweep(&self, state: &StateDir) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        // A file's link is created before the file, so a listed file without a link belongs to a removed job.
-        // At its removal, a job moves from its final path to the staging folder. So the final paths are
-        // searched first, and the staging folder second.
+        // The symbolic link in the job's folder is created before the file. If a listed file has no link, its
+        // job was therefore removed. When a job is removed, its folder moves from the jobs folder to the
+        // staging folder. If the staging folder were searched first, a folder that moves between the two
+        // searches would not be found.
         let files = entries(folder)?;
         if !files.is_empty() {
             let mut jobs: Vec<PathBuf> =

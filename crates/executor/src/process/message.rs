@@ -41,9 +41,10 @@ pub(crate) struct JobMeta {
 /// The kinds of output that the outcome of a job contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultNeeds {
-    /// Stdout and stderr without output files, so the supervisor's reply may contain the whole outcome.
+    /// Stdout and stderr, but no output files. The caller may take the whole outcome from the supervisor's
+    /// reply.
     Streams,
-    /// Stdout, stderr and output files, so the outcome is read from the job's folder.
+    /// Stdout, stderr and output files. The caller reads the outcome from the job's folder.
     Files,
 }
 

@@ -88,7 +88,8 @@ impl Process {
         self.has_mark(|mark| mark.as_os_str() == folder.as_os_str())
     }
 
-    /// Tells whether the process was started with a mark that names a folder for which `is_wanted` is true.
+    /// Tells whether the process belongs to a job for whose folder `is_wanted` returns true. The environment
+    /// variable [`MARK`] of the process contains this folder.
     fn has_mark(&self, is_wanted: impl Fn(&Path) -> bool) -> bool {
         let mark = |variable: &[u8]| {
             let folder = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
@@ -103,7 +104,7 @@ impl Process {
     fn environment(&self) -> Vec<u8> {
         for _ in 0..ENVIRONMENT_TRIES {
             match fs::read(format!("/proc/{}/environ", self.pid)) {
-                // The process has no environment, or it is executing a program at this moment.
+                // The process has no environment, or it is in the middle of `execve`.
                 Ok(environment) if environment.is_empty() => thread::sleep(ENVIRONMENT_PAUSE),
                 environment => return environment.unwrap_or_default(),
             }

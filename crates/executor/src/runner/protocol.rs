@@ -148,7 +148,8 @@ pub(crate) struct Spec {
     pub(crate) timeout_ms: u64,
     /// Grace period after the maximum run time, in milliseconds.
     pub(crate) grace_ms: u64,
-    /// Number of first bytes of stdout, and of stderr, that the runner forwards.
+    /// Maximum number of bytes that the runner forwards from the beginning of stdout, and from the beginning of
+    /// stderr.
     pub(crate) spill: [u64; 2],
     /// Number of last bytes of stdout, and of stderr, that the runner keeps from the part that it does not
     /// forward.

@@ -59,7 +59,8 @@ use crate::{Capability, End, Events, Job, JobEvent, JobId, Outcome, Owner, Runti
 /// host is busy. The processes in the cases sleep for longer, so a case fails if the runtime waits for them.
 pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 
-/// Maximum time of an operation that would take ten minutes if the runtime waited for a sleeping process.
+/// Maximum time of an operation that must not wait for a sleeping process of the job. The process sleeps for
+/// ten minutes, so the case fails if the runtime waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time limit of jobs that exceed it on purpose. It leaves enough time for the first output on a busy

@@ -20,10 +20,10 @@ pub enum EmitStyle {
     Block,
     /// The style `Block` with a leading line `---`.
     Document,
-    /// For people, and for readers that keep the spelling of scalars
-    /// ([`Reading::Text`](crate::Reading::Text)). A text is written without quotes if every reader reads the
-    /// same text back, or an integer or boolean with the same spelling. Text of several lines is a literal
-    /// block.
+    /// The style for people, and for readers that keep the spelling of scalars
+    /// ([`Reading::Text`](crate::Reading::Text)). A text has no quotes if every reader reads it as the same
+    /// text. A text that some readers read as an integer or a boolean also has no quotes, if that value has the
+    /// same spelling. A text of several lines is a literal block.
     Text,
 }
 

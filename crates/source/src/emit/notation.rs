@@ -26,8 +26,8 @@ pub(super) fn is_safe(name: &str) -> bool {
         && !KEYWORDS.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Tells whether `text` can be written without quotes. This is so if every reader then reads `text` back, or
-/// an integer or boolean that is spelled like `text`. Versions (`1.10`), dates, `yes`, `010` and other
+/// Tells whether `text` can be written without quotes. Every reader must then read one of two things: the same
+/// text, or an integer or boolean with the same spelling. Versions (`1.10`), dates, `yes`, `010` and other
 /// ambiguous texts need quotes.
 pub(super) fn is_plain(text: &str) -> bool {
     const KEYWORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "null", "nan"];

@@ -10,7 +10,8 @@ pub(super) struct Draft<'s> {
     text: Cow<'s, str>,
     /// The edits in order, without overlaps. Their offsets are those of the original text.
     edits: Vec<Edit>,
-    /// For each edit, the offset of its end in the draft, and in the original text.
+    /// For each edit, two offsets: of the end of its replacement in `text`, and of the end of the replaced text
+    /// in `original`.
     behind: Vec<(usize, usize)>,
 }
 
@@ -35,7 +36,8 @@ impl<'s> Draft<'s> {
         self.text != before
     }
 
-    /// Tells whether a repair, which has offsets of the draft, would change an earlier repair.
+    /// Tells whether a repair would change an earlier repair. The spans of `repair` are byte offsets in the
+    /// text with the earlier repairs.
     pub(super) fn repairs_again(&self, repair: &[Edit]) -> bool {
         let mapped = repair.iter().map(|edit| self.span(edit.span.range()));
         mapped.into_iter().any(|span| self.edits.iter().any(|old| meet(old.span, span)))

@@ -81,9 +81,9 @@ fn too_long(source: &Arc<Source>, limit: usize) -> Loaded {
     Loaded { documents: Vec::new(), diagnostics: vec![diagnostic].into() }
 }
 
-/// Maximum number of bytes that are read again after errors, over all rounds.
+/// Maximum total number of bytes that are read again after the repair of syntax errors.
 const REREAD_BYTES: usize = 8 << 20;
-/// Maximum number of rounds after the first one.
+/// Maximum number of times that the repaired text is read again.
 const ROUNDS: usize = 64;
 
 fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
@@ -135,8 +135,9 @@ fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Ve
 /// Returns the causes of the syntax errors of one round.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
     let error = outcome.error.as_ref().map(|error| cause::of(source, draft, error));
-    // If the cause of the error already names escaped comments, they are not reported a second time. A later
-    // round finds the escaped comments that the cause does not name.
+    // If the syntax error is itself caused by escaped comments, its diagnostic already reports escaped
+    // comments. So no second diagnostic about them is added. If the diagnostic does not report all escaped
+    // comments, the others are found when the repaired text is read again.
     let named = error.as_ref().is_some_and(|cause| cause.diagnostic.code == codes::ESCAPED_COMMENT);
     let comments = cause::comments_as_text(source, draft, &outcome.escaped_comments);
     comments.filter(|_| !named).into_iter().chain(error).collect()

@@ -71,8 +71,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for a source. If the source has a higher limit of bytes, this limit applies, and the
-    /// limit of nodes is higher, too.
+    /// Returns the limits for a source. If the byte limit of the source is higher than both [`MAX_SIZE`] and
+    /// the byte limit in `self`, the limit of the source applies. In this case, the limit of nodes is also
+    /// raised.
     pub(super) fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {

@@ -282,8 +282,8 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns the number of nesting levels that `value` loses by merging; 0 if `value` is not the value of a
-    /// merge key.
+    /// Returns by how many levels the nesting of `value` decreases when its entries are merged into this
+    /// mapping. If `value` is not the value of a merge key, the number is 0.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),

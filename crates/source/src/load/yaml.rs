@@ -25,8 +25,8 @@ pub(super) struct Outcome {
     pub(super) quoted: Vec<Range<usize>>,
     /// Whether unquoted text contains invisible characters.
     pub(super) invisible: bool,
-    /// Offsets in the draft. At each offset, a `\#` begins the content of a line. The author of such a line
-    /// meant a comment.
+    /// Byte offsets, in the text with the repairs so far, of each `\#` that begins the content of a line. The
+    /// author of such a line meant a comment.
     pub(super) escaped_comments: Vec<usize>,
     /// Syntax error at which the parser stopped; absent if the parser met no syntax error.
     pub(super) error: Option<Failure>,

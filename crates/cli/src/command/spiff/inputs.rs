@@ -97,8 +97,8 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
             Duration::from_millis(u64::try_from(now).unwrap_or(0))
         }))
         .with_random(Arc::new(|bytes| {
-            // If this fails, the bytes stay unchanged, because the template functions that use random bytes
-            // can't report an error.
+            // An error is ignored: the template functions that use random bytes can't report an error. After an
+            // error, the bytes stay unchanged.
             let _ = getrandom::fill(bytes);
         }));
     if let Some(key) = text("SPIFF_ENCRYPTION_KEY") {

@@ -110,8 +110,9 @@ impl<'v> Alike<'v> {
         if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
     }
 
-    /// Returns the script output of the first part, with stars as in `of_all`. If the output of the parts
-    /// differs, the text names the part whose output is shown.
+    /// Returns the script output of the group's first part. If all parts have the same output, stars replace
+    /// the node numbers and ids in it. If the output of the parts differs, the returned text begins with the
+    /// name of the first part.
     fn detail(&self, detail: &str) -> String {
         let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
         let first = own(&self.first);

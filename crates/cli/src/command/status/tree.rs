@@ -94,8 +94,8 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges of node numbers that are printed, if the nodes in these ranges are more than half of
-/// their cluster.
+/// Maximum number of ranges in the text that names more than half of the nodes of a cluster. If these nodes
+/// have more ranges, the text is "the others".
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers. If the nodes are more than

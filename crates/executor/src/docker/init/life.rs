@@ -36,7 +36,8 @@ pub(crate) enum Event {
     OwnerGone,
 }
 
-/// The end of the job. The field `end` of the report's last line `X` (see `main.rs`) states this end.
+/// The way in which the job ended. This program writes it to the last line of its output, in the field `end`
+/// (see `main.rs`).
 pub(crate) enum End {
     /// Status of the main process, as `waitpid` returns it.
     Status(i32),

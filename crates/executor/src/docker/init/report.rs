@@ -21,7 +21,8 @@ pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// Copy of the lines in the job's volume, for a job with `finish`.
+    /// File in the job's volume to which the lines of the report are also written. Only a job with the limit
+    /// `finish` (see `main.rs`) has this file.
     copy: Option<File>,
 }
 

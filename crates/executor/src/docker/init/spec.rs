@@ -10,8 +10,8 @@ use std::{
 
 use crate::{ROOT, WORK, sys};
 
-/// The description of a job. It does not contain the files and the stdin, which are stored on disk while the
-/// description is read.
+/// The description of a job, without the content of its files and of its stdin. [`read`](Self::read) writes
+/// this content directly to disk.
 #[derive(Default)]
 pub(crate) struct Spec {
     /// The program and its arguments.

@@ -28,7 +28,7 @@ const STACK: usize = 64 * 1024;
 /// state that the parent relies on.
 #[expect(unsafe_code, reason = "what an implementation does can't be checked")]
 pub(crate) unsafe trait Child {
-    /// Executes a program, or does its task and returns.
+    /// Runs in the child: replaces the child by a program, or performs a task and returns.
     ///
     /// # Errors
     /// The error of the failed call.
@@ -99,7 +99,7 @@ pub(crate) fn start_in_child<C: Child>(
     flags: libc::c_int,
     stack: &mut Stack,
 ) -> Result<i32, Errno> {
-    // The second child is created in the groups of the first child, so it enters none.
+    // The kernel creates the second child in the control groups of the first child. So `entrance` is empty.
     let start = Start { child, entrance: &Entrance::default(), failed: AtomicI32::new(0) };
     let flags = flags | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     let pid =
@@ -124,8 +124,8 @@ fn clone<C: Child>(start: &Start<'_, C>, flags: libc::c_int, stack: &mut Stack) 
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
-/// Starts a child in a group of version 2, which only `clone3` supports (linux/sched.h, `struct clone_args`).
-/// The C library has no function for that call.
+/// Starts a child in a control group of version 2. Only the system call `clone3` supports this, and the C
+/// library has no function for the call. The layout of its arguments is `struct clone_args` in linux/sched.h.
 fn clone_into<C: Child>(start: &Start<'_, C>, group: u64, stack: &mut Stack) -> io::Result<i32> {
     const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
     /// The arguments of `clone3`, eleven numbers.

@@ -107,10 +107,11 @@ impl Groups {
         None
     }
 
-    /// Tests whether children survive in a group, and remembers the result. If the whole group of the
-    /// supervisor was killed and the supervisor survived, the kernel may kill each child that the supervisor
-    /// creates in another group. The test starts a child that runs no job. If the kernel kills this child,
-    /// the supervisor starts no job in a group.
+    /// Tests whether the kernel lets a new process live in a group, and remembers the result.
+    ///
+    /// The test starts a child that runs no job. If the kernel kills this child, the supervisor starts no job
+    /// in a group. The kernel may do this after all processes in the supervisor's own group were killed at
+    /// once, and the supervisor survived.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }
@@ -135,8 +136,9 @@ impl Groups {
             of.insert(*controller, folder);
         }
         let mut folders: BTreeMap<_, _> = made.into_values().collect();
-        // A process can be in only one group of version 2. If a group with limits has version 2, it also
-        // tracks the processes of the job. Otherwise a group without limits is added for this purpose.
+        // If a group with limits is a control group of version 2, this group also tracks the processes of the
+        // job. Otherwise a group without limits is added for this purpose. A process can be in only one group
+        // of version 2, so a second one is never added.
         if placement == Placement::Host
             && !folders.values().any(|version| *version == Version::V2)
             && let Some(place) = &places.track

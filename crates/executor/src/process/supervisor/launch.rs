@@ -35,8 +35,8 @@ pub(crate) struct Launch {
     pub(crate) image: Image,
     /// Descriptors of stdin, stdout and stderr.
     pub(crate) stdio: [OwnedFd; 3],
-    /// Further descriptors. The child numbers them from 3 on. Their numbers in this process are above all
-    /// numbers that the child assigns.
+    /// Further descriptors, which get the numbers 3, 4 and so on in the child. In the supervisor, each of these
+    /// descriptors has a higher number than any number that the child assigns.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setup: ChildSetup,
     pub(crate) confinement: Prepared,

@@ -53,7 +53,7 @@ pub(crate) enum Orphans {
     /// The supervisor inherits the orphans of all jobs. The environment of an orphan contains the folder of
     /// its job.
     Marked(PathBuf),
-    /// The first process of the job's sandbox inherits the orphans. The number is its process id.
+    /// The first process of the job's sandbox inherits the orphans. This process has the given process id.
     In(i32),
 }
 
@@ -73,14 +73,15 @@ impl Members {
         self.group.take()
     }
 
-    /// Sends SIGTERM to all processes of the job, and waits until no process is left or `deadline` is
-    /// reached. Returns whether no process is left. The deadline may change to an earlier time during the
-    /// wait.
+    /// Sends SIGTERM to all processes of the job, and waits until no process is left or `deadline` is reached.
+    /// Returns whether no process is left. The deadline may change to an earlier time during the wait.
     ///
-    /// A process that is started after the first signal may clean up for its parent. So the process gets
-    /// SIGTERM only after its parent has ended. If a child of a shell gets the first signal before the child
-    /// has executed its program, the signal may have no effect. After the shell has ended, the child gets a
-    /// second signal: a process whose name has changed since its first signal counts as a new process.
+    /// The processes that exist at the start get SIGTERM first. A process that is started later may clean up
+    /// for its parent. Such a process gets SIGTERM only when its parent has ended.
+    ///
+    /// A child of a shell may get the first SIGTERM before it has executed its program. The signal may then
+    /// have no effect. When the program is executed, the name of the process changes. A process with a changed
+    /// name gets SIGTERM a second time, after its parent has ended.
     pub(crate) async fn leave_by(&self, deadline: impl Fn() -> Option<Instant>) -> bool {
         let mut terminated = HashSet::new();
         let mut pause = FIRST_PAUSE;

@@ -277,7 +277,8 @@ impl Supervisor {
     fn watch(&self, id: &JobId) {
         if let Some(job) = self.context.jobs.borrow().get(id) {
             job.requests.send_modify(|requests| requests.watched = true);
-            // Earlier output is reported now, since no lengths were reported before this request.
+            // The supervisor reports the length of a job's output only after this request. So the current
+            // lengths are reported now.
             for (stream, length) in job.lengths.seen() {
                 self.context.try_send(Reply::Output { id: id.clone(), stream, at: Timestamp::now(), length });
             }

@@ -121,8 +121,8 @@ impl PrewarmedSandboxes {
         Some(sandboxes.swap_remove(at))
     }
 
-    /// Records that a job with this plan has started. `running` is the number of running jobs. If the job
-    /// belongs to a series, the function starts to create a sandbox for the next job.
+    /// Records that a job with this plan has started. If a job with the same plan started shortly before, the
+    /// function may start to create a sandbox for the next such job. `running` is the number of running jobs.
     pub(crate) fn expect_more(self: &Rc<Self>, plan: &SandboxPlan, running: usize) {
         if running > FEW {
             return;
@@ -137,7 +137,8 @@ impl PrewarmedSandboxes {
         });
     }
 
-    /// Adds the job to its series, and tells whether a sandbox is to be created for the next job.
+    /// Records a job with this plan, and tells whether a sandbox is to be created for the next such job. Jobs
+    /// with the same plan form a series if each starts soon after the previous one.
     fn is_wanted(&self, plan: &SandboxPlan) -> bool {
         let (now, sandboxes) = (Instant::now(), self.sandboxes.borrow());
         let mut all = self.series.borrow_mut();
@@ -196,7 +197,8 @@ impl PrewarmedSandboxes {
         }
     }
 
-    /// Closes the sandboxes of finished series. Checks at intervals until no prewarmed sandbox is left.
+    /// Closes each prewarmed sandbox if no job with the same plan has started for the time [`SERIES`]. The
+    /// function repeats this until no prewarmed sandbox is left.
     async fn close_what_is_over(&self) {
         while !self.sandboxes.borrow().is_empty() {
             sleep(SERIES / 4).await;

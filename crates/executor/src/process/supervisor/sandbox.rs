@@ -60,8 +60,8 @@ const HOLDER: &str = "/proc/self/fd/3";
 const INFO: &str = "4";
 const FILTERS: usize = 5;
 
-/// Minimum number of a descriptor that the supervisor prepares for `bwrap`. In `bwrap`, each of these
-/// descriptors gets a number below this minimum.
+/// The supervisor gives this number or a higher one to each descriptor that it prepares for `bwrap`. In the
+/// process `bwrap`, each of these descriptors gets a lower number.
 const ABOVE: i32 = 16;
 
 /// A sandbox that is ready.

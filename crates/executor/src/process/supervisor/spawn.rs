@@ -115,9 +115,10 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
     Ok(file.into())
 }
 
-/// Starts the child. If the program is open for writing, retries for a short time. The embedding program may
-/// fork at the moment in which it writes the program of a job. Until the forked process calls exec, it also
-/// holds the open file.
+/// Starts the child. If the program's file is open for writing, retries for a short time.
+///
+/// The process that submits a job also writes the job's program to a file. If this process forks during the
+/// write, its child inherits the open file, and holds it until the child calls exec.
 async fn start_when_written(
     launch: &Launch,
     sandbox: Option<&Sandbox>,

@@ -104,8 +104,9 @@ pub(crate) fn from_now(milliseconds: u64) -> Instant {
 impl Job {
     /// Starts a job whose files are in place; `stdin` is its standard input, if it has any.
     pub(crate) fn start(spec: Spec, folders: Folders, stdin: Option<File>) -> Result<Self, JobResults> {
-        // The kernel's kills are counted before the start: a job may run out of memory before this process is
-        // scheduled again.
+        // At the end of the job, a higher number shows that the kernel has killed a process for lack of memory.
+        // The number is read before the start, because the job may run out of memory immediately after the
+        // start.
         let ooms = ooms();
         match Self::try_start(&spec, &folders, stdin) {
             Ok((main, pipes)) => {

@@ -92,9 +92,9 @@ impl Processes {
         left_behind::reported(self.alive(others).into_iter().map(|process| process.name))
     }
 
-    /// Kills all processes of the job. Returns `true` if no process is left, or if only processes are left
-    /// that can't be killed. The caller repeats the call at [`look_at`](Self::look_at), since a process may
-    /// start others in the meantime.
+    /// Kills all processes of the job. Returns `true` if no process is left, or if only processes are left that
+    /// can't be killed. Otherwise the caller calls the function again at the time [`look_at`](Self::look_at),
+    /// because a process may have started others in the meantime.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;

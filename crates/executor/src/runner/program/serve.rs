@@ -264,8 +264,8 @@ impl Runner {
 
     fn start(&mut self, job: u32, spec: Box<Spec>) {
         if self.jobs.contains_key(&job) {
-            // The owner (the process that submits the jobs) has used the number of a running job. The request
-            // is ignored, and the owner gets no answer to it.
+            // The owner (the process that submits the jobs) has given a new job the number of a running job.
+            // The runner ignores the new job, and the owner gets no answer to its request.
             return;
         }
         let (folders, made) = self.ahead.take().map_or_else(|| self.make_folders(), |ahead| (ahead, Ok(())));
@@ -297,8 +297,8 @@ impl Runner {
             return;
         }
         if std::process::id() == 1 {
-            // No job is left, and the runner is the first process of its namespace. So no process needs the
-            // remaining files.
+            // The runner is the first process of its namespace, and no job runs in the namespace. No process
+            // uses the files that the jobs have left in these folders.
             self.scrub.iter().for_each(|folder| files::scrub(folder));
         }
         if self.ahead.is_none()

@@ -15,7 +15,8 @@ pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
         return None;
     }
     let line = site.line();
-    // The parser stops at the `{`. If the parser has read `{x}` as a mapping, it stops after the `}`.
+    // The parser stops at the `{` of the reference `${x}`. If the parser has read `{x}` as a mapping, it stops
+    // after the `}`.
     let stop = site.at + site.text[site.at..].chars().next().map_or(0, char::len_utf8);
     let dollar = line.start + site.text[line.start..stop.min(line.end())].rfind("${")?;
     let bounds: &[char] = &[',', '[', '{', ' ', '\t'];
