@@ -30,10 +30,9 @@ pub(crate) fn found(
     query: &Query,
     adapter: Adapter,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
-    // For an inventory, the script belongs to a factory, but the instances that it finds are applications. The
-    // package of the factory does not declare the pins of applications. So the output is parsed with a shape that
-    // permits all pins. Later, the engine checks the found documents against the pins in the package of the
-    // application.
+    // For an inventory, the script belongs to a factory, but the found instances are applications. The package of
+    // the factory does not declare the pins of applications. So the output is parsed with a shape that permits all
+    // pins. Later, the engine checks the updates in the output against the pins of the application.
     let shape = match query.purpose {
         Purpose::Inventory => shape(),
         _ => query.package.shape(),

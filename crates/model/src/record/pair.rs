@@ -45,8 +45,8 @@ pub struct PairRecord {
     pub begun: Vec<Begun>,
     /// Whether the last called operation failed or was interrupted, but may have had effects. If the pair is not
     /// created yet, the last called operation is the last entry of `begun`. If the pair is created, the last
-    /// called operation is one of the operations that cease the pair. Before it, the number `progress` of these
-    /// operations completed.
+    /// called operation is one of the operations that cease the pair. The field `progress` contains the number of
+    /// completed operations before the last called operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
     /// The operations that cease the pair. The version of the assembly for which the pair was created

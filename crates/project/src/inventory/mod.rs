@@ -43,9 +43,8 @@ pub struct Host {
     /// The names of declared variables that `variables` does not contain.
     ///
     /// windlass leaves out the value of a variable if the value is a password for Ansible or contains a Jinja
-    /// template. windlass also leaves out each value with a YAML tag such as `!vault`. If any host or group
-    /// declares a variable with a tagged value, the sets of all hosts without another value for the variable
-    /// contain its name.
+    /// template. windlass also leaves out each value with a YAML tag such as `!vault`. If another host or a group
+    /// declares a variable with such a tag, the name of the variable is also in this set.
     pub left_out: BTreeSet<String>,
 }
 

@@ -87,8 +87,8 @@ pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> 
 /// The way in which a lambda is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// By a call `f(…)`. In the body, `_` refers to the lambda. If arguments are missing, the result is a
-    /// lambda of the remaining parameters.
+    /// The lambda is called by `f(…)`. In the body, `_` refers to the lambda. If arguments are missing, the result
+    /// is a lambda with the remaining parameters.
     Call,
     /// The lambda is called by `f*(…)`. This call does not evaluate the body. The result is a lambda with the
     /// remaining parameters.

@@ -108,8 +108,8 @@ impl Flow {
 /// Processes documents while an expression is evaluated: instantiated templates, and documents that functions
 /// merge.
 ///
-/// The code that evaluates expressions is a layer below the code that processes documents, and can't call it
-/// directly. Instead, an evaluation calls the processor in its [`Level`].
+/// The code that processes documents is a layer above the code that evaluates expressions. So the evaluation can't
+/// call the processing directly. Instead, the evaluation calls the processor in its [`Level`].
 pub(crate) trait Processor: Debug + Send + Sync {
     /// Processes a document in the scope `env` until a pass changes nothing. No stub overrides its nodes.
     fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
@@ -260,9 +260,8 @@ impl Env {
 
     /// Registers the scopes that a lambda or template captures, so that later passes update them.
     pub(crate) fn watch(&self) {
-        // Later passes update only some of the captured scopes, as in the Go program spiff++. They do not update
-        // the root map of the document. They also do not update scopes in an instantiated template or in a merged
-        // document.
+        // Later passes do not update the root map of the document. Later passes also do not update the scopes in
+        // an instantiated template or in a merged document. The Go program spiff++ has the same rules.
         if self.flow.base > 0 {
             return;
         }

@@ -429,9 +429,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // The body is not a template, so the body itself is the result. If the control structure has an
-            // expression for the key of the result, and this expression has no text as its value, the key is
-            // empty.
+            // The body is not a template, so the body itself is the result. If the control structure declares a
+            // key for the result, but the key has no value, the result gets the empty key.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()

@@ -115,8 +115,8 @@ fn known(value: &Value) -> String {
     }
 }
 
-/// Writes the second part of an expression such as `map[list|x|->e]`, where `list` is the first part. The second
-/// part is a lambda, or an expression whose value is a lambda.
+/// Writes the last part of an expression such as `map[list|x|->e]`. The last part is a lambda, such as `|x|->e`,
+/// or an expression whose value is a lambda.
 fn body(f: &mut Formatter<'_>, lambda: &Child) -> fmt::Result {
     match &**lambda {
         Expr::Lambda(lambda) => signature(f, lambda),

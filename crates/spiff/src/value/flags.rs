@@ -81,8 +81,8 @@ impl Flags {
         self.has(Self::DEFAULT) && !self.has(Self::INJECT)
     }
 
-    /// Tells whether the node is an entry of a map or list with the marker `&default`, and does not have this
-    /// marker itself.
+    /// Tells whether the node is a field of a map with the marker `&default`, and does not have this marker
+    /// itself.
     pub const fn is_implied(self) -> bool {
         self.has(Self::IMPLIED) && !self.has(Self::DEFAULT)
     }
