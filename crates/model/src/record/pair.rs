@@ -43,10 +43,11 @@ pub struct PairRecord {
     /// these operations are undone in reverse order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<Begun>,
-    /// Whether the last called operation failed or was interrupted, but may have had effects. If the pair is not
-    /// created yet, the last called operation is the last entry of `begun`. If the pair is created, the last
-    /// called operation is one of the operations that cease the pair. The field `progress` contains the number of
-    /// completed operations before the last called operation.
+    /// Whether the last called operation failed or was interrupted, but may have had effects.
+    ///
+    /// If the pair is not created yet, the last called operation is the last entry of `begun`. If the pair is
+    /// created, the last called operation is one of the operations that cease the pair. The field `progress`
+    /// contains the number of completed operations before the last called operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
     /// The operations that cease the pair. The version of the assembly for which the pair was created

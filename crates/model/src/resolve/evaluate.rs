@@ -24,9 +24,11 @@ pub trait ValueGraph {
     /// then calls `read` for each value that the new value reads, in the order of evaluation.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
-    /// Completes the evaluation of an open value: computes the answer of the value. A value is open after
-    /// [`enter`](Self::enter) has begun its evaluation. The values that this value reads are answered already. The
-    /// only exception is a cycle of values that read each other: some of these values may still be open.
+    /// Completes the evaluation of an open value: computes the answer of the value.
+    ///
+    /// A value is open after [`enter`](Self::enter) has begun its evaluation. The values that this value reads are
+    /// answered already. The only exception is a cycle of values that read each other: some of these values may
+    /// still be open.
     fn leave(&mut self, key: &Self::Key);
 
     /// Handles a cycle of values that read each other. Each of the `open` values reads the next one. The last

@@ -135,9 +135,10 @@ impl Env {
         })
     }
 
-    /// Returns the node that the stubs contain for the current node. If several stubs contain a node at the path
-    /// `stub_path`, the first of these stubs is used. In most cases, `stub_path` is the path of the current node.
-    /// A merge expression can set another path.
+    /// Returns the node that the stubs contain for the current node.
+    ///
+    /// If several stubs contain a node at the path `stub_path`, the first of these stubs is used. In most cases,
+    /// `stub_path` is the path of the current node. A merge expression can set another path.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;

@@ -152,9 +152,10 @@ impl Parts {
         if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
     }
 
-    /// Creates the outcome [`Outcome::Later`] for an expression whose value is not known yet. `rebuild` creates
-    /// the expression that the next pass evaluates. In `rebuild`, [`next`](Self::next) returns the expression for
-    /// each part.
+    /// Creates the outcome [`Outcome::Later`] for an expression whose value is not known yet.
+    ///
+    /// `rebuild` creates the expression that the next pass evaluates. In `rebuild`, [`next`](Self::next) returns
+    /// the expression for each part.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)

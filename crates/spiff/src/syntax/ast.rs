@@ -181,8 +181,10 @@ pub struct Merge {
     /// Path in the stubs; empty for `merge none`.
     pub path: Path,
     /// Whether the merge also changes the place in the stubs at which the nodes below the merged node are
-    /// searched. If true, these nodes are searched below the path in the field `path`. If false, these nodes are
-    /// searched below the path of the merged node.
+    /// searched.
+    ///
+    /// If true, these nodes are searched below the path in the field `path`. If false, these nodes are searched
+    /// below the path of the merged node.
     pub redirect: bool,
     /// Whether the merge is `merge replace`.
     pub replace: bool,
