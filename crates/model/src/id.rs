@@ -114,8 +114,8 @@ impl InstanceId {
 }
 
 impl CallId {
-    /// Derives the id of a call. `ordinal` is the number of the call within its step, from 0. Equal arguments
-    /// have equal ids, so the id of a call can be computed again after a crash.
+    /// Derives the id of a call. `ordinal` is the number of the call within its step, from 0. The same arguments
+    /// always result in the same id. So after a crash, the id of a call can be computed again.
     pub fn of(store: &StoreId, process: ProcessId, step: StepId, ordinal: u32) -> Self {
         Self(format!("{store}-p{}-s{}-c{ordinal}", process.0, step.0).into())
     }

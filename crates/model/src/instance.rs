@@ -381,8 +381,9 @@ mod tests {
             prop_assert_eq!(InstanceView::new(&before["web"]).status(), of_interface);
         }
 
-        /// The word is `converging` if that flag is set. Otherwise, the flags `active` and `failed` determine
-        /// the word, which is `degraded` if both are set.
+        /// A status has a word that describes the status. If the flag `converging` is set, the word is
+        /// `converging`. Otherwise, the flags `active` and `failed` determine the word. If both of these flags are
+        /// set, the word is `degraded`.
         #[test]
         fn the_word_of_a_status(flags in prop::array::uniform3(any::<bool>()), message: Option<String>) {
             let [active, converging, failed] = flags;

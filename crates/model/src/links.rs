@@ -92,11 +92,11 @@ impl<T: Copy> Links<T> {
         let Some((_, first)) = pairs.clone().next() else {
             return Self { starts: vec![0; nodes + 1], items: Vec::new() };
         };
-        // The entries of `starts` have three meanings, one after the other:
-        // 1. `starts[n + 2]` is the number of items of node n.
-        // 2. After the prefix sums, `starts[n + 1]` is the position of the first item of node n.
-        // 3. Each placed item of node n increments `starts[n + 1]`. When all items are placed,
-        //    `starts[n + 1]` is the position of the first item of node n + 1.
+        // The entries of `starts` change their meaning in three steps:
+        // 1. The items of each node are counted. Then `starts[n + 2]` is the number of items of node n.
+        // 2. The counts are added up. Then `starts[n + 1]` is the position of the first item of node n.
+        // 3. The items are placed. During this step, `starts[n + 1]` is the position of the next item of node n.
+        //    At the end, `starts[n]` is the position of the first item of node n.
         let mut starts = vec![0_u32; nodes + 2];
         for (node, _) in pairs.clone() {
             starts[node as usize + 2] += 1;

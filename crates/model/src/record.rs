@@ -95,8 +95,8 @@ pub struct LaunchedFrom {
 pub struct Scaled {
     /// The number of nodes in the descriptor at the time of scaling.
     pub described: u32,
-    /// The number of nodes after scaling. If the descriptor is changed and its number of nodes differs from
-    /// [`described`](Self::described), the number of nodes after scaling no longer applies.
+    /// The number of nodes after scaling. This number applies as long as the number of nodes in the descriptor is
+    /// still [`described`](Self::described).
     pub nodes: u32,
 }
 

@@ -51,8 +51,9 @@ pub enum Part {
     End {
         /// The end that has the property.
         end: End,
-        /// The name of the property. If the name is `name`, `id` or `index`, and the end declares no such
-        /// property, the name means a field of the end's instance ([`InstanceField`]).
+        /// The name of the property. The names `name`, `id` and `index` are special. If the element at this end of
+        /// the relationship declares no property with such a name, the name stands for a field of the element's
+        /// instance ([`InstanceField`]).
         property: PropertyName,
     },
     /// A sensitive literal, stored sealed.

@@ -25,7 +25,7 @@ pub enum Work {
         /// The transitions for which the driver is called, in lifecycle order. The set is empty if the
         /// resource declares none of them.
         calls: Transitions,
-        /// The version of the assembly whose values and package the calls use.
+        /// The version of the assembly from which the calls take the package and the values of the resource.
         #[serde(default)]
         side: Side,
     },
@@ -84,7 +84,8 @@ pub struct Relate {
     pub assembly: ElementName,
     /// The name of the relationship.
     pub relationship: RelationshipName,
-    /// The target of all pairs of the step: one node of a group, or another element that is not a group.
+    /// The element at the target end of the relationship: one node of a group, or an element that is not a group.
+    /// The step creates or ceases the relationship between each of the `sources` and this element.
     pub target: ElementName,
     /// The sources of the pairs. A name of a group stands for all nodes of the group.
     pub sources: Vec<ElementName>,

@@ -92,8 +92,8 @@ fn without_dots(path: &Path) -> PathBuf {
     path.components().filter(|component| *component != Component::CurDir).collect()
 }
 
-/// Returns a path relative to a folder; `None` if both share only the root of the file system, or if the
-/// relative path is not shorter.
+/// Returns the form of `path` that is relative to `folder`. Returns `None` if `path` and `folder` share only the
+/// root of the file system. Also returns `None` if the relative form has as many components as `path` or more.
 fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
     let shared = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let ups = folder.components().count() - shared;

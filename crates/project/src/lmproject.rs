@@ -110,7 +110,8 @@ fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth:
     }
 }
 
-/// Reads `vnfcs`, the form of `contains` in old project files: resources by name, in `VNFCs/`.
+/// Reads the resources of an old project file, which has the key `vnfcs` instead of the key `contains`. The keys
+/// below `vnfcs.definitions` are the names of the resources.
 fn old_parts(body: &Mapping, parent: &str, version: &str) -> Vec<Part> {
     let definitions = body.get("vnfcs").and_then(|vnfcs| vnfcs.get("definitions")).and_then(Node::as_mapping);
     let entries = definitions.map(Mapping::entries).unwrap_or_default();

@@ -22,8 +22,8 @@ use crate::secret::SecretError;
 /// The folder in which windlass keeps its data about a project. The path is relative to the root of the project.
 const STATE_FOLDER: &str = ".windlass";
 
-/// The name of the location of a component that names no location, if the project does not declare exactly one
-/// location.
+/// The name of the location for a component that names no location. If the project declares exactly one location,
+/// such a component uses the declared location instead.
 const LOCAL: &str = "local";
 
 /// A project: a root folder, and the content of its `windlass.yaml` if it has one.
@@ -153,7 +153,8 @@ impl Project {
         &self.drivers
     }
 
-    /// Returns the entries of `existing`: the existing instances that references in descriptors can stand for.
+    /// Returns the entries of the list `existing` in the file. Each entry is an existing instance. A reference in
+    /// a descriptor can refer to such an instance.
     pub fn existing(&self) -> &[Existing] {
         &self.existing
     }

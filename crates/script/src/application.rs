@@ -54,8 +54,9 @@ pub fn application_package(
         Role::Factory(factory) => {
             let discovery = factory.discovery.iter().flat_map(|discovery| script(&discovery.script.value));
             bindings.queries = discovery.collect();
-            // The calls of an application contain the values of its factory. So if these values change, no script
-            // has to run for the factory itself, and its Reconfigure needs no call.
+            // The scripts of an application also receive the values of its factory. So if these values change, no
+            // script has to run for the factory itself. The transition Reconfigure of the factory is bound to a
+            // driver that does nothing.
             let none = Binding {
                 driver: Noop.kind(),
                 infrastructure: vec!["*".to_owned()],

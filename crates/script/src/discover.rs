@@ -30,9 +30,9 @@ pub(crate) fn found(
     query: &Query,
     adapter: Adapter,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
-    // For an inventory, the query contains the package of a factory, but the found instances are applications. The
-    // pins of the factory do not describe the documents of applications. So the output is parsed with the shape
-    // that permits all pins, and the engine later checks the updates against the pins of the application.
+    // For an inventory, the script belongs to a factory, but the found instances are applications. The package of
+    // the factory does not declare the pins of applications. So the output is parsed with a shape that permits all
+    // pins. Later, the engine checks the updates in the output against the pins of the application.
     let shape = match query.purpose {
         Purpose::Inventory => shape(),
         _ => query.package.shape(),

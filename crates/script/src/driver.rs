@@ -66,8 +66,9 @@ impl Driver for Script {
         check::check(package)
     }
 
-    /// Returns the characteristics of an action. Each run of a script that changes something serves one instance, so
-    /// a failure affects only that instance. One run of a full health check observes several instances.
+    /// Returns the characteristics of an action. If an action changes something, each run of its script serves
+    /// only one instance. So a failure affects only that instance. In contrast, a full health check observes
+    /// several instances in one run of its script.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
@@ -188,8 +189,9 @@ impl Script {
         observed
     }
 
-    /// Returns the settings of the health check. If a health check observes the effect of another action, the timeout
-    /// of the health check applies, and not the timeout of the other action.
+    /// Returns the settings for the health check script. The health check may also run to find out whether another
+    /// action has succeeded. In this case too, the timeout of the health check applies, and not the timeout of the
+    /// other action.
     fn integrity_settings(&self, package: &Package) -> Settings {
         let (role, timeouts) = (Role::HealthCheck, self.timeouts);
         let integrity = binding(package, &Action::Transition(Transition::Integrity));
@@ -270,7 +272,8 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    /// Runs the job for calls to its end. Hides the secrets in the output of the job.
+    /// Runs a job, and waits until the job has ended. Hides the secrets in the output of the job. `calls` are the
+    /// calls that the job serves.
     async fn ended(
         &mut self,
         context: &dyn Context,

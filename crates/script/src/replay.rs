@@ -1,5 +1,7 @@
-//! Interprets outputs without running jobs: the stored output of a script, and an update as the output of a health
-//! check.
+//! Interprets the output of scripts without running jobs.
+//!
+//! The module interprets the stored output of a script that ran earlier. The module also interprets an update as
+//! if a health check had printed the update.
 
 use std::collections::BTreeSet;
 

@@ -71,7 +71,8 @@ pub struct RequestedInstance {
 /// A command of a request.
 #[derive(Debug, Clone)]
 pub struct RequestedCommand {
-    /// The interface of its pin: `operations` for an operation of a resource.
+    /// The name of the interface that declares the command. For an operation of a resource, the name is
+    /// `operations`.
     pub interface: String,
     /// The name of its pin or operation.
     pub pin: String,

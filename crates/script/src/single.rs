@@ -14,11 +14,12 @@ use crate::scripts::{FOLDER, SCRIPTS, stem};
 
 /// Returns a package with one action, which the given script serves.
 ///
-/// The field `path` of `script` must be a file name without a folder. If the file name does not fit the action, the
-/// package contains the script under a file name that fits.
+/// The field `path` of `script` must be a file name without a folder. If the file name does not fit the action,
+/// the package contains the script under a file name that fits.
 ///
-/// `others` are further files, with their paths in another package. If one of these files is a script for the same
-/// action, the new package does not contain it. `properties` are the driver properties.
+/// `others` are further files for the package. The field `path` of each of these files is its path in the package.
+/// If one of these files is a script for the same action, the package does not contain this file. `properties` are
+/// the driver properties.
 ///
 /// ```
 /// use windlass_driver::{Driver, case::CaseAction};

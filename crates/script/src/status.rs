@@ -11,8 +11,9 @@ use windlass_update_ops::{Op, Path, Update};
 pub(crate) struct StatusSaid {
     /// The status after the update.
     pub status: Status,
-    /// Whether the instance no longer exists: the update itself sets all three flags to false. If an update sets only
-    /// one flag to false, the instance still exists, even if the other flags are already false.
+    /// Whether the instance no longer exists. This is true if the update itself sets the flags `active`,
+    /// `converging` and `failed` to false. If the update sets only one of the flags to false, the instance still
+    /// exists, even if the other two flags are already false.
     pub gone: bool,
 }
 
@@ -27,7 +28,8 @@ pub(crate) fn said_of(update: &Update, document: &Value) -> Option<StatusSaid> {
     let mut after = serde_json::json!({ "status": document["status"] });
     flags.apply(&mut after).ok()?;
     let status = InstanceView::new(&after).status();
-    // An update that sets all flags to false leaves none of them true.
+    // If any flag is true after the update, the update has not set all three flags to false. Then `says_gone` is
+    // not called.
     let is_any_true = status.active || status.converging || status.failed;
     Some(StatusSaid { gone: !is_any_true && says_gone(&flags), status })
 }
@@ -104,8 +106,8 @@ mod tests {
                 _ => json!({"$set": each.collect::<Map<_, _>>()}),
             };
             let said = said_of(&Update::parse(&wire, shape()).unwrap().update, &document);
-            // An update in the last form sets single flags, and leaves the missing flags unchanged. An update in the
-            // first two forms sets the missing flags to false.
+            // The forms 0 and 1 replace all flags, so a missing flag becomes false. Form 2 sets single flags, so a
+            // missing flag stays unchanged.
             let is_whole = form < 2;
             let all_false = written.iter().all(|flag| if is_whole { *flag != Some(true) } else { *flag == Some(false) });
             let expected = names.into_iter().zip(before).zip(written).map(|((_, before), written)| {

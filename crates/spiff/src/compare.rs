@@ -12,12 +12,12 @@ pub struct Difference {
     pub a: Option<Node>,
     /// Node at this place in the second document; none if the document has no such node.
     pub b: Option<Node>,
-    /// Steps of the path. A step is the key of a field, the `name` of a named list entry, or `[i]` for a list
-    /// entry without a name.
+    /// Path to the place at which the documents differ. A step of the path is the key of a field, the `name` of a
+    /// named list entry, or `[i]` for a list entry without a name.
     ///
-    /// In the list `jobs`, the two documents may contain the same job at different positions. The path of
-    /// this difference ends with the step `index`. The fields `a` and `b` are then the positions of the job
-    /// in the two documents.
+    /// In the list `jobs`, the two documents may contain the same job at different positions. This counts as a
+    /// difference too. The path of such a difference ends with the step `index`, and the fields `a` and `b` are
+    /// the positions of the job in the two documents.
     pub path: Vec<String>,
 }
 

@@ -321,7 +321,8 @@ impl Session {
         }
     }
 
-    /// Processes stubs without a template. For each stub, the stubs after it in the list serve as its stubs.
+    /// Processes stubs, which are documents that supply values to other documents. Each stub in the list gets
+    /// values from the stubs after it.
     ///
     /// # Errors
     /// When a stub has nodes without a value, or a limit is exceeded.

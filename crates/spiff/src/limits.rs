@@ -5,9 +5,9 @@ use std::time::Duration;
 /// Limits on the cost of a template. If a template exceeds one of them, the processing ends with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of steps. The evaluation of an expression is one step. A new value costs steps in
-    /// proportion to its memory: a byte of text 1 step, an entry of a list or map 64 steps, and a map 200
-    /// more. Ten million steps take about a second.
+    /// Maximum number of steps. The evaluation of an expression costs one step. A new value costs steps for its
+    /// memory: 1 step for each byte of text, 64 steps for each entry of a list or map, and 200 steps for each map.
+    /// Ten million steps take about a second.
     pub steps: u64,
     /// Maximum depth of nesting of calls of lambdas and uses of templates.
     pub depth: u32,

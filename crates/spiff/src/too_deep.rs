@@ -8,11 +8,11 @@ const STEP: usize = 128 * 1024;
 /// Bytes of the new stack that is allocated when the current stack is nearly full.
 const GROWN: usize = 2 * 1024 * 1024;
 
-/// Number of bytes that a thread can add to its stack after its first step without a check of the stack's
-/// size.
+/// Size of the part of a stack in which [`with_stack`] does not check whether enough stack is free, in bytes. This
+/// part begins at the first recursion step of the thread.
 ///
-/// For a check, the end of the stack must be known. For the main thread, the end is read from
-/// `/proc/self/maps`. Reading this file takes longer than processing a small template.
+/// For a check, the end of the stack must be known. For the main thread, the end is read from `/proc/self/maps`.
+/// Reading this file takes longer than processing a small template.
 const NEAR: usize = 64 * 1024;
 
 thread_local! {
@@ -52,7 +52,8 @@ mod tests {
         })
     }
 
-    /// Makes the first step of a thread after `levels` stack frames of 16 KiB each.
+    /// Calls itself `levels` times, with a stack frame of 16 KiB for each call. The last call then calls
+    /// `descend`, which calls [`with_stack`].
     fn begin_below(levels: usize) -> usize {
         let frame = black_box([1_u8; 16 * 1024]);
         if levels == 0 { descend(usize::from(frame[0])) } else { begin_below(levels - 1) }

@@ -40,7 +40,8 @@ pub enum Referent {
     Listed(String),
     /// Another assembly of the store.
     Assembly(AssemblyName),
-    /// A thing that a driver found by a search, by its natural id.
+    /// A thing that a driver has found by a search. The text is the natural id of the thing, as the driver
+    /// reported the id.
     Found(String),
 }
 

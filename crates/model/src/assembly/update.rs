@@ -10,7 +10,9 @@ use thiserror::Error;
 use crate::clock;
 use crate::state::WordError;
 
-/// The rules for a change of several nodes of a group. TNC-O's descriptors have no such rules.
+/// The rules for a change of several nodes of a group.
+///
+/// The descriptor language comes from IBM's orchestrator TNC-O, which has no such rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Update {

@@ -71,12 +71,13 @@ pub enum Advance {
     State(State),
     /// This many calls on the way to the next state are complete, and more calls follow.
     Progress(u32),
-    /// This many operations of the pair are complete, and more operations follow.
+    /// This number of operations on a relationship between two nodes is complete, and more operations follow. The
+    /// progress is recorded in a [`PairRecord`](crate::record::PairRecord).
     PairProgress(u32),
     /// The pair is created (true) or ceased (false).
     Pair(bool),
-    /// The last called operation of the pair's incomplete creation is being undone by one or more operations.
-    /// One more of the undoing operations is complete.
+    /// An incomplete creation of a relationship between two nodes is being undone. One more of the operations that
+    /// undo the creation is complete (see [`Begun::undo`](crate::record::Begun::undo)).
     PairUndone,
     /// Neither the element nor the pair changes.
     Nothing,

@@ -43,9 +43,11 @@ pub struct PairRecord {
     /// these operations are undone in reverse order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<Begun>,
-    /// Whether the last called operation failed or was interrupted, and may have had effects. If the creation
-    /// is incomplete, this operation is the last one of `begun`. If the pair is created, this operation is a
-    /// ceasing operation: the first one that `progress` does not count.
+    /// Whether the last called operation failed or was interrupted, but may have had effects.
+    ///
+    /// If the pair is not created yet, the last called operation is the last entry of `begun`. If the pair is
+    /// created, the last called operation is one of the operations that cease the pair. The field `progress`
+    /// contains the number of completed operations before the last called operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
     /// The operations that cease the pair. The version of the assembly for which the pair was created
@@ -54,8 +56,8 @@ pub struct PairRecord {
     pub cease: Option<Vec<OperationCall>>,
     /// The time of the last change of this record.
     pub since: Timestamp,
-    /// The values with which the creating operations were called; none if the values were not recorded. The
-    /// ceasing operations use the same values.
+    /// The values with which the operations that create the pair were called. The operations that cease the pair
+    /// use the same values. None if the values were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<BTreeMap<PropertyName, Given>>,
 }
@@ -67,7 +69,8 @@ impl PairRecord {
         Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }
     }
 
-    /// Tells whether the pair is not created, but creating operations have run or may have run.
+    /// Tells whether the creation of the relationship between the two nodes has begun, but is not complete. At
+    /// least one operation of the creation has run or may have run.
     pub fn is_half_made(&self) -> bool {
         !self.created && (self.progress > 0 || !self.begun.is_empty())
     }

@@ -117,9 +117,11 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same intent, requested again after it did not complete, keeps the goal of the first
-    /// request. For example, a second `ScaleOut` then adds no further nodes. For other intents, the goal is
-    /// computed again.
+    /// Tells whether a second request with the same intent continues the first request.
+    ///
+    /// This matters if the first request did not complete. If the result is true, the second request keeps the
+    /// goal of the first one. For example, a second `ScaleOut` then adds no further nodes. If the result is false,
+    /// the second request computes its goal again.
     pub fn resumes_itself(&self) -> bool {
         match self {
             Self::ScaleOut(_) | Self::ScaleIn(_) | Self::Rollback(None) => true,

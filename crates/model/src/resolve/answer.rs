@@ -63,8 +63,8 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited(Sorted);
 
-/// The content of an [`Awaited`]. Most unknown values await one output, which needs no allocation. Copies of
-/// a longer list share its memory.
+/// The content of an [`Awaited`]. Most unknown values await exactly one output or id. This case has a variant of
+/// its own, which needs no allocation. Copies of a longer list share the memory of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sorted {
     One(Missing),

@@ -14,13 +14,21 @@ pub trait ValueGraph {
     /// An error that ends the evaluation.
     type Error;
 
-    /// Begins the evaluation of a value. The implementation may answer a new value at once. Otherwise it
-    /// marks the new value as open, and calls `read` for each value that the new value reads, in the order of
-    /// evaluation. If the value is answered or open already, the implementation only returns its state.
+    /// Begins the evaluation of a value, and returns the state of the value.
+    ///
+    /// A value is *answered* if its evaluation is complete. A value is *open* if its evaluation has begun, but is
+    /// not complete.
+    ///
+    /// If the value is answered or open already, the implementation changes nothing. If the value is new, the
+    /// implementation may compute its answer at once. Otherwise, the implementation marks the value as open. It
+    /// then calls `read` for each value that the new value reads, in the order of evaluation.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
-    /// Computes the answer of an open value. All values that this value reads have answers, except values
-    /// that are still open because of a cycle.
+    /// Completes the evaluation of an open value: computes the answer of the value.
+    ///
+    /// A value is open after [`enter`](Self::enter) has begun its evaluation. The values that this value reads are
+    /// answered already. The only exception is a cycle of values that read each other: some of these values may
+    /// still be open.
     fn leave(&mut self, key: &Self::Key);
 
     /// Handles a cycle of values that read each other. Each of the `open` values reads the next one. The last
@@ -46,7 +54,8 @@ pub enum Entered {
     Answered,
     /// The value was new, and is open now.
     Opened,
-    /// The value was open already, so it reads itself directly or through other values.
+    /// The evaluation of the value has begun already, but is not complete. So the value reads itself, directly or
+    /// through other values.
     Cycle,
 }
 

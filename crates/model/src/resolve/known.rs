@@ -14,7 +14,8 @@ pub(super) enum Found {
     Nothing,
     /// The property is being evaluated.
     Open,
-    /// The value awaits one output, the property with this key. Most unknown values have this state.
+    /// The value of the property depends on one output that is not known yet. The key identifies this output. Most
+    /// unknown values have this state.
     Awaits(Key),
     /// The answer is at this position in the list of answers.
     Answer(u32),
@@ -31,8 +32,8 @@ enum ByNumber {
     /// The states for a resolver that reads few properties. The map contains only properties whose evaluation
     /// has begun.
     Few(HashMap<u32, Found>),
-    /// The states for a resolver that reads most properties. The list contains all properties of the
-    /// topology.
+    /// A list with the state of each property of the topology. A resolver that reads most properties uses this
+    /// variant.
     All(Vec<Found>),
 }
 

@@ -16,8 +16,8 @@ enum Content {
 }
 
 pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
-    // `defined` are the groups with a section of hosts or children. `mentioned` are the names of groups in
-    // other places, which must be defined.
+    // `defined` contains the predefined groups, and each group with a section that lists hosts or subgroups.
+    // `mentioned` contains the group names in other places. Each mentioned group must also be in `defined`.
     let (mut defined, mut mentioned) = (HashSet::from([ALL.to_owned(), UNGROUPED.to_owned()]), Vec::new());
     let (mut group, mut content) = (UNGROUPED.to_owned(), Content::Hosts);
     let mut start = 0;

@@ -40,10 +40,11 @@ pub struct Host {
     /// name in the inventory), `inventory_hostname_short` (the name up to its first dot) and `ansible_host`
     /// (by default the name).
     pub variables: Value,
-    /// The names of the variables that `variables` does not contain, although the inventory declares them. The set
-    /// contains the left-out variables of this host. It also contains each variable whose value has a tag such as
-    /// `!vault`, even if another host or a group declares the variable. If `variables` contains a variable of the
-    /// same name, the set does not contain the name.
+    /// The names of declared variables that `variables` does not contain.
+    ///
+    /// windlass leaves out the value of a variable if the value is a password for Ansible or contains a Jinja
+    /// template. windlass also leaves out each value with a YAML tag such as `!vault`. If another host or a group
+    /// declares a variable with such a tag, the name of the variable is also in this set.
     pub left_out: BTreeSet<String>,
 }
 

@@ -8,10 +8,14 @@ use super::status::Status;
 use crate::observe::{Goal, with_message};
 use crate::role::Role;
 
-/// Returns the observation for an action, and the status of the instance. Both follow from the exit code of the
-/// health check.
+/// Returns the result of a health check for an action, and the status of the instance. The exit code of the health
+/// check determines both.
 ///
-/// Each column of this table is an action whose effect the health check observes:
+/// The health check finds out whether the action has had its effect. Each column of the tables is an action. Each
+/// cell is a variant of [`Observation`]. For example, "reached" means that the instance is in the state that the
+/// action requests, and "differs" means that the instance exists, but is in another state.
+///
+/// If the recorded status of the instance is not converging, this table applies:
 ///
 /// | exit code | Start, Integrity | Stop | destroy | launch | any other action |
 /// |---|---|---|---|---|---|
@@ -20,8 +24,8 @@ use crate::role::Role;
 /// | 104 | absent | reached | reached | absent | absent |
 /// | 1 to 125, except 75 and 104 | differs | reached | can't tell | can't tell | can't tell |
 ///
-/// If the recorded status of the instance is converging, the first and the last row of the table do not apply. These
-/// two rows apply instead:
+/// If the recorded status of the instance is converging, the rows for 75 and 104 stay the same. The other two rows
+/// are replaced by these:
 ///
 /// | exit code | Integrity | Stop, destroy | any other action |
 /// |---|---|---|---|

@@ -40,7 +40,8 @@ impl Place {
         path.parse().ok()
     }
 
-    /// Returns the name of the file with all values of the folder.
+    /// Returns the name of the JSON file in the folder that contains all values. The other files in the folder
+    /// contain one value each.
     pub(crate) fn summary(self) -> String {
         format!("{}.json", self.name)
     }

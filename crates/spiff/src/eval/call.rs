@@ -199,8 +199,8 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
         return parts
             .error(format!("function call '{}' requires function name or lambda value", call.function));
     }
-    // The information from the evaluation of `call.function` is dropped, even if the value of `call.function`
-    // is not known yet.
+    // `parts.info` contains information from the evaluation of `call.function`, such as its flags. The result of
+    // the call does not get this information, no matter whether the value of `call.function` is known.
     parts.info = Info::default();
     let (named, values) = match arguments(&mut parts, call, env) {
         Ok(found) => found,

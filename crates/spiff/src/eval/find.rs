@@ -12,8 +12,9 @@ use crate::value::{Node, Value};
 /// Name by which an expression refers to the innermost map around the expression. The root map of the
 /// document does not count.
 const DOCUMENT: &str = "__";
-/// Name by which expressions refer to the map of the engine's bindings. If the documents of a session share
-/// nothing, this name refers to the root map of the outermost document instead.
+/// Name by which an expression refers to the bindings: the map of values that the caller of the engine has set. In
+/// a session whose documents share nothing (see [`LevelKind::Nothing`]), this name refers to the root map of the
+/// outermost document instead.
 const ROOT: &str = "___";
 /// Name by which an expression refers to a map with facts about the expression, such as its path.
 const CONTEXT: &str = "__ctx";
@@ -27,7 +28,8 @@ pub(crate) enum Found {
     /// The lambda or template to which `_` refers. The next step is a name in the scope in which the lambda
     /// or template was created.
     Own(Node, Env),
-    /// The map to which `__` refers. The next step is a name, which is searched from this map outwards.
+    /// The map to which the name `__` refers: the innermost map around the expression. The next step of the path
+    /// is the name of a field. The field is searched in this map first, and then in the maps around this map.
     Scope(Arc<Scope>),
 }
 
@@ -133,8 +135,10 @@ impl Env {
         })
     }
 
-    /// Returns the node at `stub_path` from the first stub that contains a node there. At the path
-    /// `stub_path`, the stubs contain the values for the node of this environment.
+    /// Returns the node that the stubs contain for the current node.
+    ///
+    /// If several stubs contain a node at the path `stub_path`, the first of these stubs is used. In most cases,
+    /// `stub_path` is the path of the current node. A merge expression can set another path.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;

@@ -87,15 +87,17 @@ pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> 
 /// The way in which a lambda is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// By a call `f(…)`. In the body, `_` refers to the lambda. If arguments are missing, the result is a
-    /// lambda of the remaining parameters.
+    /// The lambda is called by `f(…)`. In the body, `_` refers to the lambda. If arguments are missing, the result
+    /// is a lambda with the remaining parameters.
     Call,
-    /// By a call `f*(…)`. The result is a lambda of the remaining parameters.
+    /// The lambda is called by `f*(…)`. This call does not evaluate the body. The result is a lambda with the
+    /// remaining parameters.
     Curry,
-    /// By a function, or by a mapping that gets the lambda as a value. In the body, `_` refers to the lambda.
+    /// The lambda is called by a function, or by a mapping that refers to the lambda, such as `map[a|f]`. In the
+    /// body, `_` refers to the lambda.
     Function,
-    /// By a mapping that contains the lambda itself, such as `map[a|x|->e]`. In the body, `_` has the same
-    /// meaning as outside of the mapping.
+    /// The lambda is called by a mapping that contains the lambda itself, such as `map[a|x|->e]`. In the body, `_`
+    /// has the same meaning as outside of the mapping.
     Inline,
 }
 

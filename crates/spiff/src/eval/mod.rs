@@ -111,7 +111,8 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
 pub(crate) struct Parts {
     pub(crate) info: Info,
     pub(crate) resolved: bool,
-    /// If the value of the last part is a list with a key field, the name of this key field.
+    /// Name of the key field, if the value of the last part is a list with a key field; otherwise `None`. The key
+    /// field identifies the entries of a list.
     pub(crate) key_name: Option<Arc<str>>,
     pushed: Vec<Child>,
     taken: usize,
@@ -143,21 +144,25 @@ impl Parts {
         }
     }
 
-    /// Evaluates the only part of an expression. If its value is not known yet, the evaluation fails.
+    /// Evaluates the part of an expression that has exactly one part. If the value of this part is not known yet,
+    /// the evaluation fails.
     pub(crate) fn only(expr: &Child, env: &Env) -> Result<(Value, Self), Eval> {
         let mut parts = Self::default();
         let value = parts.value(expr, env, false)?;
         if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
     }
 
-    /// Creates the outcome *later*. `rebuild` creates the remaining expression from the remaining expressions
-    /// of the parts.
+    /// Creates the outcome [`Outcome::Later`] for an expression whose value is not known yet.
+    ///
+    /// `rebuild` creates the expression that the next pass evaluates. In `rebuild`, [`next`](Self::next) returns
+    /// the expression for each part.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the remaining expression of the next part, in the order of evaluation.
+    /// Returns the expression that the next pass evaluates for a part. The first call returns the expression for
+    /// the first part. Each later call returns the expression for the following part, in the order of evaluation.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()
@@ -237,8 +242,8 @@ pub(crate) fn expand(
     Ok(nodes)
 }
 
-/// Returns the arguments of a call or list. In each argument, the remaining expression replaces the
-/// expression that was evaluated.
+/// Returns the arguments of a call or list for the next pass. Each argument contains the expression that the next
+/// pass evaluates (see [`Outcome::Later`]).
 pub(crate) fn pushed_arguments(arguments: &[Argument], pushed: &mut Parts) -> Vec<Argument> {
     arguments.iter().map(|argument| Argument { expr: pushed.next(), expand: argument.expand }).collect()
 }
@@ -317,8 +322,8 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     let flags = template::flags(marker);
     match &marker.expr {
         None => Eval::value(Value::Null).noting(|info| info.flags = flags),
-        // The flag `replace` is the effect of `merge replace`. In a marked expression, `merge replace` does
-        // not have this effect.
+        // `merge replace` sets `info.replace`. In an expression with a marker such as `&temporary`,
+        // `merge replace` does not have this effect.
         Some((_, inner)) => eval(inner, env, locally).noting(|info| {
             info.flags |= flags;
             info.replace = false;

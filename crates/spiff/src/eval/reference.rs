@@ -185,18 +185,19 @@ fn integer(parts: &mut Parts, expr: &Child, env: &Env) -> Result<i64, Eval> {
     let resolved = parts.resolved;
     match parts.value(expr, env, false)? {
         Value::Int(value) => Ok(value),
-        // `Parts::value` returns null for a value that is not known yet. A value that is null counts as zero.
+        // If the value is not known yet, `Parts::value` returns null. Here, this null counts as zero, like each
+        // other null.
         Value::Null => Ok(0),
         _ if resolved != parts.resolved => Ok(0),
         _ => Err(Eval::failed(parts.info.clone().with_error("integer operand required"))),
     }
 }
 
-/// Evaluates the base of a path, an index or a slice: the expression before the path, index or slice. If the
-/// base has no value, `Err` contains the outcome of the whole expression.
+/// Evaluates the base of a path, an index or a slice: the expression before the path, index or slice. If the base
+/// has no value, `Err` contains the outcome of the whole expression `expr`.
 ///
-/// If the value of the base is not known yet, `rebuild` creates the expression for the next pass. Its
-/// argument is the remaining expression of the base (see [`Outcome::Later`]).
+/// If the value of the base is not known yet, the base is replaced by another expression for the next pass (see
+/// [`Outcome::Later`]). `rebuild` creates the whole expression from this new base.
 fn base(
     expr: &Child,
     base: &Child,

@@ -18,8 +18,8 @@ pub(crate) const SELF: &str = "_";
 /// outwards.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// Fields of the map. Each pass creates a new document. If a lambda or template has captured the scope,
-    /// the fields of the map in the new document replace these fields after the pass.
+    /// Fields of the map. Each pass creates a new version of the map. A lambda or template may still use this
+    /// scope in later passes. In this case, the fields of the new version replace these fields after each pass.
     fields: RwLock<Arc<Map>>,
     /// Entries of the document, if it is a list and this is its outermost scope; otherwise `None`.
     items: RwLock<Option<Arc<Vec<Node>>>>,
@@ -87,8 +87,8 @@ impl Flow {
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), base, watched: Mutex::new(Vec::new()) }
     }
 
-    /// Replaces the fields of each captured scope by the fields of the map with the same path in `root`, the
-    /// document after a pass.
+    /// Updates the scopes that lambdas and templates still use after a pass. `root` is the document after the
+    /// pass. Each of these scopes belongs to a map of the document, and gets the current fields of the map.
     pub(crate) fn update(&self, root: &Node) {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for scope in watched.iter() {
@@ -108,7 +108,8 @@ impl Flow {
 /// Processes documents while an expression is evaluated: instantiated templates, and documents that functions
 /// merge.
 ///
-/// Processing is a layer above evaluation, so an evaluation receives the processor in its [`Level`].
+/// The code that processes documents is a layer above the code that evaluates expressions. So the evaluation can't
+/// call the processing directly. Instead, the evaluation calls the processor in its [`Level`].
 pub(crate) trait Processor: Debug + Send + Sync {
     /// Processes a document in the scope `env` until a pass changes nothing. No stub overrides its nodes.
     fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
@@ -139,7 +140,8 @@ pub(crate) enum LevelKind {
     Document,
     /// Bindings that the caller has set.
     Bindings,
-    /// An empty level in place of bindings, for a session whose documents share nothing.
+    /// The outermost level of a session whose documents share nothing. This level contains no names. In other
+    /// sessions, the outermost level is [`Bindings`](Self::Bindings).
     Nothing,
 }
 
@@ -238,7 +240,7 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// Returns the environment with the parameters and local values of another environment.
+    /// Returns this environment, but with the parameters and local values of the environment `other`.
     pub(crate) fn with_statics_of(self, other: &Self) -> Self {
         Self { statics: other.statics.clone(), ..self }
     }
@@ -258,8 +260,8 @@ impl Env {
 
     /// Registers the scopes that a lambda or template captures, so that later passes update them.
     pub(crate) fn watch(&self) {
-        // As in the Go program spiff++, later passes update neither the root map of the document, nor any
-        // scope of an instantiated template or of a merged document.
+        // Later passes do not update the root map of the document. Later passes also do not update the scopes in
+        // an instantiated template or in a merged document. The Go program spiff++ has the same rules.
         if self.flow.base > 0 {
             return;
         }

@@ -332,8 +332,9 @@ impl State {
         true
     }
 
-    /// Tells whether another pass is needed for a condition of `sync`, after a pass that has changed nothing.
-    /// If the outside world can change the condition, the method first waits for the time `PAUSE`.
+    /// Tells whether an expression `sync` needs another pass, although the last pass has changed nothing. `sync`
+    /// waits until its condition is true. If something outside of the document can make the condition true, the
+    /// method first sleeps for the time `PAUSE`.
     pub(crate) fn pause(&self) -> bool {
         if !self.waiting.load(Ordering::Relaxed) {
             return false;

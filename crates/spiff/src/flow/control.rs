@@ -165,7 +165,8 @@ impl Control<'_> {
         Err((self.node.clone(), false))
     }
 
-    /// Returns a part as the result. The result is final if the part is completely evaluated or undefined.
+    /// Returns the given node as the result of the control structure. The result is final if the node is
+    /// completely evaluated or undefined.
     fn result(&self, node: &Node) -> Given {
         (node.clone(), node.annotations().undefined || self.resolved(node))
     }
@@ -271,8 +272,11 @@ impl Control<'_> {
         }
     }
 
-    /// Tells whether the field `match` of a case accepts the value. If the result of the lambda in `match` is
-    /// not known yet, the error is `None`. If the result is no boolean, the error is its type.
+    /// Tells whether a case accepts the value of the control structure.
+    ///
+    /// `node` is the field `match` of the case. If this field contains a lambda, the lambda is called with the
+    /// value. If the result of the lambda is not known yet, returns `Err(None)`. If the result of the lambda is
+    /// not a boolean, returns `Err` with the name of the result's type.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };
@@ -426,8 +430,8 @@ impl Control<'_> {
                 Outcome::Value(value) => self.made(value),
             }
         } else {
-            // If the body is no template, the body is the result. If the key for the result is undefined, the
-            // result gets the empty key.
+            // The body is not a template, so the body itself is the result. If the control structure declares a
+            // key for the result, but the key has no value, the result gets the empty key.
             skip = false;
             name = name.or_else(|| key.map(|_| "".into()));
             body.clone()

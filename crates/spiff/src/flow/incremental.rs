@@ -118,10 +118,11 @@ impl<'e> Incremental<'e> {
     }
 }
 
-/// Returns the path of the node to which a reference leads from the node at `from`. If the reference can't be
-/// followed to its end yet, returns the path of the last node that it reaches. This last node is no map, or
-/// has a merge key, or lacks the next field of the reference. Returns `None` if the first name of the
-/// reference is not found in the document.
+/// Returns the path of the node to which a reference leads. `from` is the path of the node that contains the
+/// reference. If the document does not contain the first name of the reference, the function returns `None`.
+///
+/// Some references can't be followed to their end yet. Such a reference stops at a node that is not a map, at a
+/// map with a merge key, or at a map without the next field. The function then returns the path of this node.
 fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path> {
     let (name, rest) = reference.path.split_first()?;
     let mut place;
@@ -159,8 +160,8 @@ struct Survey {
 }
 
 impl Survey {
-    /// Records the open nodes in `now`, and compares `now` with its state before the last pass. Returns
-    /// `true` if a later pass can change only open nodes.
+    /// Records the paths of the nodes without a value in `now`. `before` is the same node before the last pass.
+    /// Returns `true` if a later pass can change only the recorded nodes.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
             (_, Value::Expression(_)) => {

@@ -16,8 +16,8 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// Fields that the merge key inserts. If the pass changes the map, the other fields of the map are added
-    /// here at the end of the pass.
+    /// Fields of the map after this pass. At first, these are only the fields that the merge key `<<` inserts. If
+    /// the pass changes the map, the fields in `kept` are added at the end of the pass.
     fields: Map,
     /// Fields of the map itself, in their order.
     kept: Vec<(Arc<str>, Node)>,
@@ -43,7 +43,8 @@ enum Base {
     Pending(Node),
     /// The key stays, with this value.
     Stay(Node),
-    /// The map becomes a template. If a value is given, the merge key stays with this value.
+    /// The map becomes a template. If this variant contains a node, the node becomes the value of the merge key.
+    /// Otherwise, the merge key is removed.
     Template(Option<Node>),
 }
 
@@ -130,9 +131,9 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
         work.undefined.insert(key.clone(), child);
         return;
     }
-    // `work` contains the flag of the marker `&default` only in the pass that reads the marker. So only the
-    // fields of this map get the flag `IMPLIED`, which marks a part of a default. The nodes below the fields
-    // do not get this flag.
+    // If a map has the marker `&default`, its fields get the flag `IMPLIED`, which marks a part of a default. The
+    // nodes below the fields do not get this flag. `work` contains the flag `DEFAULT` only in the pass that reads
+    // the marker.
     let implied = work.flags.has(Flags::DEFAULT) || work.flags.has(Flags::IMPLIED);
     let child = if implied && !child.annotations().flags.has(Flags::IMPLIED) {
         child.annotate(|annotations| annotations.flags |= Flags::IMPLIED)
@@ -176,8 +177,8 @@ fn base(
                 }
             }
             _ if template_required => Base::Template(Some(whole.with_value(format!("(( {expr} ))")))),
-            // If the stubs contain no value for an optional merge, the key is removed, and this is no
-            // problem.
+            // The expression of the merge key is an optional merge, and the stubs contain no value for the merge.
+            // This is not an error. The merge key is removed.
             Expr::Merge(merge) if !initial && !merge.required => Base::Gone,
             _ => Base::Pending(base),
         };

@@ -157,8 +157,8 @@ fn parse(text: &str, env: &Env) -> Option<Child> {
     env.state().parse(&inner, &env.place()).ok()
 }
 
-/// Evaluates an expression in this pass. `Ok` is the node after the pass. `Err` is a node that stubs may
-/// still override.
+/// Evaluates an expression in this pass, and returns the resulting node. If a stub may still override this node
+/// with another value, the node is in `Err`. Otherwise, the node is in `Ok`.
 fn evaluated(
     node: Node,
     expr: &Child,

@@ -80,8 +80,8 @@ impl Passes<'_> {
     /// incremental pass has changed the document. `before` is the document before the last pass.
     fn incremental(&mut self, before: Node) -> bool {
         let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
-        // A pass changes a map in place if no other document contains the map. `before` contains most maps of
-        // the current document, so `before` is dropped first.
+        // A pass can change a map in place only if no other document shares the map. `before` shares most maps
+        // with the current document. After `before` is dropped, these maps can be changed in place.
         drop(before);
         let mut any = false;
         loop {

@@ -9,9 +9,11 @@ use crate::value::Node;
 /// name the code for nodes, but gets it as a parameter with this interface. The type of the parameter is
 /// known at compile time.
 pub(super) trait Visit: Copy {
-    /// Processes a node in one pass. If the node is completely evaluated, adds its tag. If `overriding` is
-    /// true, values of stubs take precedence. If `as_template` is true, a map, list or expression becomes a
-    /// template, whose content is evaluated later.
+    /// Processes a node in one pass.
+    ///
+    /// If `overriding` is true, a value for the node in a stub replaces the value of the node. If `as_template` is
+    /// true, a map, list or expression becomes a template, whose content is evaluated later. If the node has the
+    /// marker `&tag:`, and is completely evaluated, other expressions can then refer to the node by its tag.
     fn visit(self, node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node;
 
     /// Processes a node in one pass. Adds no tag, and lets no stub override the node.

@@ -201,7 +201,8 @@ fn ipset(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     if arguments.len() > 2 && i64::try_from(available).unwrap_or(i64::MAX) < count {
         fail!("too many required entries ({count} > {available} available indices)");
     }
-    // Each address needs a text and a list entry, and as much memory again while the list is created.
+    // Each address is first in the list `addresses`, and then also in the resulting list. So the cost of an entry
+    // is counted twice.
     host.spend(count.unsigned_abs().saturating_mul(2 * ENTRY))?;
     let mut addresses = Vec::new();
     for at in 0..count {

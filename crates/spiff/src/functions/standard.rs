@@ -63,7 +63,8 @@ fn register(registry: &mut Registry) {
 mod tests {
     use super::*;
 
-    /// The modules of a Cargo feature register exactly the functions that the module `left_out` lists for it.
+    /// The modules for a Cargo feature register exactly the functions that `left_out` lists for this Cargo
+    /// feature.
     #[test]
     #[cfg(all(feature = "crypto", feature = "x509"))]
     fn each_feature_has_its_functions() {

@@ -61,7 +61,8 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
         Value::Int(length) => subject.len() / usize::try_from(*length).unwrap_or(1).max(1),
         _ => 0,
     };
-    // Each part needs a text and a list entry, and as much memory again while the list is created.
+    // Each part of the text is first in a temporary list, and then also in the resulting list. So the cost of an
+    // entry is counted twice.
     host.spend((2 * ENTRY).saturating_mul(pieces as u64))?;
     match arguments[0].value() {
         Value::String(separator) => done(texts(split_text(subject, separator, count))),

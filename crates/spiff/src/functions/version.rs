@@ -68,7 +68,8 @@ impl Version {
         &self.original
     }
 
-    /// Creates the text again after a change of another field. A leading `v` stays.
+    /// Updates the text of the version after a change of another field of the version. If the old text begins with
+    /// `v`, the new text also begins with `v`.
     fn renewed(mut self) -> Self {
         let prefix = if self.original.starts_with('v') { "v" } else { "" };
         self.original = format!("{prefix}{self}");

@@ -8,7 +8,8 @@ use super::{FunctionError, Host, Registry};
 use crate::value::{Node, Value};
 
 pub(super) fn register(registry: &mut Registry) {
-    // As in the Go program spiff++, the messages of `semver` contain the name of another function.
+    // The error messages of the function `semver` contain the name `semverprerelease`. The Go program spiff++ has
+    // the same messages.
     get(registry, "semver", "semverprerelease", |version| version.to_string().into());
     get(registry, "semvermajor", "semvermajor", |version| number(version.major));
     get(registry, "semverminor", "semverminor", |version| number(version.minor));

@@ -180,8 +180,11 @@ pub struct Argument {
 pub struct Merge {
     /// Path in the stubs; empty for `merge none`.
     pub path: Path,
-    /// Whether the nodes below the merged node are looked up in the stubs below `path`, instead of below the
-    /// path of the merged node.
+    /// Whether the merge also changes the place in the stubs at which the nodes below the merged node are
+    /// searched.
+    ///
+    /// If true, these nodes are searched below the path in the field `path`. If false, these nodes are searched
+    /// below the path of the merged node.
     pub redirect: bool,
     /// Whether the merge is `merge replace`.
     pub replace: bool,

@@ -115,7 +115,8 @@ fn known(value: &Value) -> String {
     }
 }
 
-/// Writes the part of a mapping after its source: a lambda, or an expression whose value is a lambda.
+/// Writes the last part of an expression such as `map[list|x|->e]`. The last part is a lambda, such as `|x|->e`,
+/// or an expression whose value is a lambda.
 fn body(f: &mut Formatter<'_>, lambda: &Child) -> fmt::Result {
     match &**lambda {
         Expr::Lambda(lambda) => signature(f, lambda),

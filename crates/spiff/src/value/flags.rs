@@ -3,9 +3,11 @@
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// A set of flags: markers that a template contains, such as `&temporary`, and marks of the engine.
+/// A set of flags of a node. Some flags are markers that the template contains, such as `&temporary`. The engine
+/// itself sets the other flags.
 ///
-/// *The next document* of a stub is the stub or template to which the stub supplies values.
+/// In the descriptions of the flags, *the next document* of a stub is the stub or template to which the stub
+/// supplies values.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u16);
 
@@ -79,7 +81,8 @@ impl Flags {
         self.has(Self::DEFAULT) && !self.has(Self::INJECT)
     }
 
-    /// Tells whether the node is an entry of a default, but not the default itself.
+    /// Tells whether the node is a field of a map with the marker `&default`, and does not have this marker
+    /// itself.
     pub const fn is_implied(self) -> bool {
         self.has(Self::IMPLIED) && !self.has(Self::DEFAULT)
     }

@@ -175,7 +175,9 @@ pub struct Annotations {
     /// Whether the node has a problem of its own. A problem of another node, on which the node depends, does
     /// not count.
     pub error: bool,
-    /// Whether the node waits for a failed node, or has failed and is no expression.
+    /// Whether the node is a failed node of one of two kinds. The first kind is a node whose value depends on
+    /// another node that has failed. The second kind is a node that is not an expression, and that has failed
+    /// itself.
     pub failed: bool,
     /// Problem of the node, if it has one.
     pub issue: Option<Arc<Issue>>,
@@ -247,7 +249,7 @@ impl Node {
         self.source.as_deref().unwrap_or("")
     }
 
-    /// Returns the name of the document in shared form; none for the result of an expression.
+    /// Returns the name of the document that contains the node. Returns `None` for the result of an expression.
     pub fn source_name(&self) -> Option<&Arc<str>> {
         self.source.as_ref()
     }

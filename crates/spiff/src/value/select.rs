@@ -25,9 +25,12 @@ impl Node {
     }
 }
 
-/// Returns the node one step below `here`. If `complete` is not `None`, and the map or list `here` still
-/// contains a merge key, the result is `None`. For `Some(true)`, keys of control structures also count as
-/// merge keys.
+/// Returns the node one step of a path below `here`. The parameter `complete` tells whether `here` must be
+/// completely merged:
+///
+/// - `None`: `here` may still contain a merge key.
+/// - `Some(false)`: if `here` still contains a merge key, the result is `None`.
+/// - `Some(true)`: if `here` still contains a merge key or a key of a control structure, the result is `None`.
 pub(crate) fn step(here: &Node, step: &str, complete: Option<bool>) -> Option<Node> {
     match here.value() {
         Value::Map(map) => {

@@ -1,4 +1,4 @@
-//! The usages of the key of a certificate, by the names of the Go program spiff++.
+//! The usages of the key of a certificate. The usages have the same names as in the Go program spiff++.
 
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::flagset::FlagSet;
