@@ -8,8 +8,10 @@ use windlass_model::{AssemblyName, ProcessId};
 
 /// The renaming of an assembly, in all of its records.
 ///
-/// The batch of the renaming also changes the records of other assemblies that name the renamed assembly. The
-/// leases of these assemblies must be added to the batch ([`beside`](crate::Batch::beside)).
+/// A renaming is a change in a [`Batch`](crate::Batch). If records of other assemblies name the renamed assembly,
+/// the renaming also changes these records. A batch may change an assembly only with a [`Lease`](crate::Lease) on
+/// the assembly. So the leases of the other assemblies must be added to the batch by
+/// [`beside`](crate::Batch::beside).
 #[derive(Debug, Clone)]
 pub struct Rename {
     /// The old and the new name.
@@ -40,7 +42,8 @@ impl Rename {
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use self::rows::{ROWS, Rows};
 
-/// The tables whose rows contain names only in their records, and in columns derived from the records.
+/// The tables whose rows contain the names of assemblies only in the JSON of their column `record`, and in
+/// columns that are derived from this JSON.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod rows {
     use serde::Serialize;
