@@ -157,8 +157,8 @@ pub enum Purpose {
     /// the transition Adopt takes over.
     #[default]
     Reference,
-    /// A search for all instances that a factory can find. A found instance contains the updates of its instance
-    /// document.
+    /// A search for all instances that a factory can find. Each [`Found`] also contains the updates of the
+    /// instance document.
     Inventory,
 }
 

@@ -26,9 +26,9 @@ impl<W, R> Plan<W, R> {
     /// is followed by the waits of the awaited step, which have the next level. Waits with a level greater than
     /// `depth` are left out.
     ///
-    /// If several waits have the same awaited step, the list contains the waits of the awaited step only once. If
-    /// the awaited step is a barrier, its waits have the same level as the wait for the barrier. Returns `None`
-    /// if the plan has no step with this number.
+    /// If several waits have the same awaited step, the list contains the waits of the awaited step only once. A
+    /// barrier is a step without work. So the waits of a barrier have the same level as the wait for the barrier.
+    /// Returns `None` if the plan has no step with this number.
     pub fn why(&self, number: StepNumber, depth: usize) -> Option<Vec<Because<'_, W, R>>> {
         let mut explained = HashSet::from([number]);
         let mut all = Vec::new();

@@ -42,8 +42,8 @@ impl Rename {
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use self::rows::{ROWS, Rows};
 
-/// The tables whose rows contain the names of assemblies only in the JSON of their column `record`, and in
-/// columns that are derived from this JSON.
+/// The tables whose rows contain the names of assemblies and elements only in two places: in the JSON of the
+/// column `record`, and in columns that are derived from this JSON.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod rows {
     use serde::Serialize;
@@ -79,8 +79,9 @@ mod rows {
     const OF_CALL: &str = "id IN (SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
-    /// The tables whose rows contain names only in their records, and in columns derived from the records.
-    /// The rows of jobs, calls and steps are found by the row of their process, which still has the old name.
+    /// The tables whose rows contain names only in the JSON of the column `record`, and in columns that are
+    /// derived from this JSON. The rows of jobs, calls and steps are found by the row of their process, which
+    /// still has the old name.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

@@ -28,7 +28,7 @@ const MAX_VALUES: u64 = 64 << 20;
 enum TooLong {
     /// The value of the property with this number is too long.
     Value(usize),
-    /// Each value is short enough, but the texts that replace `${…}` in all values together are too long.
+    /// The texts that replace `${…}` in all values have too many bytes together.
     All,
 }
 
@@ -119,8 +119,8 @@ impl Whole<'_> {
         place(self.sources, origin)
     }
 
-    /// Removes each `${…}` that names a group which turned out to have no nodes, and warns of it. A `${…}` that
-    /// names a group reads one node of the group. Without nodes, the `${…}` has no value.
+    /// Removes each `${…}` that names a group without nodes, and warns of it. A `${…}` that names a group reads
+    /// one node of the group. If the group has no nodes, the `${…}` has no value.
     fn empty_absent_nodes(&mut self) {
         let (elements, places) = self.elements.all_mut();
         let is_absent =

@@ -33,9 +33,9 @@ use crate::watch::Watch;
 /// A store that keeps its records in memory. A clone is another handle on the same records, like a second program
 /// that opens the same file.
 ///
-/// The functions of this store return without waiting, unless the test sets a latency. So a simulation on tokio's
-/// paused clock runs without real waiting. The store gives all guarantees of [`Store`] except one: the records
-/// are lost when the last handle is dropped.
+/// The calls and the tickets of this store complete without waiting, unless the test sets a latency. So a
+/// simulation on tokio's paused clock runs without real waiting. The store gives all guarantees of [`Store`]
+/// except one: the records are lost when the last handle is dropped.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
@@ -163,7 +163,7 @@ impl MemoryStore {
         self.state().outage = error;
     }
 
-    /// Makes the store reject each later batch that adds an event of the assembly `scope`.
+    /// Makes the commit of each later batch fail if the batch adds an event of the assembly `scope`.
     pub fn sabotage(&self, scope: AssemblyName) {
         self.state().sabotaged.insert(scope);
     }
