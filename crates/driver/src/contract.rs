@@ -157,8 +157,8 @@ pub enum Purpose {
     /// the transition Adopt takes over.
     #[default]
     Reference,
-    /// A search for all instances that a factory can find. Each [`Found`] also contains the updates of the
-    /// instance document.
+    /// A search for all instances that a factory can find. A factory groups the applications of one kind. Each
+    /// [`Found`] also contains the updates of the instance document.
     Inventory,
 }
 
