@@ -32,8 +32,8 @@ impl Part {
         Self { extent: Extent::Single(value), step: None }
     }
 
-    /// Returns the selected values, beginning with the first value of the extent. Years in which no
-    /// expression fires are left out.
+    /// Returns the values of `field` that this part selects. The first returned value is the one at which the
+    /// part begins: 22 for the hours `22-3`. Years outside the range of the field are left out.
     pub(crate) fn values(self, field: Field) -> impl Iterator<Item = u16> {
         let (min, max) = field.range().into_inner();
         let size = max - min + 1;

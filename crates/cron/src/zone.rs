@@ -127,7 +127,9 @@ impl CronExpression {
                     offset
                 }
                 AmbiguousOffset::Gap { before, .. } => {
-                    // Continue at the end of the gap: the last change of the zone's offset before `inside`.
+                    // `local` lies in a gap, because the clocks of the zone skip this time. The search continues
+                    // with the first local time after the gap. The gap ends at the last change of the zone's
+                    // offset before `inside`.
                     let inside = before.to_timestamp(local).ok()?.checked_add(1.second()).ok()?;
                     let gap = zone.0.preceding(inside).next()?;
                     from = gap.offset().to_datetime(gap.timestamp());

@@ -60,10 +60,10 @@ struct Names<'d> {
     own: &'d Properties,
     private: Option<&'d Properties>,
     assembly: Option<&'d AssemblyDescriptor>,
-    /// For each component, and then for each reference, the number of its first property.
+    /// For each component, and then for each reference, the index of the node for its first property.
     parts: Vec<usize>,
-    /// Number of all properties. It is also the number of the first node that stands for the start of a
-    /// component.
+    /// The number of all properties. In the graph, the nodes of components follow the nodes of properties. So
+    /// this number is also the index of the node for the first component.
     properties: usize,
 }
 
@@ -333,8 +333,8 @@ fn waiting(names: &Names<'_>, source: &Arc<Source>, circle: Circle<Option<&Refer
     let ups = circle.iter().filter(|(reader, ..)| *reader >= names.properties);
     let parts: Vec<&str> = ups.filter_map(|(reader, ..)| names.part(*reader)).collect();
     let mut shown: Vec<&str> = parts.iter().rev().take(SHOWN).copied().collect();
-    // `parts` lists each component before the one whose output it needs. The message has the reverse order,
-    // and begins with the same component.
+    // In `parts`, each component needs an output of the next component. The message lists the components in
+    // reverse order. If the message shows all components, it begins with the first component of `parts`.
     shown.rotate_right(usize::from(parts.len() <= SHOWN));
     let way = way(&shown, parts.len());
     let message = match parts[..] {

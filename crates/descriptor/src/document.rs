@@ -222,7 +222,8 @@ pub struct ClusterDecl {
     pub maximum: Option<Value>,
     /// Number of nodes that one scaling step adds or removes: the key `scaling-increment`.
     pub increment: Option<Value>,
-    /// List with one map for each node, in place of the numbers above; an extension of the language.
+    /// A list with one map for each node: the keys `each` and `key`. The list replaces the keys with numbers of
+    /// nodes, such as `initial-quantity`. It is an extension of the descriptor language.
     pub each: Option<EachDecl>,
 }
 

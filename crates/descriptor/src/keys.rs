@@ -1,6 +1,7 @@
-//! The keys of the language for each section, with the forms and the descriptions of their values.
+//! The keys that each section of a descriptor may contain, with the forms and the descriptions of their values.
 //!
-//! Reading, the canonical form and the JSON Schemas use these tables. So a new key is added in one place.
+//! The parser of descriptors, the writer of the canonical form, and the generator of the JSON Schemas use these
+//! tables. So a new key is added in one place.
 
 use windlass_source::section;
 

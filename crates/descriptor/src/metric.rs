@@ -31,8 +31,9 @@ pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 pub struct MetricDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// The key `type`: `metric::load` or `metric::integrity`. If an assembly promotes a metric without this
-    /// key, the metric has the kind of the promoted one.
+    /// The key `type`: `metric::load` or `metric::integrity`. An assembly can promote a metric of a component, so
+    /// that the metric also belongs to the assembly. If the assembly declares such a metric without this key, the
+    /// metric has the kind of the component's metric.
     pub kind: Option<Spanned<MetricKind>>,
     /// The key `source-metric`: the component and the metric that an assembly promotes; none in a resource.
     pub source: Option<Spanned<(ComponentName, MetricName)>>,

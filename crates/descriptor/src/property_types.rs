@@ -79,8 +79,8 @@ pub(crate) fn sort(kind: &str, data_types: &DataTypes) -> Option<Sort> {
 
 /// A value that does not match the type of its property.
 pub(crate) struct Misfit<'v> {
-    /// The value of the property. If the value is a list or map of which one entry does not match
-    /// `entry-schema`, this entry.
+    /// The value that does not match. If the property is a list or a map, and one of its entries does not match
+    /// the type in `entry-schema`, this field contains the entry.
     pub(crate) value: &'v Value,
     /// Description of the expected value.
     pub(crate) expected: String,

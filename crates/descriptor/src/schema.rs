@@ -122,8 +122,8 @@ impl Descriptors<'_> {
     }
 }
 
-/// Returns the schema of a text. The schema also accepts numbers and booleans, because a descriptor reads
-/// every scalar as the text of its spelling.
+/// Returns the schema of a value that is read as text. The schema also accepts numbers and booleans. If a
+/// descriptor contains a number or a boolean, such as `1.10`, the value is the text exactly as written.
 fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
 }

@@ -151,13 +151,14 @@ impl Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// To find the instances with the required properties.
+    /// A search for the instances with the required properties.
     ///
     /// The engine searches for the instance that a reference of a descriptor stands for, or for the instance that
     /// the transition Adopt takes over.
     #[default]
     Reference,
-    /// To list all instances that a factory can find, each with the updates of its instance document.
+    /// A search for all instances that a factory can find. A factory groups the applications of one kind. Each
+    /// [`Found`] also contains the updates of the instance document.
     Inventory,
 }
 

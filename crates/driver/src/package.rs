@@ -57,8 +57,9 @@ impl Bindings {
         transitions.chain(operations.map(Action::Operation)).chain(commands.map(Action::Command))
     }
 
-    /// Returns the first binding of a driver for an action, at any infrastructure type. The default drivers serve
-    /// an action only if the descriptor names no driver for the action.
+    /// Returns the binding of the driver `kind` for an action. If the descriptor names drivers for the action,
+    /// only these drivers count, and otherwise only the default drivers. If several bindings fit, returns the
+    /// first one, whatever its infrastructure types are.
     pub fn of_driver(&self, kind: &str, action: &Action) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
@@ -77,15 +78,15 @@ impl Bindings {
         self.named(action).is_some()
     }
 
-    /// Finds the driver for an action at an infrastructure type. The default drivers serve an action only if the
-    /// descriptor names no driver for the action.
+    /// Finds the driver for an action on instances whose infrastructure has the type `infrastructure`. If the
+    /// descriptor names drivers for the action, only these drivers count, and otherwise only the default drivers.
     pub fn find(&self, action: &Action, infrastructure: &str) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
         candidates.iter().find(|binding| binding.serves(infrastructure))
     }
 
-    /// Finds the driver that searches for existing instances at an infrastructure type.
+    /// Finds the driver that searches for existing instances in an infrastructure of the type `infrastructure`.
     pub fn query(&self, infrastructure: &str) -> Option<&Binding> {
         self.queries.iter().find(|binding| binding.serves(infrastructure))
     }

@@ -38,7 +38,8 @@ pub struct Unrecorded {
 }
 
 impl Unrecorded {
-    /// Runs a job. A stop refuses the job, or cancels it while it runs.
+    /// Runs a job, unless a person has stopped the context. If a person stops the context while the job runs, the
+    /// job is cancelled. In both cases, the function returns an error.
     async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, String> {
         let stopped = || "it was stopped on request".to_owned();
         if self.stop.is_cancelled() {

@@ -78,12 +78,12 @@ impl<W, R> PlanBuilder<W, R> {
         &self.steps[step.node()]
     }
 
-    /// Returns for each step the least number of the step and of its dependents. The dependents of a step are
-    /// all steps that wait for the step, directly or through other steps.
+    /// Returns for each step the least number among the number of the step and the numbers of its dependents. The
+    /// dependents of a step are all steps that wait for the step, directly or through other steps.
     ///
-    /// `numbers` contains one number for each step, in the order in which the steps were added. For example,
-    /// the crate `lifecycle` passes the number of each step's phase. If the waits form a cycle, the function
-    /// returns `None`.
+    /// The caller passes the number of each step in `numbers`, in the order in which the steps were added. For
+    /// example, the crate `lifecycle` passes the number of each step's phase. If the waits form a cycle, the
+    /// function returns `None`.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {

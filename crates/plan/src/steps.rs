@@ -6,7 +6,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::plan::{Task, WaitKind};
 
-/// A handle of a step in a builder, before the step has a number.
+/// A handle of a step in a plan that is not built yet. The step gets its number when the plan is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Draft(NonZeroU32);
 

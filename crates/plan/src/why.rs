@@ -22,12 +22,13 @@ pub struct Because<'a, W, R> {
 }
 
 impl<W, R> Plan<W, R> {
-    /// Explains a step by its waits. Each wait is followed by the waits of its awaited step, down to the level
-    /// `depth`.
+    /// Explains a step by a list of waits. The waits of the step itself have the level 1. In the list, each wait
+    /// is followed by the waits of the awaited step, which have the next level. Waits with a level greater than
+    /// `depth` are left out.
     ///
-    /// If several waits have the same awaited step, the waits of that step follow only the first of them. The
-    /// waits of a barrier have the same level as the waits for the barrier. The function returns none if the
-    /// plan has no step with this number.
+    /// If several waits have the same awaited step, the list contains the waits of the awaited step only once. A
+    /// barrier is a step without work. So the waits of a barrier have the same level as the wait for the barrier.
+    /// Returns `None` if the plan has no step with this number.
     pub fn why(&self, number: StepNumber, depth: usize) -> Option<Vec<Because<'_, W, R>>> {
         let mut explained = HashSet::from([number]);
         let mut all = Vec::new();
@@ -44,7 +45,8 @@ impl<W, R> Plan<W, R> {
                 on,
                 is_repeated: !is_first && on.waits().len() > 0,
             });
-            // A step whose waits are too deep here may have another entry that is less deep.
+            // If the level of the step's waits would be greater than `depth`, the step does not count as
+            // explained. A later wait for the same step may have a lower level.
             if is_first && next <= depth {
                 explained.insert(on.number);
                 open.extend(waits(on, next));

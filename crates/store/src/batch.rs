@@ -25,8 +25,8 @@ pub enum Change {
     /// no longer pinned are dropped, and the open calls of the assembly are marked as closed. The processes
     /// of the assembly stay, with their versions, steps, calls and jobs. Its events stay, too.
     DropAssembly(AssemblyName),
-    /// Puts a version of an assembly, whose process must exist. Pins the packages of the version, which must
-    /// exist.
+    /// Stores a version of an assembly. The process of the version and the packages of the version must exist.
+    /// The version pins its packages: they stay in the store at least as long as the version.
     PutVersion(Box<VersionRecord>),
     /// Puts an element of an existing assembly.
     PutElement(Box<ElementRecord>),
@@ -52,7 +52,8 @@ pub enum Change {
     /// request that it executed. The store's last event always stays. The change is refused as long as a
     /// version of the process exists, or a call of the process is open.
     DropProcess(ProcessId),
-    /// Drops a version of the lease's assembly, with its pins and the packages that are no longer pinned.
+    /// Drops a version of the lease's assembly. If no other version, assembly or document needs a package of the
+    /// version, the package is also dropped.
     DropVersion(ProcessId),
     /// Drops an event of the lease's assembly, if it exists. The store's last event always stays.
     DropEvent(Seq),
@@ -89,12 +90,12 @@ pub enum Change {
     Event(Box<EventDraft>),
 }
 
-/// Changes that are applied together or not at all, in their order.
+/// A list of changes that a store applies in this order, either all or none of them.
 ///
-/// A change stands after the change that puts the record to which it refers: elements after their assembly,
-/// and calls after their step. Each change belongs to the assembly of the lease under which the batch is
-/// committed, or to an assembly whose lease was added with [`beside`](Self::beside). A change of the
-/// project's documents belongs to no assembly.
+/// If a change refers to a record that the batch puts, the batch puts the record first. For example, an assembly
+/// is put before its elements, and a step is put before its calls. Each change belongs to the assembly of the
+/// lease under which the batch is committed, or to an assembly whose lease was added with
+/// [`beside`](Self::beside). A change of the project's documents belongs to no assembly.
 ///
 /// ```
 /// use windlass_model::record::{Event, EventDraft, Intent};

@@ -236,9 +236,9 @@ fn sweep(path: &Path) {
             continue;
         }
         let Ok(draft) = File::open(entry.path()) else { continue };
-        // The lock is held until the draft is removed. A program that waits for this lock then creates its
-        // draft again. If another program has removed the draft already, the open file has no link, and a new
-        // draft may exist at the path.
+        // The lock is held until the draft is removed. If the program that created the draft waits for this lock,
+        // it notices the removal, and creates its draft again. If `draft` has no link in the file system, another
+        // program has already removed it. The path may then belong to a new draft, which must stay.
         let is_left = draft.try_lock().is_ok() && draft.metadata().is_ok_and(|found| found.nlink() > 0);
         if is_left {
             let _stays = std::fs::remove_file(entry.path());

@@ -35,8 +35,9 @@ impl Waiting {
         Ok(())
     }
 
-    /// Subtracts an order from the count because the order did not fit into the queue. From now on,
-    /// [`more`](Self::more) refuses all batches under the leases of this order.
+    /// Handles an order that did not fit into the queue. Subtracts the order from the count of waiting orders.
+    /// `leases` are the leases of the order. From now on, [`more`](Self::more) refuses each order that has one of
+    /// these leases.
     pub(crate) fn refused(&self, leases: &[Lease]) {
         self.taken(1);
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,8 +8,10 @@ use windlass_model::{AssemblyName, ProcessId};
 
 /// The renaming of an assembly, in all of its records.
 ///
-/// The batch of the renaming also changes the records of other assemblies that name the renamed assembly. The
-/// leases of these assemblies must be added to the batch ([`beside`](crate::Batch::beside)).
+/// A renaming is a change in a [`Batch`](crate::Batch). If records of other assemblies name the renamed assembly,
+/// the renaming also changes these records. A batch may change an assembly only with a [`Lease`](crate::Lease) on
+/// the assembly. So the leases of the other assemblies must be added to the batch by
+/// [`beside`](crate::Batch::beside).
 #[derive(Debug, Clone)]
 pub struct Rename {
     /// The old and the new name.
@@ -40,7 +42,8 @@ impl Rename {
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use self::rows::{ROWS, Rows};
 
-/// The tables whose rows contain names only in their records, and in columns derived from the records.
+/// The tables whose rows contain the names of assemblies and elements only in two places: in the JSON of the
+/// column `record`, and in columns that are derived from this JSON.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod rows {
     use serde::Serialize;
@@ -76,8 +79,9 @@ mod rows {
     const OF_CALL: &str = "id IN (SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
-    /// The tables whose rows contain names only in their records, and in columns derived from the records.
-    /// The rows of jobs, calls and steps are found by the row of their process, which still has the old name.
+    /// The tables whose rows contain names only in the JSON of the column `record`, and in columns that are
+    /// derived from this JSON. The rows of jobs, calls and steps are found by the row of their process, which
+    /// still has the old name.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

@@ -119,8 +119,8 @@ pub trait Store: Send + Sync {
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
     /// Waits until the write queue has room for more batches. A caller that commits many batches should await
-    /// this function or the tickets. If the queue is full, the store refuses batches with
-    /// [`StoreError::Behind`].
+    /// this function, or the [`Ticket`] that [`commit`](Self::commit) returns for each batch. If the queue is
+    /// full, the store refuses batches with [`StoreError::Behind`].
     async fn room(&self) {}
 
     /// Takes the lease on an assembly, commits the first batch of the assembly, and releases the lease. If
@@ -299,8 +299,9 @@ pub trait Store: Send + Sync {
     /// Reads the versions of an assembly, oldest first. Also works after the assembly was deleted.
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
 
-    /// Reads versions of an assembly, oldest first. The first one is the newest version whose process id is
-    /// at most `process`. If all stored versions have a greater process id, reads all versions.
+    /// Reads the versions of an assembly from the process `process` on, oldest first. If this process has no
+    /// version, the list begins with the newest version of an earlier process. If no such version is stored, the
+    /// list contains all versions.
     async fn versions_since(
         &self,
         scope: &AssemblyName,

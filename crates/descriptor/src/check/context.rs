@@ -68,9 +68,10 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The properties of an assembly that depend on a component. The value of such a property contains a `${…}` that
-/// reads a property of a component, or reads another property that depends on a component. The map contains for
-/// each such property the `${…}` that reads the component.
+/// Maps each property of an assembly that depends on a component to the `${…}` that reads the component. A
+/// property depends on a component if its value reads a property of the component. A property also depends on a
+/// component if its value reads another property that depends on the component. In this case, the `${…}` is that
+/// of the other property.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A running check of an assembly.

@@ -112,8 +112,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the `${…}` by which `property` depends on a component, directly or through other properties.
-    /// Returns `None` if `property` depends on no component.
+    /// Returns the `${…}` that makes the value of `property` depend on a component. This `${…}` reads a property
+    /// of the component. It is part of the value of `property`, or of another property that `property` reads,
+    /// directly or through further properties. Returns `None` if the value of `property` depends on no component.
     fn late(&mut self, property: &PropertyName) -> Option<&'a Reference> {
         let assembly = self.assembly;
         self.late.get_or_insert_with(|| late(assembly)).get(property).copied()

@@ -81,7 +81,8 @@ fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a 
             if check.descriptor_of(first).is_none_or(declares) {
                 continue;
             }
-            // If the limit for errors is reached, the problem is counted once for the whole group.
+            // All components of the group lack the property, and each of them gets an error. If the limit on the
+            // number of errors was reached before, only one more error is counted for the whole group.
             let is_full = check.said.diagnostics.is_full(Severity::Error);
             for component in group.iter().take(if is_full { 1 } else { group.len() }) {
                 check.property_of_part(reference, component, &property);

@@ -288,8 +288,8 @@ fn own_ancestors(data_types: &DataTypes) -> HashSet<&str> {
             seen.insert(name, way);
             next = base(name);
         }
-        // The path ends at a type without a base, or at a type that was visited before. If the present path
-        // visited this type, the part of the path from this type on is a cycle.
+        // If the path ended at a type without a base, `next` is `None`. Otherwise, `next` is a type that was
+        // visited before. If the type was visited on this same path, the path is a cycle from this type on.
         let round = next.filter(|name| seen[name] == way);
         let circle = std::iter::successors(round, |name| base(name).filter(|name| Some(*name) != round));
         found.extend(circle);

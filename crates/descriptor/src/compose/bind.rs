@@ -127,8 +127,10 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the element from which a `${…}` reads a property of `component`. For a component with several
-    /// nodes, the method records the group and returns the node with number 1.
+    /// Returns the element that a `${…}` reads if the `${…}` names `component`. If the component can have several
+    /// nodes, the `${…}` reads only one of them. In this case, the method returns the node with number 1, and
+    /// adds the group of nodes to `lowest`. For the groups in `lowest`, the composition later replaces node 1 if
+    /// the nodes have keys, and warns if a group has several nodes.
     fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
         let element = binder.owner.child(component);
         let Some(part) = binder.scope.assembly.and_then(|a| a.composition.get(component)) else {
@@ -141,8 +143,8 @@ impl<'a> Values<'a> {
         element.node(1)
     }
 
-    /// Converts the value of a parameter or of an existing instance to a template. Its text is literal, even
-    /// if it contains `${…}`.
+    /// Converts the value of a parameter, or of a property of an existing instance, to a template. A `${…}` in
+    /// this value is not evaluated, and stays in the template as literal text.
     pub(super) fn given(&mut self, value: &Json, sensitive: bool) -> Template {
         match value {
             Json::Null => Template::Null,

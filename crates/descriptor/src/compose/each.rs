@@ -24,7 +24,7 @@ use crate::template::{Value, ValueKind};
 /// to the first dot.
 const SHORT_NAME: &str = "inventory_hostname_short";
 
-/// A list of `each` after its evaluation, with the places of its entries.
+/// The entries of a list that a cluster's key `each` contains or names, with their places in the source files.
 struct List {
     entries: Vec<Template>,
     /// Place of the value that contains the list.

@@ -38,9 +38,10 @@ impl Elements {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }
 
-    /// Returns the replacements for the first nodes of groups whose nodes have keys. The old name of an entry
-    /// is that of the node with number 1, which does not exist. The new name is that of the node with the
-    /// lowest key. Groups without nodes are left out.
+    /// Returns the names of nodes that `${…}` must no longer read, each with the name that replaces it. A `${…}`
+    /// that names a group first reads the node with number 1. If the nodes of the group have keys in place of
+    /// numbers, no node with number 1 exists. So the map replaces this node by the node with the lowest key.
+    /// Groups without nodes are left out.
     pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
         self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
     }

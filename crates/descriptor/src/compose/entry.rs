@@ -34,7 +34,8 @@ impl Nodes {
         }
     }
 
-    /// Returns the entry of the node at this position, counted from 1; `None` if the nodes are numbered.
+    /// Returns the list entry from which a node is created. `number` is the position of the node in the list, and
+    /// the first position is 1. Returns `None` if the nodes are created from a number of nodes, without a list.
     pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
         match self {
             Self::Numbered(_) => None,

@@ -37,7 +37,8 @@ pub(super) struct Frame<'f> {
 }
 
 impl<'f> Frame<'f> {
-    /// Returns the context of the values that this assembly gives to the element `instance`.
+    /// Creates the [`Binder`] for the values that the assembly of this frame gives to the element `instance`. In
+    /// these values, `${x}` reads a property of the assembly, and `${instance.…}` reads the element.
     pub(super) fn binder(self, instance: &'f ElementName) -> Binder<'f> {
         let scope = Scope { each: self.each.is_some(), ..Scope::assembly(self.assembly) };
         Binder { scope, source: &self.assembly.source, owner: self.owner, instance, each: self.each }

@@ -45,7 +45,8 @@ impl From<ResolveError> for Unknown {
     }
 }
 
-/// Evaluates a text with the values of the elements that exist so far.
+/// Evaluates a template to a text. A `${…}` in the template can read only the elements that the composition has
+/// created so far. Fails if the value of a `${…}` is not known yet.
 pub(super) fn known(
     template: &Template,
     elements: &Elements,

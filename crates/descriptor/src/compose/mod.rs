@@ -143,8 +143,9 @@ impl Composer<'_> {
             self.sources.insert(source.name().to_owned(), source.clone());
             let mut found = check(descriptor, self.request.catalog, Missing::Refused).into_vec();
             if !self.inside.is_empty() {
-                // In a nested assembly, a required property may lack a value. So this error counts for the
-                // outermost assembly only.
+                // The error `NEVER_SATISFIED` reports a required property that can't get a value. In a nested
+                // assembly, a required property may lack a value. So the error is kept for the outermost assembly
+                // only.
                 found.retain(|said| said.code != codes::NEVER_SATISFIED);
             }
             self.diagnostics.extend(found);

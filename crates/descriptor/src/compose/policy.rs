@@ -75,8 +75,8 @@ impl Composer<'_> {
         };
         let found = node.and_then(|node| node.metrics.get(&metric.metric));
         let kind = found.map(|found| found.kind.clone());
-        // If the element is a group, the group itself stays the publisher. Then the metric is read from all
-        // its nodes.
+        // For a group, the returned source is the group itself, and not a publisher inside one of its nodes. A
+        // metric of a group is read from all nodes of the group.
         let source = found.filter(|_| !is_group).map(|found| found.source.clone());
         (kind, source.unwrap_or(metric))
     }

@@ -175,10 +175,11 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations that relationships may call on an instance. Each operation names the element that
-    /// finally executes the operation. If the operations come from the descriptor of the instance, the element of
-    /// the reference (`seat`) executes them. In this case, the function adds the descriptor to `self.resources`,
-    /// because the assembly then needs the package with this descriptor.
+    /// Returns the operations of an existing instance that relationships may call. Each operation contains the
+    /// name of the element that executes it. If the instance offers the operations of its own descriptor, they
+    /// are executed by `seat`, the element of the reference. The scripts of these operations are in the package
+    /// of the descriptor. So the function adds the descriptor to `self.resources`, the list of descriptors whose
+    /// packages the assembly needs.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),

@@ -151,10 +151,11 @@ impl<'a> Request<'a> {
 /// The state of the search by drivers for references that no known instance fits.
 #[derive(Debug, Clone, Copy)]
 pub enum Search<'a> {
-    /// No driver searches. A reference that no instance fits is an error.
+    /// Drivers never search for instances. If no known instance fits a reference, the composition reports an
+    /// error.
     Never,
-    /// Drivers will search after this composition. A reference that no instance fits is
-    /// [pending](ReferenceRequest::pending), if drivers can search for it.
+    /// Drivers will search for instances after this composition. If no known instance fits a reference, and a
+    /// driver can search for an instance, the reference is [pending](ReferenceRequest::pending).
     Later,
     /// Drivers have searched. The map contains the instances that they found for each reference, or the
     /// reason why the search failed.

@@ -43,8 +43,8 @@ pub(super) fn size(
 }
 
 fn bounds(composer: &mut Composer<'_>, frame: Frame<'_>, cluster: &ClusterDecl) -> Result<Bounds, Reported> {
-    // All four numbers are evaluated before the first `?`, so that errors of several numbers are reported
-    // together.
+    // All four settings of the cluster are evaluated before the first `?`, so that the errors in all settings are
+    // reported.
     let minimum = number(composer, frame, cluster.minimum.as_ref());
     let maximum = number(composer, frame, cluster.maximum.as_ref());
     let initial = number(composer, frame, cluster.initial.as_ref());

@@ -28,7 +28,7 @@ const MAX_VALUES: u64 = 64 << 20;
 enum TooLong {
     /// The value of the property with this number is too long.
     Value(usize),
-    /// The texts that replace `${…}` are too long in all values together.
+    /// The texts that replace `${…}` in all values have too many bytes together.
     All,
 }
 
@@ -51,8 +51,8 @@ pub(super) fn place(sources: &BTreeMap<String, Arc<Source>>, origin: &Origin) ->
 impl Whole<'_> {
     /// Runs all checks of this module.
     pub(super) fn check(&mut self) {
-        // A value can read a missing node only if a `${…}` names a group. A value can read a missing property
-        // only if the assembly has references.
+        // Each of these steps is left out if it can find nothing. Only a `${…}` that names a group can read a
+        // node that does not exist. Only a `${…}` that names a reference can read a property that does not exist.
         if !self.values.lowest.is_empty() {
             self.read_lowest_keys();
             self.empty_absent_nodes();
@@ -119,8 +119,8 @@ impl Whole<'_> {
         place(self.sources, origin)
     }
 
-    /// Removes each `${…}` that reads a node of a group without nodes, and warns of it. Such a `${…}` has no
-    /// value.
+    /// Removes each `${…}` that names a group without nodes, and warns of it. A `${…}` that names a group reads
+    /// one node of the group. If the group has no nodes, the `${…}` has no value.
     fn empty_absent_nodes(&mut self) {
         let (elements, places) = self.elements.all_mut();
         let is_absent =
@@ -180,8 +180,8 @@ impl Whole<'_> {
         lacks.then_some(element)
     }
 
-    /// Builds the graph of properties that read other properties, and the length of the literal text of each
-    /// value.
+    /// Builds the graph of all properties, with an edge from each property to each property that it reads. The
+    /// result also contains for each property the length of the literal text in its value.
     fn flow(&self) -> Flow {
         let first = self.elements.all().iter().scan(0, |next, element| {
             let first = *next;

@@ -514,8 +514,9 @@ impl ValueGraph for Values<'_> {
         self.keep(key.clone(), found);
     }
 
-    /// Does nothing, because `join` handles the cycle. The property that closes the cycle has no result yet,
-    /// and the reason states that it reads itself.
+    /// Does nothing, because `join` handles the cycle. If a property reads itself through other properties, the
+    /// property has no result yet when its value is needed. `join` then returns an unknown value with the reason
+    /// "it reads itself".
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
     }

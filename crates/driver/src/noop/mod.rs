@@ -1,8 +1,9 @@
-//! The driver `noop`, which runs no jobs. It is for parts that are only data, for parts that exist only for
-//! relationships, and for benchmarks.
+//! The driver `noop`, which runs no jobs.
 //!
-//! Without driver properties, the engine makes no calls of this driver, and changes the state of a part without a
-//! call. Two driver properties cause calls:
+//! This driver is for parts that are only data, for parts that exist only for relationships, and for benchmarks.
+//!
+//! If a descriptor sets no properties of this driver, the engine never calls the driver. The engine then only
+//! records the new state of a part. Two driver properties cause calls:
 //!
 //! ```yaml
 //! default-driver:
@@ -13,17 +14,17 @@
 //!         address: given-address # <output property>: <input property>
 //! ```
 //!
-//! If `effect` is set, the engine records each call, and recovers the call after a crash, as for any other driver.
-//! So a benchmark can measure the overhead of the engine and the store. A call takes no time, so the driver
-//! property `timeout` has no effect.
+//! If the driver property `effect` is set, the engine calls this driver like any other driver. The engine records
+//! each call, and recovers the call after a crash. So a benchmark can measure the overhead of the engine and the
+//! store. A call takes no time, so the driver property `timeout` has no effect.
 //!
-//! If `outputs` is set, the part publishes values of its input properties as output properties. The call for
-//! Create publishes the values. If the resource does not declare Create for this driver, the call for Install
-//! publishes the values.
+//! If the driver property `outputs` is set, the part publishes values of its input properties as output
+//! properties. The call for the transition Create publishes the values. If the resource does not declare Create
+//! for this driver, the call for the transition Install publishes the values.
 //!
-//! If `outputs` is set and `effect` is not, the engine makes no other call, and the call that publishes the values
-//! has the effect `repeatable`. If an input property is secret, the output property is secret, too: the engine
-//! seals every value that contains a secret.
+//! If only `outputs` is set, the engine makes only the call that publishes the values. This call has the effect
+//! `repeatable`. If an input property is secret, the output property is also secret, because the engine seals
+//! every value that contains a secret.
 
 mod settings;
 
@@ -73,7 +74,8 @@ impl Driver for Noop {
         let publishes = !settings.outputs.is_empty() && publishing(package).as_ref() == Some(action);
         let effect = settings.common.effect.or_else(|| publishes.then_some(Effect::Repeatable))?;
         let timeout = settings.common.timeout.unwrap_or(Duration::from_secs(60));
-        // An observation needs no job, so all parts of a package can be observed together.
+        // All calls have the same batch key. So the engine observes all calls with the same action, package and
+        // location together.
         let batch = Some("noop".to_owned());
         Some(Nature { effect, observable: true, batch, timeout, names: false })
     }

@@ -4,7 +4,8 @@ use super::trial::{Incident, lost, not_run};
 use super::{Subject, titles};
 use crate::Failure;
 
-/// If a job of a call is lost, the call fails with the failure of the job. The result of the call is unknown, too.
+/// If a job is lost, the call that requested the job fails with the failure of the job. A lost job is a job whose
+/// outcome is unknown.
 pub async fn lost_jobs_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::LoseJob, &lost()).await;
 }

@@ -36,11 +36,11 @@ pub enum Sign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tone {
-    /// The object of the node works. Example: an element in the state Active.
+    /// The node stands for a thing that works, such as an element in the state Active.
     Good,
-    /// The object of the node is not complete. Example: an element in the state Installed.
+    /// The node stands for a thing that is not complete, such as an element in the state Installed.
     Pending,
-    /// The object of the node has failed or no longer works.
+    /// The node stands for a thing that has failed or no longer works.
     Bad,
 }
 

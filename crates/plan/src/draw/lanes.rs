@@ -52,7 +52,7 @@ pub(super) struct Arranged {
 struct Block {
     lanes: Vec<usize>,
     frames: Vec<usize>,
-    /// The upper and lower edge of the part, in each column that the part occupies.
+    /// For each column that this block occupies, the upper and the lower end of the block in the column.
     spans: BTreeMap<usize, (i64, i64)>,
 }
 
@@ -82,9 +82,10 @@ impl<'a> Lanes<'a> {
         path
     }
 
-    /// Finds the innermost group around the lanes `a` and `b`. Returns the lane of this group, the part of the
-    /// group that contains `a`, and the part of the group that contains `b`. Each part is returned as a lane:
-    /// the lane of the innermost group itself, or the lane of a group directly inside the innermost group.
+    /// Finds the innermost group that contains both lanes, and the places of the two lanes in this group. Returns
+    /// three lanes. The first one is the lane of the group, the second one stands for `a`, and the third one
+    /// stands for `b`. If `a` is in an inner group, the lane of the outermost such group stands for `a`.
+    /// Otherwise, the lane of the group itself stands for `a`. The same applies to `b`.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
@@ -93,7 +94,9 @@ impl<'a> Lanes<'a> {
         (around, part(&path_a), part(&path_b))
     }
 
-    /// Returns the lane for the bends of an edge between two lanes.
+    /// Returns the lane that contains the bends of an edge between a node in lane `a` and a node in lane `b`. The
+    /// edge can bend in each column between the two nodes. If the nodes are in different lanes, the bends belong
+    /// to the innermost group that contains both lanes.
     pub(super) fn between(&self, a: usize, b: usize) -> usize {
         if a == b { a } else { self.meet(a, b).0 }
     }
@@ -104,8 +107,9 @@ impl<'a> Lanes<'a> {
         1 + self.children[group + 1].iter().map(|child| self.depth(child - 1)).max().unwrap_or(0)
     }
 
-    /// Stacks the lanes. `spans` contains the upper and lower edge of each lane in each of its columns. `edges`
-    /// contains two lanes for each edge of the drawing: those of the edge's two nodes.
+    /// Moves the lanes so that they lie below each other without overlap. `spans` contains for each lane its top
+    /// and its bottom coordinate in each column. `edges` contains for each edge of the drawing the lanes of the
+    /// two nodes that the edge connects.
     pub(super) fn arrange(
         &self,
         spans: Vec<BTreeMap<usize, (i64, i64)>>,
@@ -137,8 +141,9 @@ struct Arranging<'a> {
 }
 
 impl Arranging<'_> {
-    /// Stacks a lane and the groups inside its group. The limit on nested assemblies bounds the depth of the
-    /// recursion.
+    /// Stacks the content of a group, and returns the content as one block. The content consists of the group's
+    /// lane `lane` and of the inner groups. The function calls itself for each inner group. The recursion is not
+    /// deep, because the nesting of assemblies is limited.
     fn block(&mut self, lane: usize) -> Block {
         let own =
             Block { lanes: vec![lane], frames: Vec::new(), spans: std::mem::take(&mut self.spans[lane]) };
@@ -201,7 +206,8 @@ impl Arranging<'_> {
     }
 }
 
-/// Returns the order of a lane and of the groups inside its group, such that connected parts are close.
+/// Returns the order in which the parts of a group are stacked. The parts are the group's own lane `lane` and the
+/// groups inside the group (`inner`). Parts that `links` connects are close to each other in this order.
 fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
     let mut order: Vec<usize> = std::iter::once(lane).chain(inner.iter().copied()).collect();
     for _ in 0..SWEEPS {

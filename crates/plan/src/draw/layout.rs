@@ -24,9 +24,10 @@ pub use super::geometry::{Layout, Place};
 
 /// The space between two boxes of a column, in pixels.
 const GAP_Y: u32 = 12;
-/// The number of passes that sort the columns, and also the number of passes that level them.
+/// The number of passes that sort the items of each column. The same number of passes then moves the items up or
+/// down, towards the items that edges connect with them.
 const SWEEPS: usize = 6;
-/// The minimum number of rows of a block of nodes without edges.
+/// The minimum number of rows in which the nodes without edges are arranged.
 const FEW: usize = 8;
 /// The number of bends after which further edges get no bends.
 const BENDS: usize = 100_000;

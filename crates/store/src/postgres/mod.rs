@@ -4,10 +4,11 @@
 //! batches (`writer`). A few connections change single rows such as leases, and a few connections read
 //! (`pool`). Leases are measured by the server's time.
 //!
-//! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written.
-//! The batch also locks the single row of the table `feed`, which contains the number of the last event. So
-//! the events of all writers are numbered in commit order. The store does not change the server's setting
-//! `synchronous_commit`. With `on`, the default, a ticket resolves only when its batch is on a disk.
+//! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written. The
+//! batch also locks the single row of the table `feed`, which contains the number of the last event. So the
+//! events of all writers are numbered in commit order. The store does not change the server's setting
+//! `synchronous_commit`. With `on`, the default, the store reports a batch as committed only when the batch is on
+//! a disk. The store reports this by the [`Ticket`](crate::Ticket) of the batch.
 //!
 //! No PostgreSQL type is visible outside this module.
 

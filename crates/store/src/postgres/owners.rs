@@ -11,16 +11,17 @@ use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
-/// Gives the lease's assembly a natural id, in a transaction of its own. The assembly must have an owner. Two
-/// claims at the same time wait for each other at the lock of the feed.
+/// Gives the lease's assembly a natural id, in a transaction of its own. A natural id identifies a launched
+/// instance outside of windlass. The assembly must have an owner. Each claim calls [`lock_feed`], so claims run
+/// one after the other.
 pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease).await?;
     lock_feed(db).await?;
     put(db, &lease.scope, natural_id).await
 }
 
-/// Gives an assembly a natural id. The assembly must have an owner. The caller has checked the lease, and
-/// locked the feed.
+/// Gives an assembly a natural id, which identifies a launched instance outside of windlass. The assembly must
+/// have an owner. The caller must have checked the lease, and must have called [`lock_feed`].
 pub(super) async fn put(db: &impl GenericClient, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
     let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = $1 AND owner IS NOT NULL";

@@ -29,8 +29,8 @@ pub(super) async fn submit(
     event(db, &request::asked_event(record)).await
 }
 
-/// Withdraws a request if it is open. Returns the record of the request after this call, and the number of
-/// the event if the request was withdrawn.
+/// Withdraws a request if it is open. Returns the record of the request after this call. If this call has
+/// withdrawn the request, also returns the number of the event that reports the withdrawal.
 pub(super) async fn withdraw(
     db: &impl GenericClient,
     id: RequestId,

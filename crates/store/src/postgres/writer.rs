@@ -219,7 +219,9 @@ impl WriterTask {
         }
     }
 
-    /// Executes an order within a savepoint. An error means that the transaction can't continue.
+    /// Executes an [`Order`], which is a batch or the release of a lease, within a savepoint. If the store
+    /// refuses the order, only the changes of this order are undone. An error means that the whole transaction
+    /// can't continue.
     async fn attempt(&mut self, db: &Client, one: &mut Pending) -> Outcome<()> {
         let address = self.address.clone();
         if let Err(refusal) = self.pass(one) {

@@ -21,8 +21,8 @@ pub(super) enum Fate {
     Aborted,
     /// The transaction is still open, because the server has not noticed that the client is gone.
     Open,
-    /// The server was restarted, and a transaction with this number is committed: either this transaction or
-    /// a later one.
+    /// The outcome is not known. The server was restarted, and may have given the number of this transaction to a
+    /// later one. Either this transaction or the later one is committed.
     Unknown,
 }
 

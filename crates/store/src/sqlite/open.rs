@@ -112,7 +112,8 @@ fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     db.pragma_update(None, "fullfsync", true)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "secure_delete", true)?;
-    // Each order has a savepoint, whose journal would otherwise be a file.
+    // The store runs each write operation in a savepoint. Without this setting, SQLite would keep the journal of
+    // the savepoint in a temporary file.
     db.pragma_update(None, "temp_store", "MEMORY")?;
     if let Some(pages) = options.own.max_pages {
         db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;

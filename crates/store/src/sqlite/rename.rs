@@ -117,7 +117,9 @@ fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) ->
     Ok(())
 }
 
-/// The statements that copy the new names from the records of rows into their key columns.
+/// The statements that write the new names into the key columns of the tables. The column `record` already
+/// contains the new names, as JSON. The statements copy the names from this column, or write the new name of the
+/// assembly.
 const FOLLOW: [&str; 8] = [
     "UPDATE element SET assembly = ?2, name = json_extract(record, '$.name') WHERE assembly = ?1",
     "UPDATE instance SET assembly = ?2, element = json_extract(record, '$.element') WHERE assembly = ?1",

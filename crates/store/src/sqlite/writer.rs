@@ -127,8 +127,8 @@ impl Drop for Writer {
 trait Task: Send {
     fn leases(&self) -> &[Lease];
     fn wipes(&self) -> Wipes;
-    /// Runs the order, and tells whether to keep its changes. `Err` means that the whole transaction can't
-    /// continue.
+    /// Runs the operation of the order, such as the commit of a batch. Returns whether to keep the changes that
+    /// the operation made. `Err` means that the whole transaction can't continue.
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
     /// Refuses the order without an attempt.
     fn refuse(&mut self, refusal: StoreError);
@@ -292,8 +292,9 @@ impl WriterThread {
     }
 }
 
-/// Attempts an order unless an earlier batch of one of its leases has failed. Records a failure of the order
-/// in the fence.
+/// Runs the operation of an order, unless `fence` contains one of the order's leases. The fence contains the
+/// leases under which an earlier batch has failed. If the operation fails, the leases of the order are added to
+/// the fence. Returns whether to keep the changes of the operation.
 fn attempt(task: &mut dyn Task, db: &Connection, fence: &mut Fence, path: &Path) -> Result<bool, StoreError> {
     if let Err(refusal) = task.leases().iter().try_for_each(|lease| fence.pass(lease)) {
         task.refuse(refusal);

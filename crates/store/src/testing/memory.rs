@@ -30,12 +30,12 @@ use crate::ticket::Ticket;
 use crate::uptime::Moment;
 use crate::watch::Watch;
 
-/// A store in memory. A clone is another handle on the same records, like a second program that opens the
-/// same file.
+/// A store that keeps its records in memory. A clone is another handle on the same records, like a second program
+/// that opens the same file.
 ///
-/// No future waits, unless the test sets a latency. So a simulation on tokio's paused clock runs without real
-/// waiting. The store gives all guarantees of [`Store`] except one: the records are lost with the last
-/// handle.
+/// The calls and the tickets of this store complete without waiting, unless the test sets a latency. So a
+/// simulation on tokio's paused clock runs without real waiting. The store gives all guarantees of [`Store`]
+/// except one: the records are lost when the last handle is dropped.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
@@ -55,7 +55,8 @@ pub struct MemoryStore {
 pub struct Cut(Arc<CutState>);
 
 struct CutState {
-    /// Number of batches until the death, including the batch at which the program dies.
+    /// Number of batches that the program still commits until its simulated death. The batch at which the program
+    /// dies is included.
     left: AtomicU64,
     keeps_last: bool,
     dead: Notify,
@@ -162,7 +163,7 @@ impl MemoryStore {
         self.state().outage = error;
     }
 
-    /// Makes every later batch fail that adds an event of the assembly.
+    /// Makes the commit of each later batch fail if the batch adds an event of the assembly `scope`.
     pub fn sabotage(&self, scope: AssemblyName) {
         self.state().sabotaged.insert(scope);
     }
@@ -307,7 +308,8 @@ impl Store for MemoryStore {
         }
         let mut state = self.state();
         let outcome = state.commit(lease, batch);
-        // The number is published before the next batch is applied, so that it never falls.
+        // Publishes the number of the last event while `state` is locked. No other batch can be applied in
+        // between, so the published numbers never decrease.
         self.last.send_replace(state.records.last());
         if self.cut.as_ref().is_some_and(Cut::is_dead) {
             return Ticket::new(std::future::pending());

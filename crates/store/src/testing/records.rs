@@ -130,8 +130,8 @@ impl Records {
             Change::DropPair(key) => self.pairs.drop(&key),
             Change::PutProcess(record) => self.processes.put(record.id, *record),
             Change::DropProcess(process) => self.drop_process(process),
-            // `apply` drops the versions before it applies all other changes, and drops the events after
-            // these changes.
+            // `apply` handles these changes itself. It drops the versions first, then makes all other changes,
+            // and drops the events last.
             Change::DropVersion(_) | Change::DropEvent(_) => {}
             Change::PutStep(record) => self.steps.put((record.process, record.step), *record),
             Change::PutCall(record) => self.put_call(*record),
@@ -157,8 +157,8 @@ impl Records {
             Change::PutAssembly(record) => !record.packages.values().all(|digest| self.packages.has(digest)),
             Change::PutVersion(record) => {
                 !has(&record.process)
-                    // If the version has packages, its assembly must exist, because the pin of a package
-                    // refers to the assembly.
+                    // A version pins its packages, so that the packages stay stored. A pin refers to the assembly
+                    // of the version. So if the version has packages, the assembly must exist.
                     || !record.assembly.packages.values().all(|digest| {
                         self.packages.has(digest) && self.assemblies.has(&record.assembly.name)
                     })

@@ -57,7 +57,8 @@ pub trait Harness: Send + Sync {
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.
     async fn sabotage(&self, scope: &AssemblyName);
 
-    /// Returns the list by which the handles decide whether a holder is dead.
+    /// Returns the list of dead lease holders. If a test adds a holder to this list, the store treats the program
+    /// that holds the lease as dead.
     fn graveyard(&self) -> &Graveyard;
 }
 
@@ -109,8 +110,9 @@ macro_rules! conformance_facts {
     };
 }
 
-/// Defines a `#[tokio::test]` for each fact. The argument creates a new harness for each test. The prefix `on_disk`
-/// adds the facts about files.
+/// Defines a `#[tokio::test]` for each guarantee that every store must give. The argument is an expression that
+/// creates a harness, which opens the tested store. Each test evaluates the expression once. With the prefix
+/// `on_disk`, the macro also defines the tests for stores that keep their records in files.
 #[macro_export]
 macro_rules! conformance_tests {
     (on_disk $harness:expr) => {

@@ -55,7 +55,9 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("mine"), name("theirs")]);
 }
 
-/// Open processes, processes with open calls or a version, and processes of other assemblies are not dropped.
+/// The store refuses to drop a process that is still needed. A process is needed if it has not ended, if one of
+/// its calls is open, or if the version that it was to bring about is stored. The store also refuses to drop
+/// processes and versions of other assemblies.
 pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);

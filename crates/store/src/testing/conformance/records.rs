@@ -1,4 +1,4 @@
-//! Records: put records are loaded, dropped records are removed, and the history stays.
+//! Tests of records: a stored record can be loaded, a dropped record is removed, and the history stays.
 
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{ElementName, ProcessId, Seq};

@@ -94,7 +94,8 @@ pub async fn are_ended_by_their_assembly_alone(harness: &impl Harness) {
     assert_eq!(store.requests().await.unwrap(), [theirs]);
 }
 
-/// The submission and the withdrawal of a request add events, which wake watches.
+/// The submission and the withdrawal of a request each add an event. A [`Watch`](crate::Watch), which waits for
+/// new events, reports both events.
 pub async fn are_told_in_the_feed(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let mut watch = store.watch(Seq::START);
