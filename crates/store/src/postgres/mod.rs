@@ -8,7 +8,7 @@
 //! batch also locks the single row of the table `feed`, which contains the number of the last event. So the
 //! events of all writers are numbered in commit order. The store does not change the server's setting
 //! `synchronous_commit`. With `on`, the default, the store reports a batch as committed only when the batch is on
-//! a disk. The store reports this by the [`Ticket`](crate::Ticket) of the batch.
+//! a disk. The store reports this by the [`Ticket`] of the batch.
 //!
 //! No PostgreSQL type is visible outside this module.
 
