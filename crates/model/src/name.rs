@@ -246,6 +246,28 @@ impl ElementName {
         self.separator().map_or(self.0.as_str(), |at| &self.0[at + SEPARATOR.len()..])
     }
 
+    /// Tells whether the element is `outer`, or is inside `outer`.
+    ///
+    /// ```
+    /// use windlass_model::ElementName;
+    ///
+    /// let [group, node, other] = ["shop__B", "shop__B__2", "shop__Both"].map(|name| name.parse::<ElementName>());
+    /// let (group, node, other) = (group?, node?, other?);
+    /// assert!(node.is_in(&group) && group.is_in(&group));
+    /// assert!(!group.is_in(&node) && !other.is_in(&group));
+    /// # Ok::<(), windlass_model::name::NameError>(())
+    /// ```
+    pub fn is_in(&self, outer: &Self) -> bool {
+        let rest = self.0.strip_prefix(outer.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(SEPARATOR))
+    }
+
+    /// Returns the names of the elements that this element is inside of, the outermost first, and its own name.
+    pub fn path(&self) -> impl Iterator<Item = &str> {
+        let around = self.0.match_indices(SEPARATOR).map(|(end, _)| &self.0[..end]);
+        around.chain([self.as_str()])
+    }
+
     /// Returns the name of the same element in an assembly with another name.
     #[must_use]
     pub fn within(&self, assembly: &AssemblyName) -> Self {

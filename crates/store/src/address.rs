@@ -9,21 +9,30 @@
 /// ```
 pub fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return without_parameter(url) };
-    let (rest, query) = match rest.find('?') {
-        Some(at) => rest.split_at(at),
-        None => (rest, ""),
-    };
+    let query = rest.match_indices('?').map(|(at, _)| at).find(|at| is_query(&rest[at + 1..]));
+    let (rest, query) = rest.split_at(query.unwrap_or(rest.len()));
     // If the password contains an `@`, the last `@` of the address separates the password from the host. So
     // no part of the password is shown.
     let shown = match rest.rsplit_once('@') {
-        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => rest.to_owned(),
+        Some((user, host)) => format!("{}@{host}{query}", user.split(':').next().unwrap_or_default()),
+        None => format!("{rest}{query}"),
     };
-    let query = query.split_inclusive(['?', '&']).map(|part| match part.strip_prefix("password=") {
+    let parts = shown.split_inclusive(['?', '&']).map(|part| match part.strip_prefix("password=") {
         Some(value) => format!("password=***{}", if value.ends_with('&') { "&" } else { "" }),
         None => part.to_owned(),
     });
-    format!("{scheme}://{shown}{}", query.collect::<String>())
+    format!("{scheme}://{}", parts.collect::<String>())
+}
+
+/// Tells whether the text after a `?` consists of parameters. Otherwise the `?` belongs to a password that is not
+/// encoded. Only the value of `password`, which is masked, may contain an `@`.
+fn is_query(text: &str) -> bool {
+    text.split('&').all(|part| {
+        part.split_once('=').is_some_and(|(key, value)| {
+            key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                && (key == "password" || !value.contains('@'))
+        })
+    })
 }
 
 /// Masks the value of `password` in an address of the form `key=value key=value`. A value with a space stands in
@@ -78,6 +87,17 @@ mod tests {
             ),
             ("postgres://me:hun@ter2@db/windlass", "postgres://me@db/windlass"),
             ("postgres://me:hun/ter2@db/windlass", "postgres://me@db/windlass"),
+            ("postgres://me:hun?ter2@db/windlass", "postgres://me@db/windlass"),
+            ("postgres://me:hun@t?er=2@db/windlass", "postgres://me@db/windlass"),
+            ("postgres://me:hun?ter2@db/w?password=hunter2", "postgres://me@db/w?password=***"),
+            (
+                "postgres://db/windlass?password=hunter2&verbose",
+                "postgres://db/windlass?password=***&verbose",
+            ),
+            (
+                "postgres://me:hun?ter2@db/windlass?sslmode=disable",
+                "postgres://me@db/windlass?sslmode=disable",
+            ),
             (
                 "postgres://db/windlass?user=me&password=hun@ter2",
                 "postgres://db/windlass?user=me&password=***",

@@ -90,11 +90,7 @@ pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
 
 /// Returns the change of a node; if the node itself does not change, the first change of a part in the node.
 fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementChange> {
-    let within = |change: &&ElementChange| {
-        let rest = change.element.as_str().strip_prefix(node.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
-    };
-    plan.changes.elements.iter().find(within)
+    plan.changes.elements.iter().find(|change| change.element.is_in(node))
 }
 
 /// Whether a part is described as it is before its change, or as it is after its change.

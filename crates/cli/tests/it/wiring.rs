@@ -44,6 +44,14 @@ fn pets(env: &TestEnv) {
     env.ok(&["env", "service", "add", "default", "pets"]);
 }
 
+/// Publishes the factory of web applications with a change in its manifest, and launches it as `pets` does.
+fn edited_pets(env: &TestEnv, from: &str, to: &str) {
+    env.edit("petclinic-factory.yaml", from, to);
+    let file = ["petclinic-factory.yaml", "--name", "PetClinic Factory", "--scripts", "scripts"];
+    env.ok(&[&["app", "publish"][..], &file].concat());
+    pets(env);
+}
+
 fn status(env: &TestEnv, name: &str) -> Value {
     env.json(&["status", name])["assemblies"][0].clone()
 }
@@ -136,21 +144,11 @@ fn the_daemon_leaves_dangling_references() {
 #[test]
 fn a_service_may_lack_one_of_several_pins() {
     let env = project();
-    env.edit(
-        "petclinic-factory.yaml",
+    edited_pets(
+        &env,
         "          vm-by-id: publish-signal(map<string, string>)\n",
         "          vm-by-id: publish-signal(map<string, string>)\n        pets:\n          petclinic-by-id: publish-signal(map<string, string>)\n",
     );
-    env.ok(&[
-        "app",
-        "publish",
-        "petclinic-factory.yaml",
-        "--name",
-        "PetClinic Factory",
-        "--scripts",
-        "scripts",
-    ]);
-    pets(&env);
     let refused = env.refuses(&["env", "bind", "default", "pets", "vm-factory", "pets"]);
     assert_snapshot!(refused, @"error[WL0659]: `pets` does not expose `vms.vm-by-id`, which `vm-factory` needs; no service of the environment fits");
 }
@@ -204,21 +202,11 @@ fn of_several_candidates_one_is_chosen() {
 #[test]
 fn a_required_reference_is_resolved_before_a_launch() {
     let env = project();
-    env.edit(
-        "petclinic-factory.yaml",
+    edited_pets(
+        &env,
         "      interfaces:\n        configuration:",
         "      required: [vms]\n      interfaces:\n        configuration:",
     );
-    env.ok(&[
-        "app",
-        "publish",
-        "petclinic-factory.yaml",
-        "--name",
-        "PetClinic Factory",
-        "--scripts",
-        "scripts",
-    ]);
-    pets(&env);
     env.ok(&["env", "service", "rm", "default", "vms"]);
     assert_snapshot!(env.refuses(&["app", "launch", "PetClinic"]), @"error[WL0770]: `PetClinic` needs the interface of `vms.vm-by-id`, which its factory `pets` requires: no service of the environment `default` fits `vm-factory`; add one with `windlass env service add default NAME`");
     env.ok(&["env", "service", "add", "default", "vms"]);

@@ -303,11 +303,7 @@ fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
 
 /// Tells whether a change removes an additional node, or a part of an additional node.
 fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
-    let is_in = |node: &ElementName| {
-        let rest = change.element.as_str().strip_prefix(node.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
-    };
-    change.kind == ElementChangeKind::Removed && surplus.iter().any(is_in)
+    change.kind == ElementChangeKind::Removed && surplus.iter().any(|node| change.element.is_in(node))
 }
 
 /// Refuses to heal a part that exists and is no longer desired.

@@ -165,9 +165,7 @@ impl<'s> Forgetting<'s> {
     }
 
     fn has(&self, name: &ElementName) -> bool {
-        let Some(part) = self.part else { return true };
-        let rest = name.as_str().strip_prefix(part.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+        self.part.is_none_or(|part| name.is_in(part))
     }
 
     fn elements(&self) -> impl Iterator<Item = &'s ElementRecord> {

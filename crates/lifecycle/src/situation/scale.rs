@@ -246,8 +246,7 @@ impl Resize<'_> {
     }
 
     fn is_first(&self, name: &ElementName) -> bool {
-        let rest = name.as_str().strip_prefix(self.first.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+        name.is_in(self.first)
     }
 
     /// Returns the name that an element of the cluster's first node has in the node with the number `index`.

@@ -367,7 +367,7 @@ impl AssemblyView {
     /// fields stay.
     fn keep(&mut self, part: &ElementName) {
         let mut parts = std::mem::take(&mut self.components);
-        while let Some(at) = parts.iter().position(|element| is_within(part, &element.name)) {
+        while let Some(at) = parts.iter().position(|element| part.is_in(&element.name)) {
             let found = parts.swap_remove(at);
             if found.name == *part {
                 self.components = vec![found];
@@ -375,9 +375,9 @@ impl AssemblyView {
             }
             parts = found.components;
         }
-        self.undecided.retain(|call| is_within(&call.element, part));
-        self.additional.retain(|node| is_within(node, part));
-        self.leaving.retain(|leaving| is_within(&leaving.name, part));
+        self.undecided.retain(|call| call.element.is_in(part));
+        self.additional.retain(|node| node.is_in(part));
+        self.leaving.retain(|leaving| leaving.name.is_in(part));
     }
 
     fn new(snapshot: Snapshot, holder: Option<&Holder>) -> Self {
@@ -417,12 +417,6 @@ impl AssemblyView {
                 .collect(),
         }
     }
-}
-
-/// Tells whether an element is `outer`, or is inside `outer`.
-fn is_within(element: &ElementName, outer: &ElementName) -> bool {
-    let rest = element.as_str().strip_prefix(outer.as_str());
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
 }
 
 impl PartsView {

@@ -68,9 +68,5 @@ fn share_a_source(one: &Relate, other: &Relate) -> bool {
 /// Tells whether a source of `inner` is a source of `outer`, or is inside of one.
 fn has_one_within(inner: &Relate, outer: &Relate) -> bool {
     let names: HashSet<&str> = outer.sources.iter().map(ElementName::as_str).collect();
-    let is_within = |name: &str| {
-        let around = name.match_indices("__").map(|(end, _)| &name[..end]);
-        around.chain([name]).any(|name| names.contains(name))
-    };
-    inner.sources.iter().any(|source| is_within(source.as_str()))
+    inner.sources.iter().any(|source| source.path().any(|name| names.contains(name)))
 }
