@@ -9,7 +9,9 @@ use windlass_driver::{Input, Placement, location};
 use windlass_model::record::{Failure, FailureKind, PairKey};
 use windlass_model::resolve::{Answer, Awaited, Lookup, Missing, Output, ResolveError, Resolved, Resolver};
 use windlass_model::template::{End, InstanceField};
-use windlass_model::{Element, ElementName, InstanceId, Part, PropertyName, Side, Template, Topology};
+use windlass_model::{
+    Action, Element, ElementName, InstanceId, Part, PropertyName, Side, Template, Topology,
+};
 use windlass_secret::{SecretRef, Sensitive};
 
 use crate::world::World;
@@ -24,13 +26,13 @@ pub(crate) enum Unknown {
 }
 
 impl Unknown {
-    /// Returns the treatment of unknown values in the calls of a version. Calls of the installed version remove
-    /// elements, cease relationships, execute commands or check the health. These calls omit unknown values,
-    /// because they must remain possible.
-    pub(crate) fn of(side: Side) -> Self {
-        match side {
-            Side::Installed => Self::LeftOut,
-            Side::Desired => Self::Refused,
+    /// Returns the treatment of unknown values in the calls of `action` in a version. In the installed version,
+    /// all calls except commands remove elements, cease relationships or check the health. These calls omit
+    /// unknown values, because they must remain possible.
+    pub(crate) fn of(action: &Action, side: Side) -> Self {
+        match (action, side) {
+            (Action::Transition(_) | Action::Operation(_), Side::Installed) => Self::LeftOut,
+            _ => Self::Refused,
         }
     }
 }

@@ -82,7 +82,7 @@ pub fn check(manifest: &Manifest) -> Checked<'_> {
                 report: &mut report,
                 settings: &settings,
                 connections: &connections,
-                bindings_are_sound: before == after,
+                bindings_are_sound: before == after && !manifest.application.has_unread_bindings(),
                 path,
                 leaf,
             };
@@ -109,7 +109,7 @@ struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,
     connections: &'c [Connection],
-    /// Whether the check of the bindings found no problem.
+    /// Whether all bindings were read, and the check of them found no problem.
     bindings_are_sound: bool,
     path: &'c ComponentPath,
     leaf: &'c Leaf,

@@ -99,9 +99,20 @@ pub struct Composite {
     pub unread: Vec<Name>,
     /// Pairs of components that are connected.
     pub bindings: Vec<Binding>,
+    /// Whether a binding could not be read.
+    pub has_unread_bindings: bool,
 }
 
 impl Composite {
+    /// Tells whether a binding of this composition, or of a composition in it, could not be read.
+    pub(crate) fn has_unread_bindings(&self) -> bool {
+        let inner = |component: &Component| match component {
+            Component::Leaf(_) => false,
+            Component::Composite(composite) => composite.has_unread_bindings(),
+        };
+        self.has_unread_bindings || self.components.values().any(inner)
+    }
+
     fn for_each_leaf<'m>(&'m self, path: &ComponentPath, visit: &mut dyn FnMut(&ComponentPath, &'m Leaf)) {
         for (name, component) in &self.components {
             let path = path.child(name);

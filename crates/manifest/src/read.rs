@@ -105,6 +105,7 @@ fn read_root(report: &mut Report<'_>, root: &Node) -> Option<Manifest> {
 fn composite(report: &mut Report<'_>, body: &Mapping, what: &str) -> Composite {
     report.unknown_keys(body, &COMPOSITE, what);
     let (components, unread) = section(report, body, "components", component);
+    let (bindings, has_unread_bindings) = bindings(report, body.get("bindings"));
     Composite {
         kind: component_type(report, body),
         configuration: configuration(report, body.get("configuration")),
@@ -114,7 +115,8 @@ fn composite(report: &mut Report<'_>, body: &Mapping, what: &str) -> Composite {
         .0,
         components,
         unread,
-        bindings: bindings(report, body.get("bindings")),
+        bindings,
+        has_unread_bindings,
     }
 }
 
@@ -366,7 +368,10 @@ fn presentation(report: &mut Report<'_>, body: Option<&Mapping>) -> Presentation
     Presentation { label, suggestions }
 }
 
-fn bindings(report: &mut Report<'_>, node: Option<&Node>) -> Vec<Binding> {
+/// Reads the bindings of a composition. Returns them, and whether the section has a binding that could not be
+/// read.
+fn bindings(report: &mut Report<'_>, node: Option<&Node>) -> (Vec<Binding>, bool) {
+    let before = report.diagnostics.count(Severity::Error);
     let mut found = Vec::new();
     for node in report.list(node, "`bindings`") {
         let sides = report.list(Some(node), "a binding");
@@ -382,7 +387,7 @@ fn bindings(report: &mut Report<'_>, node: Option<&Node>) -> Vec<Binding> {
             found.push(Binding { span: node.span(), sides: [one, other] });
         }
     }
-    found
+    (found, report.diagnostics.count(Severity::Error) > before)
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! Secrets of a location: values that `windlass.yaml` refers to but does not contain.
 
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use windlass_source::files;
 
 /// Maximum length of a secret value in bytes.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: usize = 1 << 20;
 
 /// The source of a location's property value.
 ///
@@ -49,9 +47,9 @@ impl SecretSource {
         let (value, origin) = match self {
             Self::File(path) => {
                 let path = root.join(path);
-                let text = read_file(&path)
+                let text = files::read_text(&path, LONGEST)
                     .map_err(|why| format!("is to be read from `{}`: {why}", path.display()))?;
-                (text, format!("the file `{}`", path.display()))
+                (files::value(text), format!("the file `{}`", path.display()))
             }
             Self::Env(name) => {
                 let value = variables(name).ok_or_else(|| {
@@ -64,25 +62,6 @@ impl SecretSource {
     }
 }
 
-fn read_file(path: &Path) -> Result<String, String> {
-    let words = |error: io::Error| {
-        let text = error.to_string();
-        text.split(" (os error").next().unwrap_or_default().to_lowercase()
-    };
-    // Only a regular file is read: reading a pipe could block, and a device may have no end.
-    let metadata = path.metadata().map_err(words)?;
-    if !metadata.is_file() {
-        return Err("it is no regular file".to_owned());
-    }
-    let mut text = String::new();
-    let file = File::open(path).map_err(words)?;
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(words)?;
-    if text.len() as u64 > LONGEST {
-        return Err(format!("it has more than {} MiB", LONGEST >> 20));
-    }
-    Ok(files::value(text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +72,8 @@ mod tests {
         std::fs::write(folder.path().join("token"), "hunter2\r\n").unwrap();
         std::fs::write(folder.path().join("key"), "-----BEGIN\nabc\n").unwrap();
         std::fs::write(folder.path().join("empty"), "\n").unwrap();
+        std::fs::write(folder.path().join("large"), vec![b'a'; (1 << 20) + 1]).unwrap();
+        std::fs::write(folder.path().join("binary"), [0xff]).unwrap();
         let none = |_: &str| None;
         let read = |source: SecretSource| source.read(folder.path(), &none);
         assert_eq!(read(SecretSource::File("token".into())).unwrap(), "hunter2");
@@ -102,8 +83,10 @@ mod tests {
         for (source, why) in [
             (SecretSource::File("empty".into()), "is empty"),
             (SecretSource::File("none".into()), "no such file"),
-            (SecretSource::File(".".into()), "no regular file"),
-            (SecretSource::File("/dev/zero".into()), "no regular file"),
+            (SecretSource::File(".".into()), "it is a folder"),
+            (SecretSource::File("/dev/zero".into()), "it is a device"),
+            (SecretSource::File("large".into()), "it has more than 1 MiB"),
+            (SecretSource::File("binary".into()), "not UTF-8"),
             (SecretSource::Env("NONE".into()), "not set"),
         ] {
             let error = read(source.clone()).unwrap_err();

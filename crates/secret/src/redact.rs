@@ -24,7 +24,7 @@ use crate::spelling::{Spellings, spell};
 /// - in base64, standard or URL-safe, alone and as part of a longer text.
 ///
 /// A line break at the end of a value is not part of the value. Values of fewer than 4 bytes are **not**
-/// masked, since they would match everywhere: see [`too_short`](Self::too_short).
+/// masked, since they would match everywhere.
 ///
 /// Masking takes time linear in the text, for any number of values. A redactor is cheap to clone.
 ///
@@ -38,22 +38,15 @@ use crate::spelling::{Spellings, spell};
 pub struct Redactor {
     automaton: Arc<Automaton>,
     spellings: Arc<Spellings>,
-    too_short: usize,
 }
 
 impl Redactor {
     /// Creates a redactor of the given values.
     pub fn new<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> Self {
         let mut spellings = Spellings::new();
-        let masked = values.into_iter().map(|value| spell(value.as_ref(), &mut spellings));
-        let too_short = masked.filter(|&masked| !masked).count();
+        values.into_iter().for_each(|value| spell(value.as_ref(), &mut spellings));
         let automaton = Arc::new(Automaton::new(spellings.iter().map(|spelling| spelling.as_slice())));
-        Self { automaton, spellings: Arc::new(spellings), too_short }
-    }
-
-    /// Returns how many values are too short to be masked. The caller can show a warning about these values.
-    pub fn too_short(&self) -> usize {
-        self.too_short
+        Self { automaton, spellings: Arc::new(spellings) }
     }
 
     /// Masks a complete byte string.
@@ -83,6 +76,8 @@ impl Redactor {
     /// windlass_secret::Redactor::new(["hunter22", "4711"]).mask_value(&mut data);
     /// assert_eq!(data, json!({"url": "tcp://me:***@db", "pin": "***", "tries": 3}));
     /// ```
+    ///
+    /// Masked keys stay distinct: the second `***` of an object becomes `*** (2)`.
     pub fn mask_value(&self, value: &mut Value) {
         if SecretRef::from_value(value).is_some() {
             return;
@@ -93,8 +88,13 @@ impl Redactor {
             Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
             Value::Object(entries) => {
                 if entries.keys().any(|name| self.mask_str(name) != *name) {
-                    let all = std::mem::take(entries);
-                    entries.extend(all.into_iter().map(|(name, value)| (self.mask_str(&name), value)));
+                    for (name, value) in std::mem::take(entries) {
+                        let masked = self.mask_str(&name);
+                        let numbered = (2..).map(|number| format!("{masked} ({number})"));
+                        let mut names = std::iter::once(masked.clone()).chain(numbered);
+                        let name = names.find(|name| !entries.contains_key(name)).unwrap_or(masked);
+                        entries.insert(name, value);
+                    }
                 }
                 entries.values_mut().for_each(|entry| self.mask_value(entry));
             }
@@ -144,7 +144,7 @@ impl Redactor {
 /// Debug output contains no values.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("too_short", &self.too_short).finish_non_exhaustive()
+        f.debug_struct("Redactor").finish_non_exhaustive()
     }
 }
 

@@ -21,12 +21,12 @@ const SHORTEST_BASE64: usize = 6;
 /// The patterns that reveal a value.
 pub(crate) type Spellings = Vec<Zeroizing<Vec<u8>>>;
 
-/// Adds the spellings of a value. Returns whether the value is long enough to be masked.
-pub(crate) fn spell(value: &[u8], out: &mut Spellings) -> bool {
+/// Adds the spellings of a value. A value of fewer than [`SHORTEST`] bytes has none.
+pub(crate) fn spell(value: &[u8], out: &mut Spellings) {
     // A value read from a file often ends with a line break, which programs do not print with the value.
     let value = value.strip_suffix(b"\n").map_or(value, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));
     if value.len() < SHORTEST {
-        return false;
+        return;
     }
     let mut add = |spelling: Vec<u8>| out.push(Zeroizing::new(spelling));
     add(value.to_vec());
@@ -43,7 +43,6 @@ pub(crate) fn spell(value: &[u8], out: &mut Spellings) -> bool {
     }
     add(hex::encode(value).into_bytes());
     add(hex::encode_upper(value).into_bytes());
-    true
 }
 
 /// Returns the trimmed lines of a multi-line value.

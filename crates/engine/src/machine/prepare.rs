@@ -287,7 +287,7 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
     let missing =
         |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
     let home = world.home(&record.element);
-    let unknown = Unknown::of(record.side);
+    let unknown = Unknown::of(&record.action, record.side);
     let side = if world.is_foreign(&record.element) { Side::Installed } else { record.side };
     let element = home.element(&record.element, side).ok_or_else(|| missing(&record.element))?;
     let known = home.elements.get(&record.element);
@@ -316,7 +316,7 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
         clear_complaint(&mut document);
     }
     let arguments = match (&record.action, &record.pair) {
-        (_, Some(pair)) => arguments(world, pair, record.side, found.again)?,
+        (_, Some(pair)) => arguments(world, pair, unknown, record.side, found.again)?,
         (Action::Command(_), None) => command_arguments::open(world, record.process)?,
         (_, None) => BTreeMap::new(),
     };
@@ -350,17 +350,18 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
 fn arguments(
     world: &World,
     pair: &PairKey,
+    unknown: Unknown,
     side: Side,
     again: bool,
 ) -> Result<BTreeMap<PropertyName, Input>, Failure> {
     let has_begun = |known: &PairRecord| again || known.is_there();
     let applied = match world.pairs.get(pair).filter(|known| has_begun(known)) {
-        Some(_) => given(world, pair, Unknown::of(side))?,
+        Some(_) => given(world, pair, unknown)?,
         None => None,
     };
     match applied {
         Some(applied) => Ok(applied),
-        None => values::arguments(world, pair, side, Unknown::of(side)),
+        None => values::arguments(world, pair, side, unknown),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Answer, EngineError, Request, Stop};
+use windlass_engine::{Answer, Arguments, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event, EventRecord, Intent, PairRecord, ProcessStatus,
@@ -170,6 +170,10 @@ async fn a_call_whose_secret_is_missing_is_refused() {
         "{message}"
     );
     // Stop does not need the secret.
+    assert_eq!(rig.jobs.effects().last().map(String::as_str), Some("a Stop"));
+    let backup = Request::call(element("t__a"), "Backup".parse().unwrap(), Arguments::default());
+    let ended = rig.ask("t", backup).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Failed);
     assert_eq!(rig.jobs.effects().last().map(String::as_str), Some("a Stop"));
     // An `up` with the secret stores it again, and `down` works without it.
     assert_eq!(rig.up(desired()).await.unwrap().process.status, ProcessStatus::Completed);

@@ -206,11 +206,9 @@ fn factories() {
     m.yaml:28:19: error[WL0611]: component `vm-factory` has no interface `vm`
         help: did you mean `vms`?
     ");
-    assert_snapshot!(factory("[factory, vm-factory]", "[factory]"), @"
-    m.yaml:21:11: warning[WL0632]: nothing is bound to the mapping `vms.vm-by-id`, so references through it stay open
-        help: bind the factory to a `reference.Service` that has `vms.vm-by-id` as `publish-signal(map<string, string>)`
-    m.yaml:28:5: error[WL0609]: a binding has two sides, and this has 1
-    ");
+    assert_snapshot!(factory("[factory, vm-factory]", "[factory]"), @"m.yaml:28:5: error[WL0609]: a binding has two sides, and this has 1");
+    assert_snapshot!(factory("- [factory, vm-factory]", "- factory: vm-factory"), @"m.yaml:28:5: error[WL0603]: a binding must be a list, and this is a mapping");
+    assert_snapshot!(factory("- [factory, vm-factory]", "- [factory, {a: b}]"), @"m.yaml:28:15: error[WL0603]: a side of a binding must be text, and this is a mapping");
     assert_snapshot!(factory("vm-by-id: publish-signal(map<string, string>)", "vm-by-id: publish-signal(map<string, object>)"), @"m.yaml:28:5: warning[WL0614]: `vm-by-id` is `consume-signal(map<string, string>)` in `factory` and `publish-signal(map<string, object>)` in `vm-factory`; they are not joined");
     assert_snapshot!(factory("consume-signal(map<string, string>)", "consume-signal(map<string, object>)"), @"
     m.yaml:21:21: error[WL0623]: a `scripted.ComponentFactory` has no pin `consume-signal(map<string, object>)`
