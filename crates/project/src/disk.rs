@@ -37,7 +37,7 @@ pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnos
         return refuse("another program has changed it in the meantime", "run the same command again");
     }
     let write = || Draft::new(path, after.as_bytes(), Mode::Exact(metadata.permissions()))?.replace(path);
-    write().or_else(|error: io::Error| refuse(&in_words(&error), "make its folder writable"))
+    write().or_else(|error: io::Error| refuse(&files::in_words(&error), "make its folder writable"))
 }
 
 /// Reads the text of a file. The name of the source is the path as [`shown`] formats it.
@@ -122,15 +122,8 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
         io::ErrorKind::IsADirectory => {
             Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, but a file is expected"))
         }
-        _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {}", in_words(error))),
+        _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {}", files::in_words(error))),
     })
-}
-
-/// Returns the system's message for an error, in lower case and without the number of the error.
-fn in_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    let words = text.split(" (os error").next().unwrap_or_default();
-    words.to_lowercase()
 }
 
 /// Finds a file in the same folder with a similar name.

@@ -206,10 +206,18 @@ fn why(path: &Path, error: io::Error) -> ReadError {
     }
 }
 
-/// Returns the operating system's text for an error, in lower case and without the number of the error.
-fn in_words(error: &io::Error) -> String {
+/// Returns the text of an error as a part of a sentence: without the number of the error, and without a capital
+/// letter at the start.
+///
+/// ```
+/// let error = std::fs::read("/none").unwrap_err();
+/// assert_eq!(windlass_source::files::in_words(&error), "no such file or directory");
+/// ```
+pub fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+    let mut letters = text.split(" (os error").next().unwrap_or_default().chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// Formats a number of bytes for people.

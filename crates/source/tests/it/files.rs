@@ -28,7 +28,7 @@ fn a_file_is_read_up_to_a_size() {
     assert!(matches!(read(&path, 4), Err(ReadError::TooLarge { limit: 4 })));
     assert_eq!(read(&path, 4).unwrap_err().to_string(), "it has more than 4 bytes");
     std::fs::write(&path, b"\xff").unwrap();
-    assert_eq!(read_text(&path, 5).unwrap_err().to_string(), "the text is not utf-8");
+    assert_eq!(read_text(&path, 5).unwrap_err().to_string(), "the text is not UTF-8");
 }
 
 #[test]
