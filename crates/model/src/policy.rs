@@ -70,20 +70,6 @@ pub enum MetricKind {
     Other(String),
 }
 
-impl MetricKind {
-    /// The reserved kinds as descriptors spell them.
-    pub const WORDS: [&str; 2] = ["metric::integrity", "metric::load"];
-
-    /// Returns the word for the kind.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Integrity => Self::WORDS[0],
-            Self::Load => Self::WORDS[1],
-            Self::Other(word) => word,
-        }
-    }
-}
-
 /// The action of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -98,29 +84,28 @@ pub enum PolicyKind {
     Other(String),
 }
 
-impl PolicyKind {
-    /// The reserved kinds as descriptors spell them.
-    pub const WORDS: [&str; 2] = ["policy::heal", "policy::scale"];
-
-    /// Returns the word for the kind.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Heal => Self::WORDS[0],
-            Self::Scale => Self::WORDS[1],
-            Self::Other(word) => word,
-        }
-    }
-}
-
+/// Implements the conversions between a type and the words of its reserved variants.
 macro_rules! words {
-    ($type:ident, $first:ident, $second:ident) => {
+    ($type:ident, $($variant:ident = $word:literal),+) => {
+        impl $type {
+            /// The reserved kinds as descriptors spell them.
+            pub const WORDS: &[&str] = &[$($word),+];
+
+            /// Returns the word for the kind.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $word,)+
+                    Self::Other(word) => word,
+                }
+            }
+        }
+
         impl FromStr for $type {
             type Err = Infallible;
 
             fn from_str(word: &str) -> Result<Self, Infallible> {
                 Ok(match word {
-                    _ if word == Self::WORDS[0] => Self::$first,
-                    _ if word == Self::WORDS[1] => Self::$second,
+                    $($word => Self::$variant,)+
                     _ => Self::Other(word.to_owned()),
                 })
             }
@@ -149,8 +134,8 @@ macro_rules! words {
     };
 }
 
-words!(MetricKind, Integrity, Load);
-words!(PolicyKind, Heal, Scale);
+words!(MetricKind, Integrity = "metric::integrity", Load = "metric::load");
+words!(PolicyKind, Heal = "policy::heal", Scale = "policy::scale");
 
 /// A policy in a topology, with the full names of the elements that it reads and changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -122,7 +122,10 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
         io::ErrorKind::IsADirectory => {
             Diagnostic::error(codes::UNREADABLE, format!("`{shown}` is a folder, but a file is expected"))
         }
-        _ => Diagnostic::error(codes::UNREADABLE, format!("`{shown}` can't be read: {}", files::in_words(error))),
+        _ => Diagnostic::error(
+            codes::UNREADABLE,
+            format!("`{shown}` can't be read: {}", files::in_words(error)),
+        ),
     })
 }
 

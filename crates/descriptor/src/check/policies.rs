@@ -192,8 +192,8 @@ fn kind(metric: &MetricDecl, said: &mut Said<'_>) {
         let message = format!("there is no kind of metric `{word}`; no policy can read it");
         let diagnostic = said
             .at(Severity::Warning, codes::BAD_METRIC, kind.span, message)
-            .help(format!("there are {}", listed(&MetricKind::WORDS)));
-        said.push(did_you_mean(diagnostic, word, MetricKind::WORDS));
+            .help(format!("there are {}", listed(MetricKind::WORDS)));
+        said.push(did_you_mean(diagnostic, word, MetricKind::WORDS.iter().copied()));
     }
 }
 
@@ -220,8 +220,8 @@ fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Sa
             let message = format!("there is no kind of policy `{word}`, so `{name}` does nothing");
             let diagnostic = said
                 .at(Severity::Warning, codes::BAD_POLICY, kind.span, message)
-                .help(format!("there are {}", listed(&PolicyKind::WORDS)));
-            said.push(did_you_mean(diagnostic, word, PolicyKind::WORDS));
+                .help(format!("there are {}", listed(PolicyKind::WORDS)));
+            said.push(did_you_mean(diagnostic, word, PolicyKind::WORDS.iter().copied()));
         }
         found => {
             let place = if *here == PolicyKind::Scale { "a resource" } else { "an assembly" };
