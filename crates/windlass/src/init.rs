@@ -22,7 +22,7 @@ pub enum Language {
     Python,
 }
 
-/// The files that were created, with a version for JSON.
+/// The files that were created.
 #[derive(Debug, Clone, Serialize)]
 pub struct InitView {
     /// The version of the layout of this view, for programs that read it as JSON.

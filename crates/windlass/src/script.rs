@@ -46,7 +46,7 @@ const KINDS: [(&str, Transition); 4] = [
     ("reconfigure", Transition::Reconfigure),
 ];
 
-/// The result of a script, with a version for JSON.
+/// The result of a script.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScriptView {
     /// The version of the layout of this view, for programs that read it as JSON.

@@ -55,7 +55,7 @@ impl fmt::Display for ServiceName {
     }
 }
 
-/// A list of all environments, with a version for JSON.
+/// A list of all environments.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct EnvironmentListView {

@@ -27,7 +27,7 @@ const PAGE: usize = 500;
 /// Maximum number of found instances that are recorded concurrently.
 const AT_ONCE: usize = 256;
 
-/// The result of a discovery, with a version for JSON.
+/// The result of a discovery.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct DiscoveryView {

@@ -9,7 +9,7 @@ use windlass_model::work::{Batch, Reason, Work};
 use windlass_model::{AssemblyName, Element, ElementName, Origin, StepId, Topology};
 use windlass_plan::{Step, StepNumber, WaitKind};
 
-/// A plan as output data, with a version for JSON.
+/// A plan as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanView {
     /// The version of the layout of this view, for programs that read it as JSON.

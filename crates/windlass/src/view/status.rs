@@ -24,7 +24,7 @@ use super::views::Views;
 use crate::error::Error;
 use crate::wiring::{Removal, Wiring};
 
-/// The status of some assemblies, with a version for JSON.
+/// The status of some assemblies.
 #[derive(Debug, Clone, Serialize)]
 pub struct StatusView {
     /// The version of the layout of this view, for programs that read it as JSON.

@@ -20,6 +20,10 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 /// Pause between two searches for processes that were not signalled yet.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// The reported status of a main process whose status is lost: exit code 255, so that the job does not count as
+/// successful.
+const LOST_STATUS: i32 = 255 << 8;
+
 /// The events that other threads send to the main thread.
 pub(crate) enum Event {
     /// A process has ended, with this status.
@@ -65,7 +69,7 @@ pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, repor
             Ok(Event::Reaped { .. }) => {}
             Err(RecvTimeoutError::Timeout) => break (End::TimedOut, Some(spec.grace)),
             // No process is left, so the end of the main process was missed. Its status is lost.
-            Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => break (End::Status(0), None),
+            Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => break (End::Status(LOST_STATUS), None),
         }
     };
     let is_alone = match grace {
