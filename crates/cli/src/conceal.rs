@@ -15,14 +15,14 @@ use windlass::source::{
     Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
 };
 
-/// Keys in the declaration of a property whose values are never secret. In the declaration of a secret property,
-/// the value of every other key is masked, because the key may be a misspelled `value` or `default`.
+/// Keys with values that are never secret, if the keys are in the declaration of a property. In the declaration of
+/// a secret property, the value of every other key is masked. Such a key may be a misspelled `value` or `default`.
 const NO_VALUES: [&str; 5] = ["type", "description", "required", "read-only", "sensitive"];
 
 /// Maximum size in bytes of a text that is parsed to find its values. In a larger text all values are masked.
 const LARGEST: usize = 1 << 20;
 
-/// Minimum length of a word that is masked in a message.
+/// Minimum length in bytes of a word that is masked in a message.
 const SHORTEST_WORD: usize = 4;
 
 /// The parts of a source that must not be shown.
@@ -73,8 +73,8 @@ impl Concealed {
         String::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Returns the words of the concealed values in some lines of the source. These are the lines to which the
-    /// label of a diagnostic refers.
+    /// Returns the secret words in the lines to which `label` refers. The secret words are the words of the concealed
+    /// values, with and without their punctuation. Words of less than [`SHORTEST_WORD`] bytes are omitted.
     fn words<'a>(&'a self, label: &'a Label) -> impl Iterator<Item = &'a str> {
         let (text, at) = (label.place.source().text(), label.place.span().range());
         let start = text[..at.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);

@@ -41,9 +41,9 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     marked(&Renderer::styled().render(&[group]))
 }
 
-/// Length in bytes from which the text of a place is too long to be drawn completely. Of such a text, only the
-/// first line is drawn. If the drawn lines are longer than four times this length, no line is drawn. This
-/// happens, for example, if a file of several megabytes is a single line.
+/// Number of bytes that limits the drawn text. If a place has at least this length, only its first line is drawn.
+/// Two places with at least this distance are drawn separately. If the lines to draw are longer than four times
+/// this number, no line is drawn. For example, a file of several megabytes can be a single line.
 const WINDOW: usize = 16 << 10;
 
 /// Tells whether two places can be drawn together.

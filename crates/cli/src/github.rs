@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use windlass::source::{Diagnostic, Severity};
 
-/// Formats a diagnostic as one line.
+/// Formats a diagnostic as a workflow command, which is one line: `::error file=a.yaml,line=1,title=WL0103::text`.
 pub(crate) fn command(found: &Diagnostic) -> String {
     let level = match found.severity {
         Severity::Error => "error",
@@ -31,12 +31,12 @@ pub(crate) fn command(found: &Diagnostic) -> String {
     line
 }
 
-/// Escapes the data of a command.
+/// Escapes the text at the end of a workflow command, after the second `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Escapes a property value of a command.
+/// Escapes the value of a property in a workflow command, such as the file name after `file=`.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -125,7 +125,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 /// [visible] does. Bytes that are not UTF-8 become escapes such as `\x9b`.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleStream {
-    /// An incomplete character, or a carriage return that a line feed may follow.
+    /// The last bytes of the previous piece, if the next piece determines their meaning: an incomplete character, or
+    /// a carriage return that a line feed may follow.
     pending: Vec<u8>,
 }
 
@@ -158,7 +159,7 @@ impl VisibleStream {
         }
     }
 
-    /// Returns the escaped text of an incomplete end.
+    /// Ends the stream, and returns the escaped text of the bytes that are still pending.
     pub(crate) fn end(self) -> String {
         let mut out = String::new();
         match self.pending.as_slice() {

@@ -12,12 +12,13 @@ pub(crate) fn max_size() -> usize {
     LIMIT.get().copied().unwrap_or(MAX_SIZE)
 }
 
-/// Returns a hint for a text that is too long.
+/// Returns a hint about `--max-size`, for the end of the message of `error`. The hint is empty if the size is not
+/// the cause of the error.
 pub(crate) fn larger(error: &ReadError) -> &'static str {
     if matches!(error, ReadError::TooLarge { .. }) { "; `--max-size` allows more" } else { "" }
 }
 
-/// Sets the maximum size. Only the first value counts.
+/// Sets the maximum size of a document in bytes. Only the first call has an effect.
 pub(crate) fn set_max_size(bytes: usize) {
     // The limit can't be set already, because the program parses its arguments only once.
     let _ = LIMIT.set(bytes);

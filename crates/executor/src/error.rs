@@ -8,7 +8,8 @@ use crate::{Capability, JobError, JobId};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// The job is invalid on every runtime.
+    /// The job is invalid, for example because its program is empty. Some problems, such as
+    /// [`JobProblem::NoImage`](crate::JobProblem::NoImage), occur only on runtimes with containers.
     #[error("the job can't be run: {0}")]
     Invalid(#[from] JobError),
     /// The job needs capabilities that this runtime doesn't have.

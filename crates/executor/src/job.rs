@@ -136,8 +136,8 @@ impl OutputKind {
     }
 }
 
-/// A folder that outlives its jobs. All jobs of one owner on one runtime that name the volume see the same
-/// folder. In the docker runtime, each owner has a volume of its own with this name.
+/// A folder that outlives its jobs. Jobs of one owner on one runtime see the same folder if their volumes have
+/// the same name. In the docker runtime, jobs of different owners see different folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Volume {
@@ -381,10 +381,10 @@ impl Job {
     }
 }
 
-/// An error that lists all reasons why a job can run on no runtime.
+/// The error of an invalid job. It lists the problems of the job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct JobError {
-    /// The problems: at least one.
+    /// The problems of the job. The list is never empty.
     pub problems: Vec<JobProblem>,
 }
 

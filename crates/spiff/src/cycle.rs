@@ -8,8 +8,8 @@ use crate::report::{Reason, UnresolvedNode};
 /// Returns the cycles of nodes that wait for each other. A cycle is a list of paths. Its first path is
 /// repeated at its end.
 ///
-/// The message of a waiting node contains the name of the awaited node. The name is searched like a
-/// reference: in the map that contains the waiting node, and then in the maps around it.
+/// From each waiting node, the function goes to the awaited node (see [`target`]), and from there to the next
+/// awaited node. If this way returns to one of its nodes, it contains a cycle.
 pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     let waiting: BTreeMap<String, &UnresolvedNode> = nodes
         .iter()
@@ -44,6 +44,10 @@ pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
 
 /// Returns the path of the awaited node: the node for which `node` waits. Returns `None` if `waiting` does
 /// not contain the awaited node.
+///
+/// The message of `node` contains the name of the awaited node. This name is looked up like a reference: first
+/// in the map that contains `node`, and then in the maps around this map. A name with a leading dot is looked up
+/// at the root of the document.
 fn target<'n>(node: &UnresolvedNode, waiting: &'n BTreeMap<String, &UnresolvedNode>) -> Option<&'n str> {
     let name = node.issue.message.strip_prefix('\'')?.split('\'').next()?;
     let known = |path: String| waiting.get_key_value(&path).map(|(path, _)| path.as_str());

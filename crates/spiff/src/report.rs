@@ -75,9 +75,11 @@ impl Unresolved {
         (any(Reason::Error), any(Reason::Depends))
     }
 
-    /// Returns a problem for each node of the report. If an expression processes an inner document, for
-    /// example by `merge(…)`, and the document has nodes without a value, the problem of the expression
-    /// contains these problems as its causes.
+    /// Returns a problem for each node of the report.
+    ///
+    /// The report can be about an inner document, which an expression has processed. For example, `*template`
+    /// processes the content of a template. The problem of this expression then contains the returned problems as
+    /// its causes.
     pub(crate) fn issues(&self) -> Vec<Issue> {
         self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
     }

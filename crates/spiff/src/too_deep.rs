@@ -2,25 +2,27 @@
 
 use std::cell::Cell;
 
-/// Bytes of stack that one step of a recursion needs, with the functions that it calls.
+/// Number of bytes of stack that one step of a recursion needs. The number includes the stack of the functions
+/// that the step calls, up to the next step.
 const STEP: usize = 128 * 1024;
 
 /// Bytes of the new stack that is allocated when the current stack is nearly full.
 const GROWN: usize = 2 * 1024 * 1024;
 
-/// Size of the part of a stack in which [`with_stack`] does not check whether enough stack is free, in bytes. This
-/// part begins at the first recursion step of the thread.
+/// Size, in bytes, of the part of a stack in which [`with_stack`] assumes that enough stack is free. This part
+/// begins where the thread has called `with_stack` for the first time.
 ///
 /// For a check, the end of the stack must be known. For the main thread, the end is read from `/proc/self/maps`.
 /// Reading this file takes longer than processing a small template.
 const NEAR: usize = 64 * 1024;
 
 thread_local! {
-    /// Address on the stack at the first step of this thread.
+    /// Address on the stack at which this thread has called [`with_stack`] for the first time; `None` before this
+    /// call.
     static FIRST: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Runs a step of a recursion, and makes sure that enough stack is free for it. In the first step of a
+/// Runs a step of a recursion, and makes sure that enough stack is free for the step. At the first call in a
 /// thread, at least `STEP + NEAR` bytes of the stack must be free.
 pub(crate) fn with_stack<T>(step: impl FnOnce() -> T) -> T {
     if is_near_first() { step() } else { stacker::maybe_grow(STEP, GROWN, step) }

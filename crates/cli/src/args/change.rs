@@ -50,13 +50,13 @@ pub(crate) struct UpArgs {
     /// Protect all components from removal and replacement, until an `up` without this option
     #[arg(long)]
     pub(crate) protect: bool,
-    /// Stop and remove components with the current scripts too, instead of the scripts that they were created with
+    /// Use the current scripts also to stop and remove components, instead of the scripts that created these components
     #[arg(long)]
     pub(crate) current_packages: bool,
     #[command(flatten)]
     pub(crate) refresh: RefreshArgs,
-    /// Proceed even if other assemblies reference components that are removed or replaced, or the assembly was renamed
-    /// or exported
+    /// Proceed even if the assembly was renamed or exported, or if other assemblies reference components that are
+    /// removed or replaced
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -139,7 +139,7 @@ pub(crate) struct DownArgs {
 /// Resume the last intent of an assembly after a failure or an interruption.
 ///
 /// Uses the descriptor, parameters and scripts that were pinned with the intent. If the outcome of a call is unknown and the
-/// call must not run twice, check the component yourself and report the outcome with --assume.
+/// call must not run twice, check the component yourself and state the outcome with --assume.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -152,19 +152,19 @@ pub(crate) struct RetryArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
 
-    /// Report the outcome of all undecided calls
+    /// State the outcome of all undecided calls, which are the calls whose outcome windlass can't find out
     #[arg(long, value_enum, value_name = "ANSWER")]
     pub(crate) assume: Option<Assumption>,
 
-    /// Report only the outcome of this component's calls, or of the call with this id; all other calls stay undecided
+    /// State only the outcome of this component's calls, or of the call with this id; all other calls stay undecided
     #[arg(long, value_name = "PART|CALL", requires = "assume")]
     pub(crate) of: Vec<String>,
 
-    /// Report the id of the launched instance, if its script chose the id and the output is lost
+    /// State the id of the launched instance, if its script chose the id and the output is lost
     #[arg(long, value_name = "ID", requires = "assume")]
     pub(crate) natural: Option<String>,
 
-    /// Report an output that the call published; =@FILE reads it from a file, =- from standard input
+    /// State an output that the call published; =@FILE reads it from a file, =- from standard input
     #[arg(long, value_name = "KEY=VALUE", requires = "assume")]
     pub(crate) published: Vec<String>,
 
@@ -252,10 +252,10 @@ pub(crate) struct ScaleArgs {
     /// The assembly
     #[arg(required = true)]
     pub(crate) name: Option<AssemblyName>,
-    /// The cluster, or the cluster with the new number of nodes
+    /// The cluster; its new number of nodes can follow, as in `web=3`
     #[arg(required = true, value_name = "CLUSTER[=NODES]")]
     pub(crate) component: Option<String>,
-    /// The number of nodes
+    /// The new number of nodes
     #[arg(value_parser = whole)]
     pub(crate) nodes: Option<u32>,
     #[command(flatten)]
@@ -264,16 +264,17 @@ pub(crate) struct ScaleArgs {
     pub(crate) how: HowArgs,
 }
 
-/// The direction in which a cluster is scaled by its increment.
+/// Tells whether nodes are added to a cluster or removed from it. The `scaling-increment` of the cluster is the number
+/// of these nodes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScaleCommand {
-    /// Add nodes by the cluster's `scaling-increment`
+    /// Add as many nodes as the cluster's `scaling-increment` declares
     #[command(after_help = "\
 Examples:
   windlass scale out h_bta B
   windlass scale out h_bta B --dry-run")]
     Out(ScaleStepArgs),
-    /// Remove nodes by the cluster's `scaling-increment`
+    /// Remove as many nodes as the cluster's `scaling-increment` declares
     #[command(after_help = "\
 Examples:
   windlass scale in h_bta B --dry-run
@@ -392,8 +393,8 @@ pub(crate) struct RollbackArgs {
 
 /// Stop a running process, or withdraw a pending request.
 ///
-/// Running jobs have time to end: the --grace seconds of the command that runs the process. The same command, or
-/// `windlass retry`, resumes the process. A pending request to `windlass run` is withdrawn.
+/// Running jobs have time to end: the command that runs the process sets this time with --grace. To resume the process,
+/// repeat that command, or use `windlass retry`. A pending request to `windlass run` is withdrawn.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -510,10 +511,10 @@ pub(crate) struct ForgetArgs {
     pub(crate) name: AssemblyName,
     /// Forget only this component, such as `B` or `B__1`
     pub(crate) part: Option<String>,
-    /// Remove the records without a question
+    /// Remove the records without asking for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Proceed even if other assemblies reference the assembly, or its last process was interrupted
+    /// Proceed even if other assemblies reference the assembly, or if its last process was interrupted
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]

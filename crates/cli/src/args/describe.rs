@@ -100,7 +100,7 @@ pub(crate) enum GraphFormat {
     Dot,
     /// Mermaid's flowchart.
     Mermaid,
-    /// The data, with a version.
+    /// JSON; the field `version` is the version of the format.
     Json,
     /// An image.
     Svg,
@@ -214,7 +214,7 @@ pub(crate) struct SchemaArgs {
     #[arg(value_enum)]
     pub(crate) document: SchemaOf,
 
-    /// With parameters: the assembly's descriptor, or its folder [default: the working folder]
+    /// The assembly's descriptor, or its folder; only for the document `parameters` [default: the working folder]
     #[arg(value_name = "FILE|DIR")]
     pub(crate) file: Option<PathBuf>,
 
@@ -319,11 +319,11 @@ pub(crate) struct FmtArgs {
 pub(crate) enum CheckFormat {
     /// Text for people.
     Human,
-    /// As JSON, with a version.
+    /// JSON; the field `version` is the version of the format.
     Json,
-    /// As SARIF 2.1.0, for code hosts and editors.
+    /// SARIF 2.1.0, for code hosts and editors.
     Sarif,
-    /// As workflow commands, which GitHub shows beside the lines.
+    /// Workflow commands, which GitHub shows beside the lines.
     Github,
 }
 

@@ -143,7 +143,7 @@ pub(crate) struct ServiceArgs {
     #[arg(value_name = "NAME", required_unless_present = "location", conflicts_with = "location")]
     pub(crate) name: Option<AssemblyName>,
 
-    /// The location of windlass.yaml that is the scripting service
+    /// The scripting service: the name of a location in windlass.yaml
     #[arg(long, value_name = "LOC")]
     pub(crate) location: Option<String>,
 }

@@ -17,7 +17,7 @@ pub(crate) enum Format {
     /// Text for people.
     #[default]
     Human,
-    /// As JSON, with a version.
+    /// JSON; the field `version` is the version of the format.
     Json,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct ForceArgs {
 /// The option to agree to a plan in advance.
 #[derive(Debug, Args)]
 pub(crate) struct ConsentArgs {
-    /// Agree to a plan that removes or replaces healthy components, without a question
+    /// Agree in advance to a plan that removes or replaces healthy components
     #[arg(long)]
     pub(crate) yes: bool,
 }
@@ -119,7 +119,7 @@ pub(crate) struct RefreshArgs {
 }
 
 impl RefreshArgs {
-    /// Returns the maximum time for the health checks; `None` if no health is checked.
+    /// Returns the maximum time for the health checks; `None` if `--no-refresh` turns the health checks off.
     pub(crate) fn within(self) -> Option<Duration> {
         (!self.no_refresh).then_some(self.refresh_timeout)
     }

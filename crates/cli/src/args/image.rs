@@ -52,7 +52,7 @@ pub(crate) struct ImageBuildArgs {
     #[arg(short = 't', long = "tag", value_name = "NAME[:TAG]")]
     pub(crate) name: String,
 
-    /// Write the image to a file too, in the format of `docker load`
+    /// Also write the image to a file, in the format of `docker load`
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -100,7 +100,7 @@ Examples:
   windlass image prune
   windlass image prune --all")]
 pub(crate) struct ImagePruneArgs {
-    /// Remove images with names too, except those that a job uses
+    /// Also remove images that have names, except those that a job uses
     #[arg(long)]
     pub(crate) all: bool,
 

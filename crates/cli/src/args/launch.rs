@@ -40,7 +40,7 @@ pub(crate) struct LaunchArgs {
     /// Name the assembly [default: derived from the title]
     #[arg(long)]
     pub(crate) name: Option<AssemblyName>,
-    /// The factory that launches the application, if several services of the environment can
+    /// The factory that launches the application, if several services of the environment can launch it
     #[arg(long, value_name = "NAME")]
     pub(crate) factory: Option<AssemblyName>,
     /// Set a configuration pin; =@FILE reads it from a file, =- from standard input
@@ -195,7 +195,7 @@ pub(crate) struct AppForgetArgs {
     /// The applications
     #[arg(required = true)]
     pub(crate) names: Vec<AssemblyName>,
-    /// Remove the records without a question
+    /// Remove the records without asking for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

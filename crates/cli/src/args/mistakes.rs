@@ -15,7 +15,7 @@ use crate::{codes, exit, failure};
 use super::{Cli, Command};
 use crate::command::spiff::SpiffCommand;
 
-/// Names that other tools use for commands, each list with the command of windlass.
+/// In each entry, the names that other tools use for a command, and the name that windlass uses.
 const COMMANDS: [(&[&str], &str); 22] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
@@ -41,7 +41,7 @@ const COMMANDS: [(&[&str], &str); 22] = [
     (&["completion"], "completions"),
 ];
 
-/// Alternative words for values of options, each list with the value of windlass.
+/// In each entry, words that a user may write for the value of an argument, and the value that windlass accepts.
 const VALUES: [(&[&str], &str); 6] = [
     (&["up", "more", "grow"], "out"),
     (&["down", "less", "fewer", "shrink"], "in"),
@@ -211,8 +211,9 @@ fn spare_down(error: &mut Error) {
     }
 }
 
-/// Returns the command that an unknown word probably means: the command with this alternative name, or with a
-/// similar name if the parser suggests none.
+/// Returns the command that an unknown word probably means. This is a command whose name differs from the word only
+/// in letter case, or a command that has this name in another tool (see [`COMMANDS`]). The parser suggests nothing for
+/// a word after `help`. For such a word, the result can also be a command with a similar name.
 fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String> {
     let first = given.next();
     let is_top = first.as_deref() == Some(word) || first.as_deref() == Some("help");
@@ -228,7 +229,8 @@ fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String
     same().or_else(other).or_else(near).map(str::to_owned)
 }
 
-/// Returns the command line with a wrong word and a valid value exchanged, if the value is at another position.
+/// Returns the corrected command line, if the user has swapped two words: the wrong value `word`, and one of the
+/// values in `valid`. For example, `set-state inactive shop` becomes `windlass set-state shop Inactive`.
 fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -> Option<String> {
     let mut words: Vec<String> = given.collect();
     if words.iter().any(|word| word.contains('=')) {
@@ -256,7 +258,8 @@ fn scaling(given: impl Iterator<Item = String>) -> Option<String> {
     Some(format!("windlass scale {way} {}", words.join(" ")))
 }
 
-/// Returns the intended value if the word differs from it only in letter case, or is an alternative word for it.
+/// Returns the value of `valid` that a word probably means. The word and the value differ only in letter case, or
+/// are in the same entry of [`VALUES`].
 fn value(word: &str, valid: &[String]) -> Option<String> {
     let same = valid.iter().find(|valid| valid.eq_ignore_ascii_case(word)).cloned();
     let lower = word.to_lowercase();
@@ -436,7 +439,7 @@ mod tests {
         words
     }
 
-    /// No alternative word is the name of a command of windlass.
+    /// The names that other tools use for commands ([`COMMANDS`]) are not names of commands of windlass.
     #[test]
     fn other_words_are_no_commands() {
         let all = Cli::command();

@@ -91,7 +91,7 @@ pub(crate) struct ScriptTestArgs {
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) folder: PathBuf,
 
-    /// Replace the `expect` of each case that fails by its result
+    /// In each failed case, replace the value of `expect` by the actual result
     #[arg(long)]
     pub(crate) update: bool,
 

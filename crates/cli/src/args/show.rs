@@ -54,7 +54,7 @@ Examples:
 Examples:
   windlass history h_bta")]
 pub(crate) struct HistoryArgs {
-    /// The assembly, which may be removed already
+    /// The assembly, which may have been removed
     pub(crate) name: AssemblyName,
 
     #[command(flatten)]
@@ -78,7 +78,7 @@ Examples:
   windlass prune --dry-run
   windlass prune h_bta --keep 10 --older 30d")]
 pub(crate) struct PruneArgs {
-    /// The assembly, which may be removed already (default: all)
+    /// The assembly, which may have been removed (default: all)
     pub(crate) name: Option<AssemblyName>,
 
     /// Keep the newest N processes and versions of each assembly (default: `retention`, else 50)
@@ -162,7 +162,7 @@ pub(crate) struct StatusArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Print the status again when it changes, until interrupted; on a terminal in place
+    /// Print the status again when it changes, until interrupted; a terminal shows only the latest status
     #[arg(short = 'w', long)]
     pub(crate) watch: bool,
 
@@ -233,7 +233,7 @@ Examples:
   windlass log -f h_bta B__1
   windlass log h_bta B__1 --format json")]
 pub(crate) struct LogArgs {
-    /// The assembly, which may be removed already; --follow without a name shows all assemblies
+    /// The assembly, which may have been removed; --follow without a name shows all assemblies
     #[arg(required_unless_present = "follow")]
     pub(crate) name: Option<AssemblyName>,
 

@@ -37,12 +37,12 @@ Examples:
   windlass simulate vm.yaml vm-factory.yaml --answers answers.yaml --for 7d --format json
   windlass simulate 'VM=apps/machine.yaml' 'VM Factory=apps/factory.yaml' -p configuration.region=eu-1")]
 pub(crate) struct SimulateArgs {
-    /// The manifests of applications and their factories. The title is the name of the file, as `vm-factory.yaml` for
-    /// `VM Factory`
+    /// The manifests of applications and their factories. Without TITLE, the title comes from the name of the file:
+    /// `vm-factory.yaml` matches `VM Factory`
     #[arg(value_name = "[TITLE=]MANIFEST", required = true, value_hint = clap::ValueHint::FilePath)]
     pub(crate) manifests: Vec<ManifestFile>,
 
-    /// Simulate this time, such as 90m or 1d
+    /// Simulate a period of this length, such as 90m or 1d
     #[arg(long = "for", value_name = "DURATION", default_value = "1d", value_parser = span)]
     pub(crate) duration: Duration,
 
@@ -66,7 +66,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) count: u32,
 
-    /// Check the health every this many seconds; 0 disables health checks
+    /// The number of seconds from one health check to the next; 0 disables health checks
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) health: u32,
 

@@ -33,11 +33,11 @@ pub(crate) enum UpdateCommand {
 /// The rules for updates.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct RulesArgs {
-    /// Accept any document, not only that of an instance
+    /// Accept any document, not only the document of an instance
     #[arg(long)]
     pub(crate) untyped: bool,
 
-    /// Accept operations that scripts may not perform, as `diff` and `invert` print them
+    /// Also accept operations that scripts are not allowed to use; `diff` and `invert` print such operations
     #[arg(long, conflicts_with = "untyped")]
     pub(crate) trusted: bool,
 }
@@ -90,15 +90,15 @@ Examples:
   windlass update diff before.yaml after.yaml
   windlass update diff before.json after.json --untyped --format json")]
 pub(crate) struct UpdateDiffArgs {
-    /// The document before
+    /// The document before the change
     #[arg(value_name = "DOC")]
     pub(crate) from: PathBuf,
 
-    /// The document after
+    /// The document after the change
     #[arg(value_name = "DOC")]
     pub(crate) to: PathBuf,
 
-    /// Accept any document, not only that of an instance
+    /// Accept any document, not only the document of an instance
     #[arg(long)]
     pub(crate) untyped: bool,
 

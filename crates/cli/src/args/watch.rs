@@ -19,7 +19,7 @@ Examples:
   windlass run --health 30
   windlass run --state postgres://db.example.org/windlass")]
 pub(crate) struct WatchArgs {
-    /// Check the health of components every this many seconds; 0 disables health checks
+    /// The number of seconds from one health check of the components to the next; 0 disables health checks
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) health: u32,
 

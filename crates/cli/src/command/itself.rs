@@ -27,10 +27,12 @@ pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Renames the completion function that clap has generated in `script`, and inserts the text `ours` in front of
-/// the text `before`. `before` is the start of the lines that register the completion function with the shell. The
-/// function in `ours` completes the names of assemblies and of other records in the store. For all other words,
-/// the function in `ours` calls the renamed function.
+/// Returns the completion script `script` of clap with a second completion function. The text `ours` contains this
+/// second function. It completes the names of assemblies and of other records in the store. For all other words,
+/// the second function calls clap's function, which gets another name.
+///
+/// In the result, `ours` stands before the text `before`. `before` begins the lines that register the completion
+/// function with the shell.
 fn with_names(script: &str, ours: &str, before: &str) -> String {
     let words = script.replacen(WORDS, "_windlass_words() {", 1);
     words.replacen(before, &format!("{ours}{before}"), 1)

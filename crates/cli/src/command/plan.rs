@@ -87,7 +87,8 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
 pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 
-/// Prints the first changes, and the counts of all changes. All destructive changes are printed.
+/// Prints the changes, destructive changes first, and the counts of all changes. If there are more than
+/// [`MOST_LISTED`] changes, prints only the first [`FEW_LISTED`] of them, or all destructive changes if these are more.
 pub(crate) fn print_first_changes(plan: &PlanView) {
     let lines = lines(&plan.changes);
     let lost = lines.iter().filter(|(effect, _)| effect.is_destructive()).count();

@@ -68,9 +68,9 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Prints which nodes of a rolling change have changed, have failed, or are unchanged. The line of the
-/// changed nodes also shows their new version, `new values` or `new package`. The line of the unchanged nodes also
-/// shows their old version, `old values` or `old package`.
+/// Prints which nodes of a rolling change have changed, have failed, or are unchanged. The line of the changed
+/// nodes also shows the new version in brackets: the name of the new descriptor, `new values` or `new package`.
+/// The line of the unchanged nodes also shows the old version, in the same form.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [
@@ -100,7 +100,7 @@ enum Age {
     New,
 }
 
-/// Describes a part before or after its change. Returns `None` if its version, values and package do not
+/// Describes a part before or after its change. Returns `None` if its descriptor, values and package do not
 /// change.
 fn described(change: &ElementChange, age: Age) -> Option<String> {
     let word = match age {

@@ -98,7 +98,7 @@ fn a_plan_that_destroys_nothing_needs_no_yes() {
     }
 }
 
-/// A failed part is re-created without a question.
+/// windlass does not ask before it re-creates a failed part.
 #[test]
 fn a_repair_needs_no_yes() {
     let env = TestEnv::with("h_bta");

@@ -53,7 +53,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       job          Show recorded jobs of applications, and read their output again
       doctor       List the available runtimes, their isolation, and missing requirements
       explain      Explain the code of an error, warning or note
-      spiff        Process spiff templates, the YAML template language of OCM's packages
+      spiff        Process spiff templates, which are YAML documents with expressions
       cron         Explain Quartz cron expressions, and list their fire times
       update       Apply, combine and compare updates, as the scripts of components print them
       image        Build and manage images for sandboxes, without an engine or a registry

@@ -20,7 +20,8 @@ pub(crate) fn at_least(what: &str, value: f64, limit: f64) -> Goal {
     Goal { text: format!("{what}: {value:.2} (at least {limit})"), met: value >= limit }
 }
 
-/// Returns the goals for the medians of the measured lines. Goals of lines that are absent are left out.
+/// Returns the goals that compare the median durations of two contestants. Each [`Line`] contains the median of
+/// one contestant. A goal is left out if `lines` lacks one of its two contestants.
 pub(crate) fn of_medians(lines: &[Line]) -> Vec<Goal> {
     let median =
         |name: &str| lines.iter().find(|line| line.name == name).map(|line| line.median.as_secs_f64());
@@ -39,7 +40,7 @@ pub(crate) fn of_medians(lines: &[Line]) -> Vec<Goal> {
     goals
 }
 
-/// Prints the goals. Returns `false` if one is missed.
+/// Prints the goals. Returns `false` if a goal is missed.
 pub(crate) fn print(out: &mut impl Write, goals: &[Goal]) -> io::Result<bool> {
     for goal in goals {
         writeln!(out, "{}  {}", if goal.met { "met   " } else { "MISSED" }, goal.text)?;

@@ -196,7 +196,8 @@ pub(crate) struct Crowd {
     pub(crate) name: &'static str,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) job: Job,
-    /// Number of runs of the job in each measurement of concurrent jobs.
+    /// Number of times that one throughput measurement runs the job. At most 8 or 64 of these runs are
+    /// concurrent.
     pub(crate) jobs: usize,
 }
 
@@ -217,7 +218,8 @@ impl Crowd {
         Ok(goals::at_least(&format!("{name}: 64 at once as fast a job as 8"), ratio, SAME))
     }
 
-    /// Runs all jobs, at most `at_once` at a time, and returns the duration.
+    /// Runs the job `self.jobs` times, and returns the duration of all runs together. At most `at_once` runs
+    /// are concurrent.
     async fn run(&self, round: usize, at_once: usize) -> Result<Duration, Failure> {
         let begun = Instant::now();
         let next = std::cell::Cell::new(0);

@@ -33,7 +33,8 @@ struct Held {
     descriptors: u32,
 }
 
-/// Runs the sequence and returns the goals it was measured against.
+/// Runs the job of `crowd` [`ROW`] times in sequence. Returns three goals: one for the duration of a job, one
+/// for memory, and one for open descriptors.
 pub(crate) async fn row(out: &mut impl Write, crowd: &Crowd) -> Result<Vec<Goal>, Failure> {
     let name = crowd.name;
     let mut times = Vec::with_capacity(ROW);

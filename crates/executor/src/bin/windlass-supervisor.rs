@@ -1,7 +1,8 @@
-//! Runs the supervisor as a program of its own. A program that uses this crate needs this program only if it
-//! can't start itself a second time as the supervisor.
+//! Runs the supervisor as a separate program. Most programs that use this crate do not need this program: they
+//! start themselves a second time as the supervisor.
 //!
-//! `windlass_executor::process::ProcessRuntime` starts this program. Users do not start it.
+//! Other programs name `windlass-supervisor` in their `windlass_executor::process::SupervisorCommand`.
+//! `ProcessRuntime` then starts `windlass-supervisor`. Users never start it themselves.
 
 use std::process::ExitCode;
 

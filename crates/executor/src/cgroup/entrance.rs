@@ -7,11 +7,12 @@ use rustix::io::Errno;
 /// The control groups of a child process that is about to be started.
 #[derive(Debug, Default)]
 pub(crate) struct Entrance {
-    /// Folder of the group of version 2 in which the kernel creates the child. To move the child into the
-    /// group later would take tens of milliseconds, and would hold a lock that all forks of the host need.
+    /// Opened folder of the child's control group in cgroup version 2; `None` if the child enters no such
+    /// group. The kernel creates the child in this group. A later move into the group would take tens of
+    /// milliseconds, and would hold a lock that all forks of the host need.
     pub(crate) into: Option<OwnedFd>,
-    /// The file `tasks` of each control group of version 1 that the child enters. The child enters a group when
-    /// it writes to the group's file. The write takes no lock that other forks of the host need.
+    /// Opened file `tasks` of each control group in cgroup version 1 that the child enters. The child enters a
+    /// group when it writes to the group's file. The write takes no lock that other forks of the host need.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 
@@ -20,8 +21,8 @@ impl Entrance {
         self.into.as_ref().map(AsFd::as_fd)
     }
 
-    /// Moves the calling process into the groups of version 1. The function makes only system calls, so a new
-    /// child may call it.
+    /// Moves the calling process into its control groups in cgroup version 1. The function makes only system
+    /// calls, so a new child may call it.
     pub(crate) fn enter(&self) -> Result<(), Errno> {
         for tasks in &self.tasks {
             rustix::io::write(tasks, b"0")?;

@@ -41,11 +41,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Group {
     folders: BTreeMap<PathBuf, Version>,
+    /// Memory limit of the group; `None` if the group does not limit memory.
     memory: Option<Memory>,
     was_killed: Cell<bool>,
 }
 
-/// The folder of a job's group that limits memory.
+/// The memory limit of a job's group. `folder` is the group's folder in the hierarchy of the memory controller.
 #[derive(Debug)]
 struct Memory {
     folder: PathBuf,
@@ -83,9 +84,9 @@ impl Group {
         Self { folders, memory: None, was_killed: Cell::new(false) }
     }
 
-    /// Sets the limits of a job. `folder` returns the folder of each controller. The group may contain
-    /// `besides` processes more than the job's limit, because this crate runs processes of its own in the
-    /// group.
+    /// Sets the limits of a job. `folder` returns the group's folder in the hierarchy of a controller. In
+    /// addition to the processes of the job, this crate runs `besides` processes of its own in the group. The
+    /// function adds this number to the maximum number of processes.
     pub(crate) fn limit(
         &mut self,
         limits: &Limits,

@@ -27,8 +27,8 @@ pub(crate) enum Version {
 /// The folders in which this process can create groups.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Folder for groups without limits. By such a group, a supervisor finds and kills the processes of a
-    /// job.
+    /// Folder for groups without limits; `None` if this process can't create groups with the file
+    /// `cgroup.kill`. A supervisor uses the group of a job to find and kill all processes of the job.
     pub(crate) track: Option<Place>,
     /// Folders for groups with limits, by controller.
     pub(crate) limit: BTreeMap<Controller, Place>,

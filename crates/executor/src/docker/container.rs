@@ -37,8 +37,9 @@ pub(crate) fn former_volume_name(volume: &Volume) -> String {
 
 const VOLUME: &str = "windlass-volume-";
 
-/// Returns an owner in the characters that container engines allow in names. Other characters are replaced.
-/// The result then also contains a digest of the owner, so that different owners have different results.
+/// Converts an owner into a part of the name of a volume. ASCII letters, digits, `.` and `_` stay, and every
+/// other character becomes `_`. If a character was replaced, a digest of the owner is appended. So different
+/// owners have different results.
 fn in_names(owner: &Owner) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
     let text = owner.as_str();
@@ -82,8 +83,9 @@ pub(crate) struct ContainerContext<'a> {
     /// Id of the image.
     pub(crate) image: String,
     pub(crate) labels: HashMap<String, String>,
-    /// Name of the anchor: a running container of the client. All jobs of the client run the static program in
-    /// its volume, and jobs without a network of their own use its network.
+    /// Name of the anchor, a container that the client keeps running. The anchor's volume contains the static
+    /// program `docker/init`, which the container of each job runs as its first process. Jobs without a network
+    /// of their own use the anchor's network.
     pub(crate) anchor: &'a str,
     /// Name of the container that has created a volume to which the user of the job can write. The job's
     /// container takes over this volume. If the name is `None`, the job's container creates its volume itself.

@@ -62,7 +62,7 @@ pub struct Endpoint {
     pub host: Host,
     /// Certificates for TCP. Without certificates, the connection is not encrypted.
     pub tls: Option<Tls>,
-    /// Text that tells where the address was found, for people, such as the name of a variable or a context.
+    /// A text for people. It names the place where the address was found, for example `DOCKER_HOST`.
     pub source: String,
 }
 
@@ -77,7 +77,7 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
-/// An error at the search for the endpoint of a container engine.
+/// An error in the search for the endpoint of a container engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
@@ -86,7 +86,7 @@ pub enum EndpointError {
         "`{found}` is not a container engine: expected docker, podman, or an address such as unix:///var/run/docker.sock, tcp://host:2375, ssh://user@host"
     )]
     Choice {
-        /// The text.
+        /// The text that is neither a name nor an address, for example `dcoker`.
         found: String,
     },
     /// The Docker client has no context with this name.
@@ -96,7 +96,8 @@ pub enum EndpointError {
         name: String,
         /// Folder of the contexts.
         folder: PathBuf,
-        /// Text that tells where the name was found, for people.
+        /// A text for people. It names the place where the context's name was found, for example
+        /// `DOCKER_CONTEXT`.
         by: String,
     },
     /// A file of the Docker client's configuration can't be read.

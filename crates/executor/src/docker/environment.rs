@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// The environment variables of the user that select a container engine.
+/// The variables of the user's environment by which this crate finds a container engine, for example
+/// `DOCKER_HOST`.
 ///
-/// The embedding program reads the variables and passes them as this type, so that the endpoint depends only
-/// on arguments.
+/// The embedding program reads the variables, and passes them to this crate as an `Environment`. So the
+/// endpoint of the container engine depends only on arguments.
 ///
 /// ```
 /// use windlass_executor::docker::Environment;

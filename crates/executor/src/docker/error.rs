@@ -156,7 +156,8 @@ fn in_words(error: &dyn std::error::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// Returns the texts of an error and of all its causes. A text that was already contained is not repeated.
+/// Returns the text of an error, followed by the texts of all its causes. If the result already contains the
+/// text of a cause, this text is not repeated.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -22,7 +22,8 @@ use crate::{
     },
 };
 
-/// File in the volume of a job with `Finish`, to which the first process also writes its lines.
+/// Path of a file in a job's volume. If the job has the setting [`OnOwnerDeath::Finish`], the first process of
+/// the job's container also writes all lines to this file.
 const COPY: &str = "/windlass/told";
 
 /// Maximum number of times that the runtime asks again whether a container was killed for lack of memory. The
@@ -30,13 +31,13 @@ const COPY: &str = "/windlass/told";
 const MEMORY_CHECKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Number of checks whether the first process of a container has stored its input, or has ended.
+/// Maximum number of times that the runtime asks whether the first process of a container has stored its input.
+/// If the runtime then kills the container, the runtime asks at most as often whether the container has ended.
 const STORE_CHECKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Lowest number of a signal that asks a job to end. The signal with this number grants no grace period. The
-/// signal with the next higher number grants 50 ms. Each higher number doubles the grace period (see
-/// `docker/init`).
+/// Number of the signal that asks a job to end without a grace period. The signal with the next higher number
+/// asks the job to end within 50 ms. Each higher number doubles this time (see `docker/init`).
 const FIRST_SIGNAL: u32 = 34;
 const LAST_SIGNAL: u32 = 64;
 const FIRST_GRACE: Duration = Duration::from_millis(50);
@@ -143,9 +144,10 @@ where
     })
 }
 
-/// Reads all lines of the first process, whose container has exited. The lines come from the log. The log may
-/// lack the last line, because the container engine logs nothing while it is down. If the log lacks the last
-/// line of a job with `Finish`, all lines come from the copy in the volume of the job.
+/// Returns all lines that the first process of an exited container wrote. Usually they come from the
+/// container's log. The log may lack the last line, because the container engine logs nothing while it is down.
+/// In this case, the lines come from the file [`COPY`] in the job's volume, if this file has the last line.
+/// Only a job with the setting [`OnOwnerDeath::Finish`] has this file.
 pub(crate) async fn all_lines(
     engine: &Engine,
     id: &JobId,
@@ -304,7 +306,9 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     }
 }
 
-/// Returns the signal that grants this grace period, or the next longer one.
+/// Returns the signal that asks a job to end within `grace`. The signals stand for the grace periods 0, 50 ms,
+/// 100 ms, 200 ms and so on. If `grace` lies between two of them, the function returns the signal for the
+/// longer one.
 fn signal_for(grace: Duration) -> u32 {
     if grace.is_zero() {
         return FIRST_SIGNAL;

@@ -18,7 +18,8 @@ pub(crate) const ROLE: &str = "io.windlass.role";
 const RECORD: &str = "io.windlass.record";
 const RELAXED: &str = "io.windlass.relaxed";
 
-/// The properties of a job that another client needs. They contain no secrets.
+/// The properties of a job that are stored in a label of its container. Other clients need these properties to
+/// build the outcome of the job. The properties contain no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,

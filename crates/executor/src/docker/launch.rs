@@ -24,8 +24,8 @@ use crate::{
     },
 };
 
-/// Maximum number of attempts to launch a job. The runtime tries again if, for example, the anchor has ended:
-/// the container with the static program that all jobs of the client run.
+/// Maximum number of attempts to launch a job. The runtime tries again if, for example, the client's anchor has
+/// ended. The anchor is a container that the containers of all jobs need (see [`tools`](crate::docker::tools)).
 const TRIES: u32 = 3;
 
 /// The result of a launch.
@@ -134,9 +134,10 @@ async fn attempt(
     }
 }
 
-/// Returns the name of the anchor, the running container with the static program of all jobs of the client.
-/// `gone` is the name of an anchor that no longer runs, so another name is returned. If the job needs a
-/// prepared volume, the function also returns the name of the container that has prepared the volume.
+/// Returns the name of the client's running anchor (see [`tools`](crate::docker::tools)), and starts an anchor
+/// if none runs. `gone` is the name of an anchor that no longer runs. The function never returns this name. If
+/// the job needs a prepared volume, the function also creates a container that prepares the volume, and returns
+/// the name of this container.
 async fn prepare(
     shared: &Shared,
     job: &Job,
@@ -186,7 +187,9 @@ async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> 
     }
 }
 
-/// Sets `gone` to the anchor if the container engine refused a container because the anchor is gone.
+/// Sets `gone` to `anchor` if `error` shows that this anchor no longer runs. The container engine then refuses
+/// to create or start the container of a job. `anchor` is the name of the client's anchor (see
+/// [`tools`](crate::docker::tools)).
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     if let EngineError::Refused { message, .. } = error
         && (message.contains(&anchor)

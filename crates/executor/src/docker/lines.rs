@@ -22,11 +22,12 @@ pub(crate) enum Line {
     Written(Stream, Vec<u8>),
     /// The last bytes that the job wrote. The bytes between the stored output and these bytes are lost.
     Last(Stream, Vec<u8>),
-    /// Result of an output, by the index of the request.
+    /// Result of reading a requested output. The number is the index of the request in [`Record::outputs`]. If
+    /// the output has content, lines [`Piece`](Self::Piece) with the content follow.
     Output(usize, Output),
     /// Names of the processes that the job left running.
     LeftBehind(Vec<String>),
-    /// Next piece of the content of an output.
+    /// Next piece of the content of the last [`Output`](Self::Output).
     Piece(Vec<u8>),
     /// The job has ended.
     Ended(Ended),

@@ -1,4 +1,5 @@
-//! A property of Podman that the Docker API doesn't have.
+//! Asks Podman whether it runs without root. The client library for the Docker API does not return this
+//! property.
 
 use std::time::Duration;
 

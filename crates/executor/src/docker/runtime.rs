@@ -101,10 +101,10 @@ impl DockerRuntime {
         &self.shared.client
     }
 
-    /// Disconnects from the container engine. Ends the jobs with
-    /// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), and waits for their end. Jobs with
-    /// [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and queued jobs are dropped. The runtime can
-    /// be used again afterwards.
+    /// Disconnects from the container engine. Ends the jobs whose setting is
+    /// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), and waits for their end. Jobs whose setting is
+    /// [`Finish`](crate::OnOwnerDeath::Finish) continue without this client. Queued jobs are dropped. The
+    /// runtime can be used again afterwards.
     pub async fn close(&self) {
         let handles: Vec<_> = self.shared.jobs().drain().map(|(_, handle)| handle).collect();
         for handle in &handles {
@@ -154,10 +154,10 @@ impl DockerRuntime {
         owner: &Owner,
         keep: impl Fn(&JobId) -> bool + Send + Sync,
     ) -> Result<Vec<JobId>, RuntimeError> {
-        // A client lives if its anchor runs: the container with the static program of its jobs. The jobs are
-        // listed first. If the anchors were listed first, a client could start an anchor and a job between the
-        // two requests. The job would then be listed without its anchor, and would seem to belong to a dead
-        // client.
+        // A client is alive if its anchor runs. The anchor is a container that ends when its client dies (see
+        // `tools`). The jobs are listed first. If the anchors were listed first, a client could start an anchor
+        // and a job between the two requests. The job would then be listed without its anchor, and would seem
+        // to belong to a dead client.
         let jobs = self.containers(labels::OWNER, Some(owner.as_str())).await?;
         let others = self.containers(labels::ROLE, None).await?;
         let alive = self.living(&others);
@@ -198,7 +198,8 @@ impl DockerRuntime {
         }
     }
 
-    /// Returns this client and all clients with a running anchor.
+    /// Returns the names of this client and of all other living clients. A client is alive if its anchor runs.
+    /// The anchor is a container that ends when its client dies (see [`tools`](crate::docker::tools)).
     async fn living_clients(&self) -> Result<BTreeSet<String>, EngineError> {
         let anchors = self.containers(labels::ROLE, Some("anchor")).await?;
         Ok(self.living(&anchors).into_iter().map(str::to_owned).collect())

@@ -1,6 +1,7 @@
-//! The image with the static program, and the containers that are made of this image. The *anchor* is a
-//! container whose program all jobs of a client use. Jobs without a network of their own also use its network.
-//! Short-lived containers prepare volumes.
+//! The image with the static program `docker/init`, and the containers that are made of this image. Each client
+//! keeps one of these containers running, its *anchor*. The volume of the anchor contains the static program,
+//! and the containers of all jobs of the client mount this volume. Jobs without a network of their own use the
+//! anchor's network. Other containers of the image are short-lived, and prepare volumes.
 
 use std::{
     collections::HashMap,
@@ -74,8 +75,8 @@ pub(crate) struct Tools {
     next: AtomicU64,
 }
 
-/// A running anchor: a container with the static program that all jobs of a client run. When this value is
-/// dropped or the client dies, the container ends, and the container engine removes it.
+/// A running anchor (see the [module](self)). When this value is dropped or the client dies, the container
+/// ends, and the container engine removes the container.
 struct Anchor {
     name: String,
     /// Task that keeps the connection to the container open. When the task ends, the container ends.
@@ -113,9 +114,9 @@ impl Tools {
         })
     }
 
-    /// Returns the name of the client's running [`Anchor`], and starts an anchor if none runs. If the anchor is
-    /// named `instead_of`, the caller knows that it no longer runs. In this case, the function starts another
-    /// anchor.
+    /// Returns the name of the client's running [`Anchor`], and starts an anchor if none runs. `instead_of` is
+    /// the name of an anchor that no longer runs, as the caller has found out. If the current anchor has this
+    /// name, the function starts a new anchor.
     pub(crate) async fn anchor(
         &self,
         engine: &Description,
@@ -205,7 +206,8 @@ impl Tools {
         Ok(Some(name))
     }
 
-    /// Creates the volume of an owner if it does not exist. All users may write to a new volume.
+    /// Creates the volume of an owner if it does not exist. With Docker, all users may write to a new volume.
+    /// With Podman, a new volume belongs to the user of the first container that mounts it.
     pub(crate) async fn volume(
         &self,
         engine: &Description,
@@ -282,7 +284,8 @@ impl Tools {
         }
     }
 
-    /// Ends the anchor if it exists, and waits until it is gone.
+    /// Removes the container of the client's [`Anchor`], if the client has one, and waits until the container
+    /// is gone.
     pub(crate) async fn close(&self) {
         let current = std::mem::take(&mut *self.anchor.lock().unwrap_or_else(PoisonError::into_inner));
         // If another task is starting the anchor, this call waits until the start is complete. The call starts

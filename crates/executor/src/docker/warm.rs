@@ -46,18 +46,22 @@ const PLACE: &str = "/windlass";
 /// Size in bytes of `/tmp`, which is the `TMPDIR` of all jobs.
 const TMP_BYTES: u64 = 64 << 20;
 
-/// Default limits of a job: the maximum number of processes, and the maximum memory in bytes.
+/// Maximum number of processes of a job that sets no such limit.
 const PIDS: u32 = 256;
+
+/// Maximum memory in bytes of a job that sets no such limit.
 const MEMORY: u64 = 512 << 20;
 
 /// User `nobody`, for jobs that name no user.
 const USER: &str = "65534:65534";
 
-/// Labels of every warm container: the pool, and the client that created the container.
+/// Label of every warm container. The value is the name of the pool.
 const POOL: &str = "io.windlass.pool";
+
+/// Label of every warm container. The value is the name of the client that created the container.
 const POOL_CLIENT: &str = "io.windlass.pool.client";
 
-/// Maximum number of bytes that are quoted from a [runner](crate::runner)'s stderr.
+/// Maximum number of bytes that an error text quotes from the end of a [runner](crate::runner)'s stderr.
 const LAST_WORDS: usize = 1000;
 
 /// The warm containers of one client on one container engine.
@@ -304,8 +308,8 @@ fn header(name: &str, mode: u32, length: usize, kind: u8) -> [u8; 512] {
     header
 }
 
-/// A [runner](crate::runner)'s stdout, extracted from a stream that also contains its stderr. The first bytes
-/// of the stderr are kept, for error texts.
+/// A [runner](crate::runner)'s stdout, extracted from a stream that also contains the runner's stderr. The last
+/// bytes of the stderr are kept for error texts.
 struct RunnerOutput {
     stream: Output,
     /// Received bytes that were not read yet.
@@ -378,7 +382,8 @@ impl Client {
         Ok(Self { folder, scope, name, _lock: lock })
     }
 
-    /// Tells whether the client of this pool with the given name is alive.
+    /// Tells whether a client of this pool is alive. `name` is the name of that client. The client may be
+    /// `self`.
     fn is_alive(&self, name: &str) -> bool {
         name == self.name || is_locked(&self.folder.join(format!("{name}.lock")))
     }
@@ -402,7 +407,7 @@ impl Drop for Client {
     }
 }
 
-/// File with the name of the pool.
+/// Name of the file that contains the name of the pool.
 const SCOPE: &str = "scope";
 
 fn locks(folder: &Path) -> Vec<PathBuf> {
@@ -414,7 +419,8 @@ fn is_locked(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
 }
 
-/// Returns the name of this pool. It distinguishes the containers of the pool on a container engine, which
+/// Returns the name of the pool whose clients use `folder`, and creates the name if it does not exist. The name
+/// distinguishes the containers of this pool from those of other pools on the same container engine, which
 /// several machines may share.
 fn scope(folder: &Path) -> io::Result<String> {
     let path = folder.join(SCOPE);

@@ -151,8 +151,8 @@ impl Archive {
         Ok(Some(Piece { file, offset }.take(size)))
     }
 
-    /// Lists the images of the archive. An image is left out if an index states a platform for it other than
-    /// the platform of this host.
+    /// Lists the images of the archive. An index in the archive may state the platform of an image. Images for
+    /// a platform other than that of this host are left out.
     pub(crate) fn images(&self) -> Result<Vec<Described>, ImageError> {
         if let Some(manifest) = self.json::<Vec<DockerManifest>>("manifest.json")? {
             return manifest.into_iter().map(|entry| self.docker_image(entry)).collect();

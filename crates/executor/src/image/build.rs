@@ -77,7 +77,7 @@ pub enum BuildError {
     Write {
         /// The entry that was being written.
         path: String,
-        /// The error at the writing of the archive.
+        /// The error of the library that writes the archive.
         source: io::Error,
     },
     /// The builder runs a program of the host to find the files that the image needs. This program failed.

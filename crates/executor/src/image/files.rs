@@ -25,7 +25,7 @@ const MAX_LINKS: usize = 40;
 /// The permission bits to execute a file: for its owner, for its group, and for others.
 const EXECUTABLE: u32 = 0o111;
 
-/// The files of an image. Each of them has the information whether it is executable.
+/// The list of the files in an image. For each file, the list tells whether the file is executable.
 ///
 /// ```
 /// use windlass_executor::image::{FileSearch, ImageFiles};

@@ -151,7 +151,7 @@ impl<T: Target> Layer<'_, T> {
         Ok(())
     }
 
-    /// Deletes a file that a lower layer has created. A file from this layer remains.
+    /// Deletes the file or folder `hidden` in the folder `above`, unless this layer has created it.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
             return Err(io::Error::other("it hides something other than a file"));
@@ -163,7 +163,7 @@ impl<T: Target> Layer<'_, T> {
         self.target.remove(&path)
     }
 
-    /// Deletes each entry of a folder that a lower layer has created. Entries from this layer remain.
+    /// Deletes the entries of a folder, except entries that this layer has created.
     fn empty(&mut self, folder: &[&str]) -> io::Result<()> {
         if folder.is_empty() {
             return Err(io::Error::other("it hides the whole image"));

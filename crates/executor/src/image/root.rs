@@ -87,7 +87,7 @@ impl Root {
         Ok((folder, (*name).to_owned()))
     }
 
-    /// Clears the cached folder, which may have been removed.
+    /// Empties the cache `last`. Callers use this function when the cached folder may no longer exist on disk.
     pub(crate) fn forget(&mut self) {
         self.last = None;
     }

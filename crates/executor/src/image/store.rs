@@ -8,7 +8,7 @@
 //!                      size        the total size of its files in bytes
 //!                      root/       its file system; once it is in place, only mount points are added
 //! <store>/locks/<hex>              held while this image is unpacked
-//! <store>/fresh/<n>/               an image that a process, which locks it, is unpacking or removing
+//! <store>/fresh/<n>/               an image that is being unpacked or removed; locked by the process that does this
 //! ```
 //!
 //! A process unpacks an image in the folder `fresh`, flushes it to the disk, and then moves it to `images` by
@@ -78,12 +78,12 @@ pub struct Listed {
     pub architecture: String,
 }
 
-/// The selection of images to remove. An image that a job uses is never removed.
+/// The selection of images to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prune {
-    /// All images without a name.
+    /// All images that have no name and that no job uses.
     Unnamed,
-    /// All images, also those with a name.
+    /// All images that no job uses, with or without a name.
     Unused,
 }
 

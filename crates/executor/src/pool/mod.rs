@@ -5,10 +5,10 @@
 //! [runner](crate::runner). A container runs one job at a time. When the job has ended, the runner kills the
 //! job's remaining processes and empties the writable folders. Then the next job may follow.
 //!
-//! A job gets a warm container under three conditions. It has [`OnOwnerDeath::Kill`], it does not ask to be
-//! [alone](Job::alone), and a warm container can provide all that it needs. Each other job gets a fresh
-//! container from the runtime behind the pool. Two jobs can share a warm container if their [`Shape`] is
-//! equal: image, network, user, limits, volumes.
+//! A job gets a warm container under three conditions. It has the setting [`OnOwnerDeath::Kill`], it does not
+//! ask to be [alone](Job::alone), and a warm container can provide all that it needs. Each other job gets a
+//! fresh container from another runtime, [`PoolRuntime::fresh`]. Two jobs can share a warm container if their
+//! [`Shape`] is equal: image, network, user, limits, volumes.
 //!
 //! The jobs of a pool live and die with the process that submitted them, because that process holds the
 //! connection to the runner. If the connection closes, the runner ends its job and exits. So a later process
@@ -78,8 +78,9 @@ impl State {
 }
 
 impl PoolRuntime {
-    /// Creates a pool of at most `size` warm containers in front of the runtime `fresh`. A `size` of 0 counts
-    /// as 1. `folder` will contain long output of the pool's jobs; it is created when it is needed.
+    /// Creates a pool of at most `size` warm containers. A `size` of 0 counts as 1. The pool passes the jobs
+    /// that can't run in a warm container to the runtime `fresh`. `folder` will contain long output of the
+    /// pool's jobs; it is created when it is needed.
     pub fn new(
         fresh: Arc<dyn Runtime>,
         carrier: Arc<dyn Carrier>,
@@ -90,7 +91,8 @@ impl PoolRuntime {
         Self { fresh, slots, folder: folder.into(), state: Mutex::default() }
     }
 
-    /// Returns the runtime of fresh containers behind the pool.
+    /// Returns the runtime to which the pool passes the jobs that can't run in a warm container. This runtime
+    /// runs each of these jobs in a fresh container.
     pub fn fresh(&self) -> &Arc<dyn Runtime> {
         &self.fresh
     }
@@ -161,8 +163,8 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     }
 }
 
-/// Waits for a warm container for a job. If the job gets no container, returns the [`End`] for its outcome as
-/// the error.
+/// Waits for a warm container for a job. If the job gets no container, the error is the [`End`] that the job's
+/// outcome then contains.
 async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Result<Slot, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
     let mut cancellation = job.cancellation();

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum number of bytes that are quoted from the stderr of a supervisor that has ended.
 const STDERR_LIMIT: u64 = 4096;
 
-/// The reason why there is no supervisor, for people.
+/// A text for people: the reason why there is no supervisor.
 pub(crate) type Problem = String;
 
 /// A connection to a supervisor that has sent its greeting.

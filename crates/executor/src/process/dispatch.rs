@@ -234,9 +234,10 @@ impl Dispatcher {
         self.release_survivors();
     }
 
-    /// Lets the jobs with `Finish` continue alone, as soon as all other jobs have ended. Has an effect only
-    /// during a disconnection. If no job is left at all, `lost_supervisor` confirms the disconnection when
-    /// the supervisor exits.
+    /// Completes a requested disconnection from the supervisor, as soon as only jobs with the setting
+    /// [`OnOwnerDeath::Finish`] are left. The supervisor runs these jobs to their end, and this dispatcher
+    /// forgets them. If no job is left at all, the function does nothing: `lost_supervisor` confirms the
+    /// disconnection when the supervisor exits.
     fn release_survivors(&mut self) {
         let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;
         if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {

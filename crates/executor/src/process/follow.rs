@@ -23,11 +23,14 @@ use crate::{
     },
 };
 
-/// Maximum bytes of one output event.
+/// Maximum number of bytes in one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// Poll interval for a job without progress messages, and for a job with progress messages.
+/// Time between two polls of the files of a job that another process has submitted. This process receives no
+/// progress messages about such a job.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Time without a progress message after which the files of a job of this process are polled.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reads the files of one job, and sends the events of the job to one receiver.

@@ -18,15 +18,18 @@ use crate::{
     process::layout::{StateDir, digest, entries},
 };
 
-/// Prefix of the names of the files with the paths of groups. No pipe has a name with this prefix.
+/// Prefix of the name of each file whose path [`note`] returns. The name of a supervisor's named pipe never
+/// begins with this prefix.
 const PREFIX: &str = ".groups-";
 
-/// Returns the common prefix of the names of all groups for the jobs of one jobs folder.
+/// Returns the prefix of the names of all control groups for the jobs of one jobs folder. `state` is the path
+/// of this jobs folder.
 pub(crate) fn name_of(state: &Path) -> String {
     format!("windlass-{}", digest(state))
 }
 
-/// Returns the file with the paths of a supervisor's groups.
+/// Returns the path of the file to which a supervisor writes the paths of its control groups. `supervisor` is
+/// the name of the supervisor's named pipe.
 pub(crate) fn note(state: &StateDir, supervisor: &str) -> PathBuf {
     state.control().join(format!("{PREFIX}{supervisor}"))
 }
@@ -50,8 +53,9 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whether a group was created for a job of this jobs folder, as the prefix of the group's name shows.
-/// Other groups are never killed, even if a file that [`note`] names contains their paths.
+/// Tells whether `folder` is a control group for the jobs of this jobs folder. The prefix of the group's name
+/// shows this (see [`name_of`]). [`sweep`] never kills another group, even if a supervisor's file contains the
+/// path of that group.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))

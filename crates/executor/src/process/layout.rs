@@ -9,7 +9,7 @@
 //!           tmp/             the job's TMPDIR
 //!           room             only for a prewarmed sandbox: a link to the folder in which it was created;
 //!                            the path of this folder marks the processes of the sandbox
-//!           stdout stderr    the start of the output, up to a limit; for short output: a link into memory
+//!           stdout stderr    the start of the output, up to a limit; if it is short: a link to a file in /dev/shm
 //!           stdout.tail …    the last bytes of longer output
 //! <state>/.staging/<owner>/  the owner's jobs that have not started, and jobs being removed; locked by the owner.
 //!                            A supervisor that prewarms sandboxes has a folder here, too

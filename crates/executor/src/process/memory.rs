@@ -42,7 +42,7 @@ const ROOT: &str = "/dev/shm";
 /// Magic number of a tmpfs, a file system in memory.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Maximum length of a stream that is kept in memory.
+/// Maximum length in bytes of a stream that is kept in memory.
 pub(crate) const FITS: u64 = 1 << 20;
 
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
@@ -54,7 +54,7 @@ pub(crate) struct Memory {
     folder: Option<PathBuf>,
 }
 
-/// A file in memory that a link refers to.
+/// A file in memory. A symbolic link in the folder of a job refers to the file.
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
     pub(crate) file: File,
@@ -70,7 +70,8 @@ impl Memory {
         Self { folder: folder.filter(|_| is_tmpfs(Path::new(ROOT)) && !is_tmpfs(state.path())) }
     }
 
-    /// Creates a file in memory and the link `link` to it; `None` if that fails.
+    /// Creates a file in memory, and a symbolic link at the path `link` to this file. Returns `None` if this
+    /// fails.
     pub(crate) fn create(&self, link: &Path) -> Option<MemoryFile> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = self.folder.as_ref()?;
@@ -101,8 +102,9 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the output of a job from memory. The output may be in the memory folder of an earlier jobs
-    /// folder that had the same path.
+    /// Removes the output of a job from memory. The output may be in a folder other than `self.folder`, for
+    /// example if the jobs folder was moved after the job had written the output. In this case, the function
+    /// also removes this other folder if it is empty.
     pub(crate) fn forget(&self, job: &JobFolder) {
         for target in STREAMS.iter().filter_map(|stream| target(&job.spill(*stream))) {
             let _gone = fs::remove_file(&target);
@@ -148,13 +150,14 @@ fn of_user() -> PathBuf {
     Path::new(ROOT).join(format!("windlass-{}", geteuid().as_raw()))
 }
 
-/// Returns the files in memory to which the jobs in these folders have links.
+/// Returns the files in memory to which the symbolic links in these folders of jobs refer.
 fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
     let links = jobs.iter().flat_map(|job| STREAMS.map(|stream| JobFolder::at(job.clone()).spill(stream)));
     links.filter_map(|link| target(&link)).collect()
 }
 
-/// Returns the target of a link, if the target is a file of this module.
+/// Returns the target of a symbolic link, if the target is a file in memory for the output of this user's jobs.
+/// Returns `None` for any other link.
 fn target(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;
     let is_ours = target.parent().and_then(Path::parent) == Some(&of_user());
@@ -163,8 +166,8 @@ fn target(link: &Path) -> Option<PathBuf> {
 }
 
 impl MemoryFile {
-    /// Replaces the link by a file on disk with the first bytes of the file in memory. Returns the new file,
-    /// positioned at its end.
+    /// Copies the first `length` bytes of the file in memory to a new file on disk. The new file replaces the
+    /// symbolic link `link`, and the file in memory is removed. Returns the new file, positioned at its end.
     pub(crate) fn move_to_disk(&mut self, link: &Path, length: u64) -> io::Result<File> {
         let fresh = link.with_extension("moved");
         let copied = self.file.rewind().and_then(|()| create(&fresh, 0o600)).and_then(|mut disk| {

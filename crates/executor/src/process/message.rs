@@ -19,7 +19,8 @@ pub(crate) enum Message {
     /// Sends the progress of a job until its end. The reply is `None` if the dispatcher does not know the
     /// job.
     Watch { id: JobId, reply: oneshot::Sender<Option<mpsc::Receiver<Progress>>> },
-    /// Asks whether this process has submitted the job, and the job has not ended.
+    /// Asks for the state of a job. The reply is `true` if this process has submitted the job and the job has
+    /// not ended.
     Has { id: JobId, reply: oneshot::Sender<bool> },
     /// Lists the queued jobs of an owner.
     Queued { owner: Owner, reply: oneshot::Sender<Vec<JobId>> },
@@ -41,8 +42,8 @@ pub(crate) struct JobMeta {
 /// The kinds of output that the outcome of a job contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultNeeds {
-    /// Stdout and stderr, but no output files. The caller may take the whole outcome from the supervisor's
-    /// reply.
+    /// Only stdout and stderr. If both are short, the supervisor's reply contains them. The caller then gets
+    /// the outcome from the reply, and does not read the job's folder.
     Streams,
     /// Stdout, stderr and output files. The caller reads the outcome from the job's folder.
     Files,

@@ -83,13 +83,14 @@ impl Process {
         }
     }
 
-    /// Tells whether the process was started with the mark that names this job's folder.
+    /// Tells whether the process belongs to the job with the folder `folder`. The environment variable [`MARK`]
+    /// of the process shows this.
     pub(crate) fn is_marked(&self, folder: &Path) -> bool {
         self.has_mark(|mark| mark.as_os_str() == folder.as_os_str())
     }
 
-    /// Tells whether the process belongs to a job for whose folder `is_wanted` returns true. The environment
-    /// variable [`MARK`] of the process contains this folder.
+    /// Calls `is_wanted` with the value of the process's environment variable [`MARK`]: the folder of a job.
+    /// Returns the answer of `is_wanted`, or `false` if the process does not have this variable.
     fn has_mark(&self, is_wanted: impl Fn(&Path) -> bool) -> bool {
         let mark = |variable: &[u8]| {
             let folder = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
@@ -113,8 +114,8 @@ impl Process {
     }
 }
 
-/// Kills all processes whose mark names a folder for which `is_wanted` is true. Repeats this until no such
-/// process is left, or until `KILL_LIMIT` has passed.
+/// Kills all processes whose environment variable [`MARK`] contains a folder that `is_wanted` accepts. Repeats
+/// this until no such process is left, or until `KILL_LIMIT` has passed.
 pub(crate) fn end_marked(is_wanted: impl Fn(&Path) -> bool) -> io::Result<()> {
     let limit = Instant::now() + KILL_LIMIT;
     loop {

@@ -40,9 +40,11 @@ const REMOVALS: u32 = 32;
 /// Maximum number of buffered events for one receiver.
 const EVENTS: usize = 16;
 
-/// Maximum number of files, and of bytes, of a job whose folder is written on the calling thread. Writing so
-/// few files to the kernel's cache takes microseconds. A change of threads takes tens of microseconds.
+/// Maximum number of files of a small job. The thread that submits a small job also writes the job's folder.
+/// Writing so few files to the kernel's cache takes microseconds. A change of threads takes tens of microseconds.
 const FEW_FILES: usize = 8;
+
+/// Maximum size in bytes of a small job: the sum of the sizes of its files and of its stdin.
 const FEW_BYTES: usize = 64 * 1024;
 
 /// A runtime that runs jobs as processes of this host.
@@ -90,9 +92,10 @@ impl ProcessRuntime {
         Ok(Self { disk: Arc::new(disk), settings, dispatch: OnceLock::new(), removals, confinement })
     }
 
-    /// Disconnects from the supervisor. Ends the jobs with [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill),
-    /// and waits for their end. Jobs with [`Finish`](crate::OnOwnerDeath::Finish) continue alone, and queued
-    /// jobs are dropped. Finally [tidies up](Self::tidy). The runtime can be used again afterwards.
+    /// Disconnects from the supervisor. Ends the jobs whose setting is
+    /// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), and waits for their end. Jobs whose setting is
+    /// [`Finish`](crate::OnOwnerDeath::Finish) continue without this process. Queued jobs are dropped. Finally
+    /// [tidies up](Self::tidy). The runtime can be used again afterwards.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
@@ -194,7 +197,7 @@ impl ProcessRuntime {
         }
     }
 
-    /// Tells whether this runtime has submitted the job, and the job has not ended.
+    /// Returns `true` if this runtime has submitted the job and the job has not ended.
     async fn has(&self, id: &JobId) -> bool {
         self.ask(|reply| Message::Has { id: id.clone(), reply }).await.unwrap_or(false)
     }

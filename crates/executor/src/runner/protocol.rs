@@ -148,11 +148,11 @@ pub(crate) struct Spec {
     pub(crate) timeout_ms: u64,
     /// Grace period after the maximum run time, in milliseconds.
     pub(crate) grace_ms: u64,
-    /// Maximum number of bytes that the runner forwards from the beginning of stdout, and from the beginning of
-    /// stderr.
+    /// Maximum number of bytes that the runner forwards from the beginning of a stream. The values are for
+    /// stdout and for stderr.
     pub(crate) spill: [u64; 2],
-    /// Number of last bytes of stdout, and of stderr, that the runner keeps from the part that it does not
-    /// forward.
+    /// Maximum number of bytes that the runner keeps from the end of a stream. Bytes that the runner has
+    /// already forwarded are not kept. The values are for stdout and for stderr.
     pub(crate) keep: [u64; 2],
 }
 

@@ -147,7 +147,8 @@ pub async fn output_folders_gone(subject: &Subject) {
     }
 }
 
-/// A volume is the same folder for all jobs of one owner that name it.
+/// A volume outlives a job: the next job of the same owner finds the files that an earlier job wrote to the
+/// volume.
 pub async fn volumes_outlive_jobs(subject: &Subject) {
     let name: VolumeName = subject.name.parse().expect("the name of a case makes a volume name");
     let variable = format!("WINDLASS_VOLUME_{}", subject.name.to_uppercase().replace('-', "_"));

@@ -30,13 +30,14 @@ use super::PATIENCE;
 pub struct Leftovers(BTreeSet<String>);
 
 impl Leftovers {
-    /// Lists the objects before a case.
+    /// Lists the objects of the runtime that exist before a case. `look` returns one line for each object, for
+    /// example `process 4711`.
     pub async fn before(look: impl AsyncFn() -> BTreeSet<String>) -> Self {
         Self(look().await)
     }
 
-    /// Lists the objects after a case. Repeats this for a while, since ended objects may take a moment to
-    /// disappear.
+    /// Lists the objects of the runtime that exist after the case. Repeats this for a while, since ended
+    /// objects may take a moment to disappear.
     ///
     /// # Panics
     /// When an object remains that did not exist before the case.

@@ -21,15 +21,16 @@ const CONTEXT: &str = "__ctx";
 /// Value of `VERSION` in the map `__ctx`: the version of the Go program spiff++ that this crate reproduces.
 const VERSION: &str = "v1.7.0-beta-8";
 
-/// The thing to which the first steps of a path lead. This thing determines where the next step is searched.
+/// The result of the first steps of a path such as `a.b.c`. The variant determines where the next step is looked
+/// up.
 pub(crate) enum Found {
-    /// A node. The next step is searched below this node.
+    /// A node. The next step leads to a field or to a list entry of this node.
     Node(Node),
-    /// The lambda or template to which `_` refers. The next step is a name in the scope in which the lambda
-    /// or template was created.
+    /// The lambda or template to which `_` refers, and the environment in which it was created. The next step is
+    /// a name in this environment.
     Own(Node, Env),
-    /// The map to which the name `__` refers: the innermost map around the expression. The next step of the path
-    /// is the name of a field. The field is searched in this map first, and then in the maps around this map.
+    /// The map to which the name `__` refers: the innermost map around the expression. The next step is the
+    /// name of a field. The field is looked up first in this map, and then in the maps around this map.
     Scope(Arc<Scope>),
 }
 
@@ -41,7 +42,7 @@ impl Found {
         }
     }
 
-    /// Returns the thing to which the next step of the path leads.
+    /// Looks up `name`, the next step of the path. Returns `None` if `name` is not found.
     pub(crate) fn step(&self, name: &str) -> Option<Found> {
         match self {
             Self::Node(node) => step(node, name, None).map(Found::Node),
@@ -61,7 +62,8 @@ impl Found {
 }
 
 impl Env {
-    /// Returns the thing to which a name refers. The name is searched from the innermost scope outwards.
+    /// Looks up `name`, the first step of a path, from the innermost scope outwards. Returns `None` if no scope
+    /// contains `name`.
     pub(crate) fn name(&self, name: &str) -> Option<Found> {
         if name == CONTEXT {
             return Some(Found::Node(self.context()));
@@ -99,7 +101,8 @@ impl Env {
         self.level.outer.as_ref()?.name(name)
     }
 
-    /// Returns the thing to which a name at the root of the document refers.
+    /// Looks up `name`, the first step of a path, in the root map or root list of the document. Returns `None` if
+    /// the root does not contain `name`.
     pub(crate) fn root_name(&self, name: &str) -> Option<Found> {
         let root = self.root()?;
         match root.items() {

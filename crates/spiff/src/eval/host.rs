@@ -14,8 +14,8 @@ use crate::value::{Callable, Issue, Node, Value};
 /// The host of one function call.
 pub(crate) struct HostOf<'e> {
     env: &'e Env,
-    /// If the function waits for a value, the information about this value, with a message that names it.
-    /// `None` if the function does not wait.
+    /// Information about the value for which the function waits. The message in this information contains the path
+    /// of the value. The field is `None` if the function does not wait for a value.
     pub(crate) waiting: Option<Info>,
 }
 

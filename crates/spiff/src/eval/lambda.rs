@@ -203,8 +203,8 @@ fn bind(
     Ok(Bound { locals, named })
 }
 
-/// Returns the name of the parameter that a call denotes by `name`: by its name, or by its position as a
-/// number. The first parameter has the position 1.
+/// Returns the name of the parameter to which a named argument such as `x=1` belongs. `name` is the text before
+/// `=`: the name of the parameter, or its position. For example, the argument `2=1` belongs to the second parameter.
 fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String> {
     let Ok(index) = name.parse::<i32>() else { return Ok(name.clone()) };
     let parameters = &closure.lambda.parameters;

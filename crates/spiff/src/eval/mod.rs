@@ -331,7 +331,7 @@ fn marker(marker: &Marker, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// Calls a lambda as a function does.
+/// Calls a lambda in the way in which built-in functions call lambdas (see [`lambda::Style::Function`]).
 pub(crate) fn call_lambda(closure: &closure::Closure, arguments: &[Node], env: &Env) -> Eval {
     lambda::call(closure, lambda::Style::Function, &[], arguments, env, false)
 }

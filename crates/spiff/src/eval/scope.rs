@@ -21,7 +21,8 @@ pub(crate) struct Scope {
     /// Fields of the map. Each pass creates a new version of the map. A lambda or template may still use this
     /// scope in later passes. In this case, the fields of the new version replace these fields after each pass.
     fields: RwLock<Arc<Map>>,
-    /// Entries of the document, if it is a list and this is its outermost scope; otherwise `None`.
+    /// Entries of the document's root list. The field is `None` if the root of the document is a map, or if this
+    /// scope is not the outermost scope of the document.
     items: RwLock<Option<Arc<Vec<Node>>>>,
     next: Option<Arc<Scope>>,
     /// Outermost scope of the chain; `None` if this scope is the outermost one.
@@ -133,7 +134,7 @@ pub(crate) struct Level {
     pub(crate) kind: LevelKind,
 }
 
-/// The kind of a level.
+/// Tells to what a [`Level`] belongs: to a document, to the bindings, or to neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
     /// A document that is being processed.
@@ -193,8 +194,8 @@ impl Env {
         &self.level.state
     }
 
-    /// Returns the path of the expression's node in the document and in the stubs, for expressions that store
-    /// the two paths.
+    /// Returns the two paths of the expression's node: its path in the document, and its path in the stubs. Some
+    /// expressions store the two paths, because their values depend on them.
     pub(crate) fn place(&self) -> Place {
         Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
     }

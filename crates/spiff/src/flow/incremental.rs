@@ -25,10 +25,10 @@ use crate::value::{Map, Node, Pending, Value};
 
 type Path = Vec<Arc<str>>;
 
-/// The open nodes of a document, in document order.
+/// The open nodes of a document: the nodes that have no value yet.
 pub(super) struct Incremental<'e> {
     env: &'e Env,
-    /// Paths of the open nodes. If a node gets a value, its path stays in the list.
+    /// Paths of the open nodes, in document order. If a node gets a value, its path stays in the list.
     open: Vec<Path>,
     /// Indices in `open` of the nodes that the next pass evaluates.
     due: BTreeSet<usize>,
@@ -42,7 +42,7 @@ pub(super) enum Progress {
     Unchanged,
     /// The document changed, and the next pass can be incremental too.
     Changed,
-    /// The document changed, and the next pass must be a whole pass.
+    /// The document changed, and this was the last incremental pass: the next pass must visit every node.
     Last,
 }
 
@@ -103,8 +103,9 @@ impl<'e> Incremental<'e> {
         Some((node.clone(), env))
     }
 
-    /// Adds an open node to `readers` for each of its references. Returns `false` if the value of the node
-    /// may depend on anything besides references.
+    /// Adds the open node with the index `at` to `readers`: once for each reference in its expression, under the
+    /// path to which the reference leads. Returns `false` if the value of the node may depend on anything besides
+    /// references.
     fn watch(&mut self, at: usize, expression: &Arc<dyn Pending>, document: &Node) -> bool {
         let Some(references) = Expression::of(expression).and_then(waiting::references) else { return false };
         for reference in references {
@@ -153,7 +154,7 @@ fn end(reference: &Reference, document: &Node, from: &[Arc<str>]) -> Option<Path
     Some(place)
 }
 
-/// A search through a document for its open nodes.
+/// A search through a document for its open nodes: the nodes that have no value yet.
 struct Survey {
     open: Vec<Path>,
     path: Path,

@@ -35,13 +35,14 @@ struct Work {
 enum Base {
     /// The map is undefined as a whole.
     Undefined,
-    /// The key is removed.
+    /// The merge key is removed.
     Gone,
-    /// The key and all other fields are removed.
+    /// The merge key and all fields of the map itself are removed. The map contains only the fields that the merge
+    /// key inserts.
     Only,
-    /// The key stays, with this value, and the fields are evaluated later.
+    /// The merge key stays, with this node as its value. This pass does not evaluate the other fields of the map.
     Pending(Node),
-    /// The key stays, with this value.
+    /// The merge key stays, with this node as its value. This pass evaluates the other fields of the map.
     Stay(Node),
     /// The map becomes a template. If this variant contains a node, the node becomes the value of the merge key.
     /// Otherwise, the merge key is removed.

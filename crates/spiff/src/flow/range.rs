@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use crate::value::{Node, Value};
 
-/// A variable with the values that it gets, one after the other.
+/// A variable of `<<for`, with the values that it gets, one after the other.
 pub(super) struct Range {
     pub(super) name: Arc<str>,
+    /// Name of a second variable, which contains the index of the current value.
     pub(super) index: Arc<str>,
+    /// Each value with its index. The index of a list entry is its position, counted from 0. The index of the value
+    /// of a map field is the key of the field.
     pub(super) entries: Vec<(Value, Node)>,
 }
 
@@ -68,7 +71,8 @@ impl Range {
     }
 }
 
-/// Returns the variables, the outermost first.
+/// Reads the variables of `<<for` from `value`, the value of this key. The variable of the outermost loop comes
+/// first.
 pub(super) fn ranges(value: &Node) -> Result<Vec<Range>, String> {
     match value.value() {
         Value::Map(map) => {

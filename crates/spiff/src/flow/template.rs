@@ -48,8 +48,9 @@ pub(super) fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
     Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
 }
 
-/// Returns the node of a stub as the next document gets it. If the node has the marker `&dynamic`, the next
-/// document instantiates its template again.
+/// Returns the node that the next document (see [`Flags`]) gets from `stub`, a node of a stub. If `stub` has the
+/// marker `&dynamic`, the result is an expression that instantiates the template of `stub` again. Otherwise, the
+/// result is `stub`.
 pub(super) fn instantiated(stub: Node) -> Node {
     let annotations = stub.annotations();
     if !annotations.flags.has(Flags::DYNAMIC) {

@@ -86,10 +86,13 @@ fn unresolved(node: &Node, path: &[Arc<str>], problem: Option<Issue>) -> Unresol
     }
 }
 
-/// Returns the path of a problem (`origin`) in the form in which the report about the node at `path` contains
-/// it. If the problem occurred at this node, the result is empty. If the problem occurred below this node,
-/// the result consists of `..` and the steps from the node to the problem. In all other cases, the result is
-/// `origin`.
+/// Returns the path that a report shows for the problem of a node. `path` is the path of the node, and `origin`
+/// is the path at which the problem occurred.
+///
+/// - If the problem occurred at the node itself, the result is empty.
+/// - If the problem occurred below the node, the result consists of `..` and the steps from the node to the
+///   problem. For the root node, `..` is omitted.
+/// - In all other cases, the result is `origin`.
 fn elsewhere(path: &[Arc<str>], origin: &[Arc<str>]) -> Vec<Arc<str>> {
     match origin.strip_prefix(path) {
         _ if path.is_empty() => origin.to_vec(),

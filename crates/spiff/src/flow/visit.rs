@@ -1,13 +1,13 @@
-//! The interface by which the code for lists and maps processes other nodes.
+//! The interface by which the modules `list` and `map` call the module `node`.
 
 use crate::eval::Env;
 use crate::value::Node;
 
-/// The interface by which the code for lists and maps processes the nodes in a list or map.
+/// The interface by which the modules `list` and `map` process the nodes in a list or map.
 ///
-/// The code for nodes is a layer above the code for lists and maps. So the code for lists and maps does not
-/// name the code for nodes, but gets it as a parameter with this interface. The type of the parameter is
-/// known at compile time.
+/// The module `node` implements this interface. It is a layer above `list` and `map`, so these modules do not
+/// name `node`. Instead, their functions get the implementation as a parameter. The type of the parameter is known
+/// at compile time.
 pub(super) trait Visit: Copy {
     /// Processes a node in one pass.
     ///

@@ -72,7 +72,7 @@ fn named(key: &str, node: &Node) -> Result<Option<File>, FunctionError> {
     Ok(Some(file))
 }
 
-/// Creates a file from an entry of a list: the description of the file.
+/// Creates a file from an entry of a list. The entry must be the description of a file (see [`described`]).
 fn unnamed(node: &Node) -> Result<File, FunctionError> {
     match node.value() {
         Value::Map(fields) => described(None, fields),

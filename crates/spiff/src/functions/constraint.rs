@@ -21,13 +21,15 @@ struct Condition {
     open: Open,
 }
 
-/// The first of the three numbers of a version that the author has left open. A number is open if it is
-/// missing, or written as `x`, `X` or `*`.
+/// The first open number among the three numbers of a version. A number is open if it is missing, or written
+/// as `x`, `X` or `*`. For example, `1.x` is open from the minor number on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
+    /// All three numbers are open.
     All,
     Minor,
     Patch,
+    /// No number is open.
     Nothing,
 }
 

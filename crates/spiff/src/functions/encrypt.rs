@@ -74,8 +74,9 @@ fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, Functi
     Ok(key)
 }
 
-/// Derives the key of the cipher from the password. The key begins with 16 bytes of the password; the MD5 of
-/// an empty input fills them up if the password is shorter. The first eight of these bytes follow again.
+/// Derives the 24 bytes of the cipher's key from the password `key`. The first 16 bytes are the beginning of the
+/// password. If the password is shorter, the bytes of the MD5 hash of an empty input follow. The last eight bytes
+/// of the cipher's key repeat its first eight bytes.
 fn cipher_key(key: &str) -> [u8; 24] {
     let filled: Vec<u8> = key.bytes().chain(Md5::digest(b"")).collect();
     let mut bytes = [0; 24];

@@ -34,7 +34,8 @@ pub(super) const X509: Feature = Feature {
     functions: &["x509cert", "x509genkey", "x509parsecert", "x509publickey"],
 };
 
-/// Adds the functions of the features that are turned off in this build.
+/// Adds replacements for the functions that this build lacks because their features are turned off. A call of a
+/// replacement fails with the message that names the feature.
 pub(super) fn register(registry: &mut Registry) {
     for feature in [CRYPTO, X509].iter().filter(|feature| !feature.is_on) {
         add(registry, feature);
@@ -84,7 +85,7 @@ mod tests {
         }
     }
 
-    /// A build without the features also contains these functions, which fail when they are called.
+    /// The registry also contains these functions if the build lacks their features. A call of them then fails.
     #[test]
     fn the_standard_registry_has_every_function() {
         let registry = Registry::standard();

@@ -1,5 +1,5 @@
-//! Functions that access files, commands and environment variables. They do so by the host, which refuses
-//! access that the caller has not granted.
+//! Functions that access files, commands and environment variables. The functions call the [`Host`] for each
+//! access. The host refuses an access that the caller has not granted.
 
 use std::path::Path;
 
@@ -24,8 +24,8 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("env", env);
 }
 
-/// Creates the error of a refused access. The message begins with `name`. This is the name of the function in
-/// the messages of the Go program spiff++.
+/// Returns a function that converts a refused or failed access ([`Denied`]) to an error. The message of the error
+/// begins with `name`. This is the name of the function in the messages of the Go program spiff++.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))
@@ -205,7 +205,11 @@ impl<'a> Signs<'a> {
     }
 }
 
-/// Returns the content of a file as text, and as the bytes to write. The content of null is empty.
+/// Converts a node to the content of a file that a function writes. Returns the content as text, and the bytes of
+/// the file.
+///
+/// Base64 text is decoded to the bytes. The node is base64 text if `options.binary` is true, or if `encoded` is true
+/// and the node is a string. For a node of bytes, the returned text is empty. For null, both results are empty.
 pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {
         Value::Bytes(bytes) => return (String::new(), bytes.to_vec()),

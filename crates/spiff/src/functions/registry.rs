@@ -23,9 +23,9 @@ pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionEr
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    /// A registry with further functions. If `added` contains a function with the same name, the function in
-    /// `added` is used. The other registry is created when it is first needed, because a small template often
-    /// calls no function.
+    /// A registry with further functions, such as the standard functions; `None` if there are none. If `base` and
+    /// `added` contain functions with the same name, the function in `added` is used. `base` is created when it is
+    /// first needed, because a small template often calls no function.
     base: Option<&'static LazyLock<Registry>>,
     /// Functions that [`add`](Self::add) has added. An engine and all its sessions share them.
     added: Arc<BTreeMap<Cow<'static, str>, Builtin>>,

@@ -180,10 +180,9 @@ pub struct Argument {
 pub struct Merge {
     /// Path in the stubs; empty for `merge none`.
     pub path: Path,
-    /// Whether the merge also changes the place in the stubs at which the nodes below the merged node are
-    /// searched.
+    /// Whether `path` also applies to the nodes below the merged node.
     ///
-    /// If true, these nodes are searched below the path in the field `path`. If false, these nodes are searched
+    /// If true, the values of these nodes are looked up below `path` in the stubs. If false, the values are looked up
     /// below the path of the merged node.
     pub redirect: bool,
     /// Whether the merge is `merge replace`.

@@ -21,11 +21,11 @@ pub struct Unexpected {
     /// The position of the first character of the part, and the position after its last character. A position
     /// is a line and a column, both counted from 1.
     pub span: [(usize, usize); 2],
-    /// Text of the part.
+    /// The characters of the part.
     pub text: String,
-    /// Whether the whole text has more than one line.
+    /// Whether the text of the whole expression has more than one line.
     pub lines: bool,
-    /// Reason of the error, if it is known.
+    /// Reason for the error; `None` if it is not known.
     pub reason: Option<String>,
 }
 

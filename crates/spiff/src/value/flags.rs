@@ -26,7 +26,8 @@ impl Flags {
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
-    /// `&dynamic`: the node is a template that each next document instantiates again.
+    /// `&dynamic`: the node is a template, or comes from a template. The next document, and each document after it,
+    /// instantiates the template again.
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);

@@ -142,12 +142,13 @@ impl Value {
 /// The place in the stubs at which the values for a node are looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
-    /// At the node's own path.
+    /// The values are looked up at the path of the node itself. If a redirect of an enclosing node changes this
+    /// path, the changed path is used.
     #[default]
     None,
-    /// Nowhere. No stub overrides a node below this node.
+    /// The values are looked up nowhere. No stub overrides a node below this node.
     Nowhere,
-    /// At the given path.
+    /// The values are looked up at this path, which begins at the root of each stub.
     To(Path),
 }
 
@@ -175,13 +176,14 @@ pub struct Annotations {
     /// Whether the node has a problem of its own. A problem of another node, on which the node depends, does
     /// not count.
     pub error: bool,
-    /// Whether the node is a failed node of one of two kinds. The first kind is a node whose value depends on
-    /// another node that has failed. The second kind is a node that is not an expression, and that has failed
-    /// itself.
+    /// For an expression: whether the expression waits for another node that has a problem. For any other node:
+    /// whether the node has a problem of its own, such as a map with two merge keys. In the second case,
+    /// [`error`](Self::error) is also true.
     pub failed: bool,
     /// Problem of the node, if it has one.
     pub issue: Option<Arc<Issue>>,
-    /// Template that created the value of a `&dynamic` node. The next document creates a new value from it.
+    /// Template that created the value of a `&dynamic` node. The next document creates a new value from this
+    /// template.
     pub template: Option<Arc<dyn TemplateValue>>,
 }
 

@@ -25,8 +25,8 @@ impl Node {
     }
 }
 
-/// Returns the node one step of a path below `here`. The parameter `complete` tells whether `here` must be
-/// completely merged:
+/// Follows one step of a path: returns the node to which `step` leads from `here`. Returns `None` if this node does
+/// not exist. The parameter `complete` tells whether `here` must be completely merged:
 ///
 /// - `None`: `here` may still contain a merge key.
 /// - `Some(false)`: if `here` still contains a merge key, the result is `None`.

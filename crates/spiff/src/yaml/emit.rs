@@ -51,7 +51,7 @@ struct Writer {
     out: String,
     column: usize,
     indent: Option<usize>,
-    /// Whether a value may follow the last output without a space.
+    /// Whether the next value may follow the last output directly, with no space between them.
     after_blank: bool,
     /// Whether the current line contains only indentation and signs such as `-`.
     at_indent: bool,
@@ -250,7 +250,7 @@ impl Writer {
         self.at_indent = self.at_indent && at_indent;
     }
 
-    /// Writes a space, unless a value may follow the last output without one.
+    /// Writes a space, if the last output and the next value must be separated.
     fn separate(&mut self) {
         if !self.after_blank {
             self.put(' ');

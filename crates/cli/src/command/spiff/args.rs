@@ -4,10 +4,10 @@ use clap::{Args, Subcommand};
 
 use crate::args::ErrorArgs;
 
-/// Process spiff templates, the YAML template language of OCM's packages.
+/// Process spiff templates, which are YAML documents with expressions.
 ///
-/// By default a template has no access to files, commands, URLs or environment variables. --allow grants the
-/// access that a template needs.
+/// For example, packages of the Open Component Model (OCM) contain such templates. By default, a template has no access
+/// to files, commands, URLs or environment variables. --allow grants the access that a template needs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SpiffArgs {

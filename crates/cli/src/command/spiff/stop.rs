@@ -13,12 +13,12 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// Creates the reason for wrong input.
+    /// Creates a [`Stop`] for the case that the command has found wrong input.
     pub(super) fn input(code: Code, message: impl Display) -> Self {
         Self { code, message: message.to_string(), is_input: true }
     }
 
-    /// Creates the reason for a failure.
+    /// Creates a [`Stop`] for the case that the command has failed.
     pub(super) fn failed(code: Code, message: impl Display) -> Self {
         Self { code, message: message.to_string(), is_input: false }
     }

@@ -13,7 +13,8 @@ use super::super::process::text;
 use crate::alike;
 use crate::output::{BAD, DIM, ODD, age, elapsed, ending, indent, print, say, state_style, styled};
 
-/// A group of parts that share a line: one part, or several parts with the same [likeness].
+/// A group of parts that share a line: one part, or several parts that are similar. Similar parts have an equal
+/// [`likeness`], which is a key with their state, status and messages.
 pub(super) struct Alike<'v> {
     now: Timestamp,
     first: &'v ElementView,
@@ -104,15 +105,15 @@ impl<'v> Alike<'v> {
         }
     }
 
-    /// Returns a text about the first part. If the group has several parts, stars replace the node numbers
-    /// and ids of the first part.
+    /// Converts `text`, a text about the first part, to a text about the whole group. If the group has several
+    /// parts, stars replace the node numbers and ids of the first part in the text.
     fn of_all(&self, text: &str) -> String {
         if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
     }
 
-    /// Returns the script output of the group's first part. If all parts have the same output, stars replace
-    /// the node numbers and ids in it. If the output of the parts differs, the returned text begins with the
-    /// name of the first part.
+    /// Converts `detail`, the script output of the first part, to a text about the whole group. If all parts have
+    /// the same output, stars replace the node numbers and ids in the output. If the outputs differ, the returned
+    /// text begins with the name of the first part.
     fn detail(&self, detail: &str) -> String {
         let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
         let first = own(&self.first);

@@ -94,12 +94,13 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges in the text that names more than half of the nodes of a cluster. If these nodes
-/// have more ranges, the text is "the others".
+/// Maximum number of ranges, such as `1–6`, in the text of [`name_of`] for more than half of a cluster's nodes. If
+/// the text needs more ranges, it is "the others".
 const RANGES: usize = 8;
 
-/// Returns a text that names some nodes of a cluster by the ranges of their numbers. If the nodes are more than
-/// half of the cluster, and have more than [`RANGES`] ranges, the text is "the others".
+/// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`
+/// contains the numbers of these nodes, and `all` is the number of all nodes. If the nodes are more than half of
+/// the cluster, and the text needs more than [`RANGES`] ranges, the text is "the others".
 fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     let ranges = alike::ranges(numbers);
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }

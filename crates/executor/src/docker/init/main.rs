@@ -129,9 +129,10 @@ fn main() {
     process::exit(run(&spec, &report, sender, &events));
 }
 
-/// Waits until the client disconnects. A container that runs this function is the anchor of its client. The
-/// containers of the client's jobs use the anchor's network, which has only the loopback device, and the
-/// program that is mounted in the anchor.
+/// Waits until the client disconnects, or until a signal asks this process to end. A container that runs this
+/// function is the anchor of its client. The containers of the client's jobs mount the anchor's volume, which
+/// contains this program. Jobs without a network of their own use the anchor's network, which has only the
+/// loopback device.
 fn anchor(signals: sys::SigSet) {
     thread::spawn(move || {
         signals.wait();

@@ -35,7 +35,8 @@ impl Terminated {
     }
 }
 
-/// Returns the names of all other living processes of this container, in the form for the line `L`.
+/// Returns the names of the other living processes of this container, in alphabetical order and each once. At
+/// most [`LEFT_BEHIND`](left_behind::LEFT_BEHIND) names are returned.
 pub(crate) fn names() -> Vec<String> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

@@ -98,7 +98,8 @@ impl Spec {
         }
     }
 
-    /// Parses the record `n`.
+    /// Parses the content of a record `n`, which contains the limits of the job (see `main.rs`), and stores the
+    /// limits in `self`.
     fn limits(&mut self, line: &str) -> io::Result<()> {
         let words: Vec<&str> = line.split(' ').collect();
         let [timeout, grace, stdout, stderr, spill, on_owner_death] = words[..] else {
@@ -114,13 +115,14 @@ impl Spec {
     }
 }
 
-/// Parses the record `f`.
+/// Parses the content of a record `f`, which describes an input file of the job (see `main.rs`). Returns the
+/// mode and the absolute path of the file.
 fn file(line: &str) -> io::Result<(u32, PathBuf)> {
     let (mode, path) = line.split_once(' ').ok_or_else(|| odd("a file without a path"))?;
     Ok((u32::from_str_radix(mode, 8).map_err(io::Error::other)?, Path::new(WORK).join(path)))
 }
 
-/// Parses the records `o` and `F`.
+/// Parses the content of a record that requests an output: `o` for a file, or `F` for a folder (see `main.rs`).
 fn output(line: &str, is_folder: bool) -> io::Result<Output> {
     let (max, path) = line.split_once(' ').ok_or_else(|| odd("an output without a path"))?;
     Ok(Output { max: max.parse().map_err(io::Error::other)?, path: path.into(), is_folder })

@@ -17,7 +17,8 @@ use crate::{
     sys::{self, Image},
 };
 
-/// Starts the job. If this fails, returns the field `end` of the report's last line `X` (see `main.rs`).
+/// Starts the job. An error is the value of the field `end` in the last line of the report, for example
+/// `notfound` (see `main.rs`).
 pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let stdin = stdin(spec).map_err(|error| other(&error.to_string()))?;
     let program = find(spec)?;
@@ -63,8 +64,9 @@ fn find(spec: &Spec) -> Result<PathBuf, String> {
     candidates().find(|file| sys::may_execute(file)).or_else(|| candidates().next()).ok_or_else(not_found)
 }
 
-/// Returns the reason why a program could not be started, as the field `end` of the report's last line `X`.
-/// The function derives the reason from the kernel's error and from the program's file.
+/// Returns the reason why a program could not be started. The reason is the value of the field `end` in the
+/// last line of the report, for example `notfound` (see `main.rs`). The function derives the reason from the
+/// kernel's error and from the program's file.
 fn why_not(program: &Path, error: &io::Error) -> String {
     let path = Path::new(WORK).join(program);
     let file = path.is_file().then(|| File::open(&path).ok()).flatten();

@@ -92,8 +92,8 @@ pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack)
     }
 }
 
-/// Starts a second child from within a child, as [`start`] starts a child of the supervisor. Signals are
-/// already blocked there.
+/// Starts a second child. A first child, which [`start`] has started, calls this function. The function does
+/// not block signals, because all signals are already blocked in the first child.
 pub(crate) fn start_in_child<C: Child>(
     child: &C,
     flags: libc::c_int,

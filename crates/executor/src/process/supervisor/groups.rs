@@ -48,12 +48,12 @@ pub(crate) struct Groups {
     note: PathBuf,
     /// Folders of the supervisor, which contain all its groups. The file `note` lists them.
     made: RefCell<BTreeSet<PathBuf>>,
+    /// Idle groups without limits.
     idle: RefCell<Vec<Group>>,
     /// Idle groups with limits, each with its limits and its placement.
     idle_limits: RefCell<Vec<(Bounds, Placement, Group)>>,
     next: Cell<u64>,
-    /// Whether the supervisor no longer uses groups without limits, because a child could not run in such a
-    /// group.
+    /// Whether jobs without limits no longer get a group, because a child could not run in such a group.
     gave_up: Cell<bool>,
     /// Whether a test child survived in a group; unset before the test.
     tried: OnceCell<bool>,
@@ -110,8 +110,8 @@ impl Groups {
     /// Tests whether the kernel lets a new process live in a group, and remembers the result.
     ///
     /// The test starts a child that runs no job. If the kernel kills this child, the supervisor starts no job
-    /// in a group. The kernel may do this after all processes in the supervisor's own group were killed at
-    /// once, and the supervisor survived.
+    /// in a group. The kernel kills the child if the supervisor's own group was once killed as a whole, before
+    /// the supervisor entered this group (seen with Linux 6.18).
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }
@@ -201,7 +201,8 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Removes a group, and stops the use of groups without limits.
+    /// Removes a group in which the kernel could not start a child. From now on, jobs without limits get no
+    /// group.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();

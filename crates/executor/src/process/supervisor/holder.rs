@@ -23,8 +23,10 @@ use rustix::fs::{MemfdFlags, memfd_create};
 /// Load address of the program. Any address that the kernel permits would do.
 const ADDRESS: u64 = 0x40_0000;
 
-/// Sizes of the two headers in bytes.
+/// Size in bytes of the header of an ELF file.
 const FILE_HEADER: u16 = 64;
+
+/// Size in bytes of the header that describes the segment.
 const SEGMENT_HEADER: u16 = 56;
 
 #[cfg(target_arch = "x86_64")]
@@ -120,7 +122,7 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-/// Creates the executable file of the first process in memory.
+/// Creates a file in memory that contains the executable program of the first process.
 ///
 /// # Errors
 /// The error of the kernel.

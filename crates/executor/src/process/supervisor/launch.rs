@@ -116,7 +116,7 @@ fn hand_over(file: &OwnedFd, number: i32) -> rustix::io::Result<()> {
 /// The arguments of `execve`: a program with its arguments and its environment.
 pub(crate) struct Image {
     path: CString,
-    /// Texts that the two tables point to.
+    /// Texts to which the pointers in `argv` and `envp` refer.
     _texts: Vec<CString>,
     argv: Vec<*const libc::c_char>,
     envp: Vec<*const libc::c_char>,

@@ -48,7 +48,7 @@ const ALL: usize = 8;
 /// processors themselves.
 const FEW: usize = 2;
 
-/// Time without a new job after which a series is over.
+/// Maximum time between the starts of two consecutive jobs of a [`Series`].
 const SERIES: Duration = Duration::from_secs(5);
 
 /// Maximum time for the supervisor to close all prewarmed sandboxes before it exits.
@@ -77,10 +77,11 @@ struct PrewarmedSandbox {
     base: PathBuf,
 }
 
-/// A series of jobs that need equal sandboxes.
+/// A series of jobs that need equal sandboxes. Each job starts soon after the previous one.
 #[derive(Debug)]
 struct Series {
     plan: SandboxPlan,
+    /// Start of the last job.
     last: Instant,
     /// Number of sandboxes that are being created for the series.
     making: usize,

@@ -29,8 +29,8 @@ const CHUNK: usize = 64 * 1024;
 /// Maximum time to read a stream after the main process has ended, if other processes hold the stream open.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// Maximum length in bytes of a stream whose content the reply to the owner (the process that submitted the
-/// job) includes. This saves the owner a disk read.
+/// Maximum length in bytes of a short stream. The supervisor sends the content of a short stream to the process
+/// that submitted the job. So the submitting process does not need to read the content from the disk.
 const SHORT: usize = 4 * 1024;
 
 /// The buffer for one read of a pipe. All pumps use it, one at a time.

@@ -54,10 +54,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Maximum number of bytes that are read from `bwrap`, such as its error output.
 const LAST_WORDS: u64 = 2048;
 
-/// Descriptors that `bwrap` inherits. Number 3 is the program of the first process. Number 4 is the pipe for
-/// the id of this process. The system-call filters have the numbers from 5 on.
+/// Path by which `bwrap` executes the program of the sandbox's first process: descriptor 3 of `bwrap`.
 const HOLDER: &str = "/proc/self/fd/3";
+
+/// Number of the descriptor to which `bwrap` writes the process id of the sandbox's first process.
 const INFO: &str = "4";
+
+/// Number of the descriptor from which `bwrap` reads the first system-call filter. The other filters have the
+/// next numbers.
 const FILTERS: usize = 5;
 
 /// The supervisor gives this number or a higher one to each descriptor that it prepares for `bwrap`. In the
@@ -101,7 +105,8 @@ struct Info {
 #[derive(Debug)]
 pub(crate) struct SandboxFactory {
     reaper: Reaper,
-    /// Program of the first process of sandboxes. The file is created with the first sandbox.
+    /// Executable file that each sandbox runs as its first process. The file is created together with the first
+    /// sandbox.
     holder: OnceCell<OwnedFd>,
 }
 
@@ -111,7 +116,7 @@ impl SandboxFactory {
         Self { reaper, holder: OnceCell::new() }
     }
 
-    /// Returns the program that is the first process of each sandbox.
+    /// Returns the executable file that each sandbox runs as its first process.
     fn holder(&self) -> io::Result<OwnedFd> {
         if let Some(holder) = self.holder.get() {
             return holder.try_clone();

@@ -209,8 +209,9 @@ impl Job {
         }
     }
 
-    /// Takes the next step towards the end of the job if its time has come, such as a kill after the time
-    /// limit. Returns `true` if the job has ended and none of its processes is left.
+    /// Takes the next step towards the end of the job, if a step is due. For example, the first step after the
+    /// time limit begins to end the job's processes. Returns `true` if the job has ended and none of its
+    /// processes is left.
     pub(crate) fn step(&mut self, others: Others<'_>, sink: &mut dyn Sink) -> bool {
         if self.status.is_none() && self.forced.is_none() && Instant::now() >= self.time_over {
             self.forced = Some(How::TimedOut);

@@ -64,8 +64,8 @@ impl Processes {
         self.look_at
     }
 
-    /// Sends SIGTERM to the processes of the job. Returns whether no process is left. The caller repeats the
-    /// call at [`look_at`](Self::look_at).
+    /// Sends SIGTERM to the processes of the job. Returns `true` if no process is left. Otherwise the caller
+    /// calls the function again at the time that [`look_at`](Self::look_at) returns.
     ///
     /// A process that is started after the first signal may clean up for its parent. So the process gets
     /// SIGTERM only after its parent has ended.
@@ -84,7 +84,8 @@ impl Processes {
         alive.is_empty()
     }
 
-    /// Returns the names of the job's living processes, in the form for the report.
+    /// Returns the names of the job's living processes, in alphabetical order and each once. At most
+    /// [`LEFT_BEHIND`](left_behind::LEFT_BEHIND) names are returned.
     pub(crate) fn names(&self, others: Others<'_>) -> Vec<String> {
         if others.childless {
             return Vec::new();
@@ -93,8 +94,8 @@ impl Processes {
     }
 
     /// Kills all processes of the job. Returns `true` if no process is left, or if only processes are left that
-    /// can't be killed. Otherwise the caller calls the function again at the time [`look_at`](Self::look_at),
-    /// because a process may have started others in the meantime.
+    /// can't be killed. Otherwise the caller calls the function again at the time that
+    /// [`look_at`](Self::look_at) returns, because a process may have started others in the meantime.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;

@@ -197,8 +197,9 @@ fn open_score() -> Option<(File, i32)> {
     Some((File::options().write(true).open(path).ok()?, own))
 }
 
-/// Returns the OOM score adjustment that the runner (this program) has when it starts no child. If the file
-/// with the adjustment could not be opened, returns the adjustment of jobs.
+/// Returns the OOM score adjustment that the runner (this program) had at its start. The runner has another
+/// adjustment only while it starts a child. If the file with the adjustment could not be opened, returns
+/// [`JOB_SCORE`].
 fn own_score() -> i32 {
     SCORE.get().and_then(Option::as_ref).map_or(JOB_SCORE, |(_, own)| *own)
 }

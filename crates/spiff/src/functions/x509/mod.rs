@@ -25,7 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("x509cert", certificate::create).add("x509parsecert", parse::parse);
 }
 
-/// An adapter by which the crates for keys get random bytes of the host.
+/// A random number generator whose bytes come from the host. The crates that generate keys, such as `rsa`, use
+/// this generator.
 struct Lot<'h>(&'h mut dyn Host);
 
 impl TryRng for Lot<'_> {
@@ -116,12 +117,14 @@ fn public_key_of(text: &str) -> Result<PublicKey, String> {
     }
 }
 
-/// Checks that a text is a private key. If not, the error is the message of the condition `privatekey`.
+/// Checks that a text is a private key, for the condition `privatekey` of the spiff function `validate`. The
+/// error is the message for the case that the condition fails.
 pub(super) fn is_private_key(text: &str) -> Result<(), String> {
     PrivateKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no private key: {error}"))
 }
 
-/// Checks that a text is a public key. If not, the error is the message of the condition `publickey`.
+/// Checks that a text is a public key, for the condition `publickey` of the spiff function `validate`. The error
+/// is the message for the case that the condition fails.
 pub(super) fn is_public_key(text: &str) -> Result<(), String> {
     PublicKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no public key: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Parses lists, maps, ranges, and the scope that a map before an expression forms.
+//! Parses lists, maps, ranges, and expressions with local values, such as `( k = v ) a`.
 
 use std::sync::Arc;
 
