@@ -107,7 +107,7 @@ impl ImagesError {
     }
 }
 
-/// A list of stored images, with a version for JSON.
+/// A list of stored images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImagesView {
     /// The version of the layout of this view, for programs that read it as JSON: 1.
@@ -130,7 +130,7 @@ pub struct ImageView {
     pub architecture: String,
 }
 
-/// The result of removing images, with a version for JSON.
+/// The result of removing images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PrunedView {

@@ -46,7 +46,7 @@ const KINDS: [(&str, Transition); 4] = [
     ("reconfigure", Transition::Reconfigure),
 ];
 
-/// The result of a script, with a version for JSON.
+/// The result of a script.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScriptView {
     /// The version of the layout of this view, for programs that read it as JSON.
@@ -195,7 +195,8 @@ pub fn script_package(script: &Path, action: &CaseAction, style: Option<Style>) 
     Ok(single_script(action, file, others, properties))
 }
 
-/// A runner of scripts of packages, by hand. It records nothing.
+/// A runner with which a person runs the scripts of packages directly, without an assembly. It records
+/// nothing.
 #[derive(Clone, Copy)]
 pub struct ScriptRunner<'w> {
     windlass: &'w Windlass,

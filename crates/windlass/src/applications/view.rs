@@ -57,7 +57,7 @@ pub struct UnpublishView {
     pub revisions: usize,
 }
 
-/// A list of all published applications, with a version for JSON.
+/// A list of all published applications.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationListView {
@@ -103,7 +103,7 @@ impl ApplicationSummary {
     }
 }
 
-/// A revision of a published application, with a version for JSON.
+/// A revision of a published application.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationView {

@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// Number of an application's newest processes that are searched for the last call of a command.
 const RECENT: usize = 20;
 
-/// A list of an application's commands, with a version for JSON.
+/// A list of an application's commands.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct CommandsView {

@@ -27,7 +27,7 @@ const PAGE: usize = 500;
 /// Maximum number of found instances that are recorded concurrently.
 const AT_ONCE: usize = 256;
 
-/// The result of a discovery, with a version for JSON.
+/// The result of a discovery.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct DiscoveryView {
@@ -252,7 +252,7 @@ enum FoundWork {
     Adopt(AssemblyName, Found),
 }
 
-/// The data that are needed to record the instances of a discovery.
+/// The context in which a discovery records the instances that it has found.
 struct Search<'a> {
     launcher: &'a Launcher<'a>,
     recorder: FoundRecorder<'a>,

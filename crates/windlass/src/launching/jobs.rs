@@ -14,7 +14,7 @@ use super::error::LaunchError;
 use super::launcher::Launcher;
 use crate::error::Error;
 
-/// The recorded jobs of an application or a factory, with a version for JSON.
+/// The recorded jobs of an application or a factory.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobsView {

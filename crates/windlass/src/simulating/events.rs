@@ -50,7 +50,7 @@ impl Runs {
     }
 }
 
-/// The summary of a simulation, with a version for JSON.
+/// The summary of a simulation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SimulationView {

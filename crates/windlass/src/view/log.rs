@@ -43,7 +43,7 @@ impl LogFilter {
     }
 }
 
-/// The history of an assembly, oldest entries first, with a version for JSON.
+/// The history of an assembly, oldest entries first.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogView {
     /// The version of the layout of this view, for programs that read it as JSON.

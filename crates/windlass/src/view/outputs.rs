@@ -11,7 +11,7 @@ use super::views::Views;
 use crate::error::Error;
 use crate::wiring::Wiring;
 
-/// The outputs of an assembly, with a version for JSON.
+/// The outputs of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutputsView {
     /// The version of the layout of this view, for programs that read it as JSON.

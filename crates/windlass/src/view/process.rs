@@ -21,7 +21,7 @@ use super::views::Views;
 use crate::error::Error;
 use crate::view::log::{LogFilter, LogView, MoveLog, OneProcessView};
 
-/// A list of processes and pending requests, with a version for JSON.
+/// A list of processes and pending requests.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProcessesView {
     /// The version of the layout of this view, for programs that read it as JSON.
@@ -156,7 +156,7 @@ pub struct VersionView {
     pub changes: Diff,
 }
 
-/// The differences between two versions, with a version for JSON.
+/// The differences between two versions of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct DiffView {
     /// The version of the layout of this view, for programs that read it as JSON.
