@@ -40,16 +40,16 @@ pub struct CaseInput {
     pub document: BTreeMap<String, Value>,
 }
 
-/// The request of a case to a driver.
+/// The request that a [test case](self) makes to a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaseAction {
-    /// To perform an action.
+    /// The driver performs an action.
     Perform(Action),
-    /// To search for existing instances.
+    /// The driver searches for existing instances.
     Discover,
 }
 
-/// The result of a case. Its serialised form is the `expect` of a case file.
+/// The result of a [test case](self). Its serialised form is the value of `expect` in the file of the test case.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaseResult {
@@ -86,7 +86,7 @@ pub struct CaseError {
     pub detail: Option<String>,
 }
 
-/// The instance id of every case. It is constant, so that a launch has the same result each time.
+/// The instance id in every test case. It is constant, so that a launch has the same result each time.
 pub const INSTANCE: &str = "case";
 
 impl CaseInput {

@@ -13,15 +13,17 @@ use crate::masking::texts;
 /// The property that names a location.
 pub const DEPLOYMENT_LOCATION: &str = "deploymentLocation";
 
-/// The property that names the resource manager of a location.
+/// The property that names the resource manager to which the location of a component must belong.
 pub const RESOURCE_MANAGER: &str = "resourceManager";
 
-/// The two properties that determine the placement of a part. An empty property counts as missing.
+/// The values of the two properties that determine the placement of a part. An empty value counts as missing,
+/// and a missing value is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Placement {
-    /// `deploymentLocation`: the name of the location.
+    /// The property `deploymentLocation`: the name of the location.
     pub location: Option<String>,
-    /// `resourceManager`: the resource manager of the location.
+    /// The property `resourceManager`: the name of a resource manager. If [`Location::manager`] also contains a
+    /// name, the two names must be equal. windlass uses the name only for this comparison.
     pub manager: Option<String>,
 }
 
@@ -35,11 +37,11 @@ pub const SCRIPTING: [(&str, &[&str]); 3] =
 pub struct Location {
     /// The name of the location. The property `deploymentLocation` of a component contains it.
     pub name: String,
-    /// The resource manager that the location belongs to. A location without a manager matches any manager.
+    /// The name of the resource manager to which the location belongs. `None` matches any resource manager.
     pub manager: Option<String>,
     /// The infrastructure type of the location. Descriptors choose drivers by this type.
     pub infrastructure: String,
-    /// The kind of the runtime that runs its jobs.
+    /// The kind of the runtime that runs the jobs at the location.
     pub runtime: String,
     /// The settings that only the location's kind of runtime supports, such as `engine` of `docker`. They are
     /// already checked.
@@ -50,7 +52,7 @@ pub struct Location {
     pub pool_secrets: PoolSecrets,
     /// The image for container runtimes.
     pub image: Option<String>,
-    /// The network of its jobs.
+    /// The network of the jobs at the location.
     pub network: Option<String>,
     /// Named volumes, and the paths where container runtimes mount them.
     pub volumes: BTreeMap<String, String>,

@@ -25,8 +25,8 @@ use windlass_source::Diagnostic;
 pub struct PackageProblem {
     /// The problem.
     pub diagnostic: Diagnostic,
-    /// The declaration of the descriptor that is wrong; `None` if the problem concerns a file, or the package
-    /// as a whole.
+    /// The wrong declaration in the descriptor; `None` if the problem concerns a file, or the package as a
+    /// whole.
     pub declaration: Option<Declaration>,
 }
 

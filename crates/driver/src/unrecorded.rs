@@ -32,14 +32,14 @@ pub struct Unrecorded {
     pub clock: Arc<dyn Clock>,
     /// Maximum duration of a job.
     pub longest: Duration,
-    /// The token by which a person stops the context. The stop cancels the running job, and refuses further
-    /// jobs.
+    /// The token that is cancelled when a person requests a stop. The context then cancels the running job, and
+    /// refuses further jobs.
     pub stop: CancellationToken,
 }
 
 impl Unrecorded {
-    /// Runs a job, unless a person has stopped the context. If a person stops the context while the job runs, the
-    /// job is cancelled. In both cases, the function returns an error.
+    /// Runs a job. If a stop was requested before, the function does not run the job. If a stop is requested
+    /// while the job runs, the function cancels the job. In both cases, the function returns an error.
     async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, String> {
         let stopped = || "it was stopped on request".to_owned();
         if self.stop.is_cancelled() {

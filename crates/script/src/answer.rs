@@ -81,8 +81,8 @@ impl Printed<'_> {
         (wanted, all.filter(|said| !self.asked.contains(said.id.as_str())).collect())
     }
 
-    /// Finds the instance of the call in the output of a launch. The output names the instance id of the call in the
-    /// field `instanceId` of the instance.
+    /// Finds the instance of the call in the output of a launch: the instance whose field `instanceId` equals the
+    /// instance id of the call.
     fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
         let requested = self.call.instance.as_str();
         let (answers, others): (Vec<_>, Vec<_>) =
@@ -131,11 +131,12 @@ impl Printed<'_> {
         }
     }
 
-    /// Warns if an update removes all output properties of the instance by a field such as `interfaces`.
+    /// Warns if an update removes all output properties of the instance, because the update replaces a field above
+    /// them, such as `interfaces`.
     ///
-    /// Such a field replaces everything below the field. For example, a health check that reports a metric below
-    /// `interfaces` removes the output properties, which other instances may read. With `$set`, the health check
-    /// would change the metric alone.
+    /// The new value of such a field replaces everything below the field. For example, a health check prints a value
+    /// of `interfaces` that contains only a metric. This value removes the output properties, which other instances
+    /// may read. With `$set`, the health check would change the metric alone.
     fn lost_outputs(&self, said: &Said, update: &Update, place: &Place) -> Option<Diagnostic> {
         if *self.role == Role::Launch {
             return None;

@@ -1,19 +1,21 @@
-//! The bindings of a package to this driver.
+//! The bindings of a package for the driver `script`. A binding is the entry of a descriptor that chooses the
+//! driver for an action.
 
 use windlass_driver::{Binding, Package};
 use windlass_model::Action;
 
-/// The kind of this driver, as in descriptors.
+/// The name by which descriptors choose the driver `script`.
 pub const KIND: &str = "script";
 
-/// Returns the actions that the resource declares for this driver, transitions first.
+/// Returns the actions that the resource declares for the driver `script`, each with its binding. Transitions
+/// come first.
 pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Binding)> {
     let actions = package.bindings().actions();
     actions.filter_map(move |action| binding(package, &action).map(|found| (action, found)))
 }
 
-/// Returns the first binding of this driver for an action. The default drivers serve only actions that name no
-/// driver.
+/// Returns the first binding of the driver `script` for an action. A binding in `default-driver` counts only
+/// if the action names no driver.
 pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
     package.bindings().of_driver(KIND, action)
 }

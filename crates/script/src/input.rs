@@ -97,8 +97,8 @@ pub(crate) fn natural(call: &Call) -> &str {
     call.natural.as_deref().unwrap_or(call.instance.as_str())
 }
 
-/// Returns the command id of a call, for the path `commands.<id>` of the command's results. If the engine repeats a
-/// call, the command id stays the same.
+/// Returns the id of the command that a call executes. The script reports the results of the command at the path
+/// `commands.<command id>`. If the engine repeats the call, the command id stays the same.
 pub(crate) fn command_id(call: &Call) -> CommandId {
     CommandId::of(&call.id)
 }

@@ -86,8 +86,8 @@ pub(crate) fn program(script: ScriptFile<'_>) -> String {
     }
 }
 
-/// Returns the job with the choice of its container. If the call has secrets, no other job uses the container of
-/// this job, unless the location declares `pool-secrets: shared`.
+/// Makes a job [run alone](Job::alone()) in its container if the call has secrets. If the location declares
+/// `pool-secrets: shared`, the job may share its container with other jobs in spite of the secrets.
 pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
     match call.location.pool_secrets {
         PoolSecrets::Fresh if !call.secrets().is_empty() => job.alone(),

@@ -137,7 +137,7 @@
 //! |---|---|
 //! | `role`, `style` | the role and the style of a script: [`Role`], [`Style`] |
 //! | `scripts` | the mapping from actions to script files |
-//! | `binding` | the bindings of a package to this driver: [`KIND`] |
+//! | `binding` | the bindings of a package for this driver: [`KIND`] |
 //! | `settings` | the driver properties, such as `timeout` and `style`; default timeouts |
 //! | `check` | checks of a package |
 //! | `keys`, `input` | the keys of documents; the input document of a script |

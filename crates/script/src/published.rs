@@ -11,8 +11,9 @@ use windlass_executor::Captured;
 use windlass_model::PropertyName;
 use windlass_source::{Kind, LoadOptions, Node, Reading, Source, load_one};
 
-/// Returns the texts of all sensitive values in an output. A value is sensitive if its key is one of the names
-/// `sensitive`, or is a path that ends with one of these names.
+/// Returns the texts of all sensitive values in an output. `sensitive` contains the names of the sensitive
+/// properties. A value is sensitive if its key is such a name, or is a path that ends with such a name, for
+/// example `interfaces.properties.signals.token`.
 pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let mut found = Vec::new();
     if sensitive.is_empty() || stdout.total() == 0 {

@@ -60,7 +60,7 @@ pub enum LaunchKey {
 /// An instance of a request.
 #[derive(Debug, Clone)]
 pub struct RequestedInstance {
-    /// The place of its id.
+    /// The place of the instance's id in the document.
     pub span: Span,
     /// The configuration of the instance, if the document has one. Null is an empty configuration.
     pub configuration: Option<Values>,
@@ -74,7 +74,7 @@ pub struct RequestedCommand {
     /// The name of the interface that declares the command. For an operation of a resource, the name is
     /// `operations`.
     pub interface: String,
-    /// The name of its pin or operation.
+    /// The name of the pin that declares the command. For an operation of a resource, the name of the operation.
     pub pin: String,
     /// The arguments of the command.
     pub arguments: Values,

@@ -5,10 +5,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Style {
-    /// A YAML document on stdin, and one on stdout.
+    /// The script reads a YAML document on stdin, and prints a YAML document on stdout.
     #[default]
     Full,
-    /// Files, and an exit code.
+    /// The script reads its input from files, and writes its output to files. The exit code of the script states the
+    /// result. Only a discovery script prints its output on stdout.
     Plain,
 }
 
@@ -34,7 +35,7 @@ impl std::str::FromStr for Style {
     }
 }
 
-/// The notation of the document that a full script reads.
+/// The notation of the input document that a script of the style [`Full`](Style::Full) reads on stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Notation {
     /// YAML, one entry a line.

@@ -46,7 +46,9 @@ impl Reader<'_> {
         self.problems.push(Diagnostic::error(codes::SCRIPT, message).at(place).help(help));
     }
 
-    /// Reads the instance of the document into `input`, and returns the id of the instance.
+    /// Reads the only entry of `instances` into `input`, and returns the id of this instance. Returns `None`
+    /// if `instances` is empty. Reports a problem if there is a second instance, or if the instance has a
+    /// second command.
     fn only(
         &mut self,
         instances: &BTreeMap<String, RequestedInstance>,

@@ -122,8 +122,8 @@ pub struct CheckInput<'a> {
     pub scripts: Option<&'a ScriptFiles>,
 }
 
-/// Checks files and folders like [`check_paths`], but with the given overlay of texts, kinds of runtimes,
-/// drivers and scripts.
+/// Checks files and folders like [`check_paths`]. The caller also chooses the overlay, the kinds of runtimes,
+/// the drivers, and the files among which the check looks for scripts.
 ///
 /// # Errors
 ///

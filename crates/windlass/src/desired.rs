@@ -248,7 +248,8 @@ pub(crate) fn packages<'a>(
     packages
 }
 
-/// Reports the driver properties in a descriptor that its drivers do not know.
+/// Returns a diagnostic for each unknown driver property: the descriptor sets the property for a driver, and
+/// the driver does not know it.
 fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for declared in descriptor.drivers() {

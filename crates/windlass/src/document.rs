@@ -35,9 +35,9 @@ pub enum DocumentError {
     /// The file has another format or kind.
     #[error("is not a {what}: {why}{}", made_by(what))]
     Other {
-        /// The expected kind of file.
+        /// The expected kind of file, such as `windlass plan`.
         what: &'static str,
-        /// The difference from the expected kind.
+        /// The reason why the file is not of the expected kind, such as `it is not JSON`.
         why: String,
     },
     /// A newer program wrote the file.

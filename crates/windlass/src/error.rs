@@ -165,7 +165,8 @@ pub enum Error {
     /// The working folder can't be determined.
     #[error("the working folder can't be found")]
     WorkingFolder(#[source] std::io::Error),
-    /// This build supports no store at the address of the state.
+    /// The user has chosen a database for the state, and this program was built without the feature
+    /// `postgres`. The field contains the address of the database, without its password.
     #[error("this windlass was built without the feature `postgres`, so it can't keep the state at `{0}`")]
     NoSuchState(String),
     /// Another program already receives metrics at this socket.

@@ -22,12 +22,12 @@ pub enum Language {
     Python,
 }
 
-/// The files that were created.
+/// The files that [`init`] or [`new_package`] has created.
 #[derive(Debug, Clone, Serialize)]
 pub struct InitView {
     /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
-    /// The name of the assembly.
+    /// The name of the assembly or package: the middle part of the name of its descriptor.
     pub name: String,
     /// The paths of the files, relative to the folder.
     pub files: Vec<PathBuf>,

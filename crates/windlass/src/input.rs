@@ -109,11 +109,11 @@ impl AssemblyInput {
         self.parameter(name, value)
     }
 
-    /// Sets environment variables from which properties get their values. If a property has a value by
-    /// [`parameter`](Self::parameter), the variable of the property is ignored. The name of the variable is
-    /// the name of the property in upper case, with `_` for `-` and `.`. For example, `NODE_COUNT` is the
-    /// variable of `node-count`. If a property with a value from a variable is a secret, planning warns,
-    /// because other people could see the value.
+    /// Sets environment variables from which properties get their values. If [`parameter`](Self::parameter)
+    /// sets a property, the variable of this property is ignored. The name of the variable is the name of the
+    /// property in upper case, with `_` for `-` and `.`. For example, `NODE_COUNT` is the variable of
+    /// `node-count`. If a property with a value from a variable is a secret, planning warns, because other
+    /// people could see the value.
     ///
     /// Variables without a matching property are ignored, because a user may set variables for several
     /// assemblies at once. Variables of properties that can't be set are ignored, too.
@@ -181,9 +181,9 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets which packages contain the scripts that stop and remove parts. If `current` is true, these
-    /// packages are the packages on disk. If `current` is false, which is the default, these packages are the
-    /// pinned packages: the copies that the store has kept since the creation of the parts.
+    /// Chooses the packages whose scripts stop and remove parts. If `current` is true, windlass uses the
+    /// packages on disk. If `current` is false, which is the default, windlass uses the pinned packages: the
+    /// copies that the store has kept since the creation of the parts.
     pub fn current_packages(mut self, current: bool) -> Self {
         self.current_packages = current;
         self

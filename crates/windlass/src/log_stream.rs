@@ -191,7 +191,7 @@ impl<'w> LogStream<'w> {
         self.name.as_ref().is_none_or(|name| name == assembly)
     }
 
-    /// Reports the steps that already run.
+    /// Reports the steps that are running when the stream begins.
     async fn begin(&mut self) -> Result<(), Error> {
         for process in self.store.open_processes().await? {
             let runs = self.store.holder(&process.assembly).await?.is_some();

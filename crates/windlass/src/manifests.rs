@@ -19,7 +19,8 @@ pub(crate) struct Manifests<'a> {
 }
 
 impl<'a> Manifests<'a> {
-    /// Creates a check of manifests with the files of their scripts.
+    /// Creates a check that contains no manifests yet. The check looks for the scripts of manifests among the
+    /// files `scripts`. `None` skips this part of the check.
     pub(crate) fn new(scripts: Option<&'a ScriptFiles>) -> Self {
         Self { scripts, read: Vec::new(), found: Diagnostics::new() }
     }

@@ -33,7 +33,7 @@ pub struct PrunedView {
     pub name: AssemblyName,
     /// The removed processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
-    /// The removed versions of the assembly, by the processes that created them.
+    /// The removed versions of the assembly. Each version is identified by the process that created it.
     pub versions: Vec<ProcessId>,
     /// The number of removed entries of health checks and discoveries.
     pub checks: usize,

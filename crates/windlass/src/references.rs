@@ -19,7 +19,8 @@ use windlass_store::{Store, StoreError};
 
 use crate::pages::for_each_assembly;
 
-/// An assembly with references, and access to the other assemblies of its store.
+/// An assembly that may have references. Its methods find the assemblies of the same store to which the
+/// references may refer.
 pub(crate) struct Neighbours {
     own: AssemblyName,
     /// The record of the assembly; `None` if it does not exist yet.
@@ -44,8 +45,9 @@ impl Neighbours {
         elements.filter_map(|element| Some((element.name.clone(), element.referent.clone()?))).collect()
     }
 
-    /// Finds the other assemblies whose descriptors have the wanted names. An assembly to which no reference
-    /// may refer is included, with the reason.
+    /// Finds the other assemblies whose descriptors have the wanted names. The result includes assemblies to
+    /// which no reference may refer at present, such as an assembly that is being taken down. For such an
+    /// assembly, the field [`unfit`](Existing::unfit) contains the reason.
     pub(crate) async fn candidates(
         &self,
         store: Option<&dyn Store>,
@@ -79,8 +81,9 @@ impl Neighbours {
         Ok(candidates)
     }
 
-    /// Returns the reason why no reference may refer to an assembly, whatever properties are requested. An
-    /// assembly that is already referenced need not be Active.
+    /// Returns the reason why this assembly's references must not refer to the offered assembly; `None` if
+    /// they may. The reason does not depend on the properties that a reference requests. The offered
+    /// assembly must be Active, unless a reference already refers to it (`is_bound`).
     fn unfit(&self, references: &References, offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.is_going_down {
             return Some("it is being taken down".to_owned());

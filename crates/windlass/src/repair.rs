@@ -1,7 +1,7 @@
 //! Automatic fixes for problems that a check found.
 //!
-//! A diagnostic may carry a [`Fix`]. If it carries exactly one fix, the fix is certain and is applied here.
-//! The rest of the file stays byte for byte. A fix can reveal further problems, so files are checked again
+//! A diagnostic may carry a [`Fix`]. If it carries exactly one fix, the fix counts as certain, and is applied
+//! here. All other bytes of the file stay unchanged. A fix can reveal further problems, so files are checked again
 //! until no certain fix is left. Until then, texts are changed in memory only. Each file is written once and
 //! atomically at the end.
 
@@ -88,7 +88,7 @@ pub fn repair_paths(input: CheckInput<'_>, repair: Repair) -> Result<CheckView, 
     Ok(CheckView { repaired, ..CheckView::new(problems) })
 }
 
-/// Diagnostics with a certain fix, by file.
+/// The diagnostics that carry exactly one fix, by file.
 type Round = BTreeMap<PathBuf, Vec<Diagnostic>>;
 
 fn certain(diagnostics: &Diagnostics) -> Round {
@@ -130,8 +130,8 @@ fn broken(view: &CheckView) -> usize {
     view.diagnostics.iter().filter(of_syntax).count()
 }
 
-/// Returns the fixes of a round that break nothing when each is applied alone. For example, a fix that
-/// renames a key can create a duplicate key.
+/// Returns the fixes of a round that cause no new syntax error when each is applied alone. A fix can cause such an
+/// error: for example, a fix that renames a key can create a duplicate key.
 fn harmless(input: CheckInput<'_>, view: &CheckView, round: Round) -> Result<Round, Error> {
     let mut kept = Round::new();
     let all =

@@ -29,8 +29,8 @@ pub struct ResolveView {
 pub struct DescriptorData(Resolved);
 
 impl DescriptorData {
-    /// Returns the descriptor as YAML. A comment behind a text gives the reasons for each `${…}` in the text
-    /// that has no known value.
+    /// Returns the descriptor as YAML. If a text contains an expression `${…}` without a known value, a comment
+    /// behind the text gives the reason.
     pub fn text(&self) -> &str {
         &self.0.text
     }

@@ -195,7 +195,8 @@ pub fn script_package(script: &Path, action: &CaseAction, style: Option<Style>) 
     Ok(single_script(action, file, others, properties))
 }
 
-/// A runner of scripts of packages, by hand. It records nothing.
+/// A runner with which a person runs the scripts of packages directly, without an assembly. It records
+/// nothing.
 #[derive(Clone, Copy)]
 pub struct ScriptRunner<'w> {
     windlass: &'w Windlass,

@@ -23,7 +23,7 @@ enum Kind {
 }
 
 impl ScriptFiles {
-    /// Lists the files of a folder.
+    /// Takes the files from a folder.
     ///
     /// # Errors
     /// Returns [`Error::Input`] if the folder can't be read.
@@ -31,7 +31,7 @@ impl ScriptFiles {
         Ok(Self(Kind::Folder(windlass_project::files_in(folder).map_err(Error::Input)?)))
     }
 
-    /// Uses the files of an image.
+    /// Takes the files from an image.
     pub fn of_image(files: ImageFiles) -> Self {
         Self(Kind::Image(files))
     }

@@ -86,7 +86,7 @@ impl Driver for Noop {
         outputs(old) == outputs(new)
     }
 
-    /// Returns no actions: this driver reads no file.
+    /// Returns an empty list, because no action uses a file of the package: this driver reads no files.
     fn users(&self, _: &Package, _: &str) -> Option<Vec<Action>> {
         Some(Vec::new())
     }

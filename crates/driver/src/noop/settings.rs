@@ -11,8 +11,8 @@ use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 /// The properties of the driver `noop`, as a resource descriptor declares them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// The driver properties that all drivers support. If `effect` is not set, the engine makes only the call that
-    /// publishes `outputs`.
+    /// The driver properties that all drivers support: `effect` and `timeout`. If `effect` is not set, the engine
+    /// calls the driver only for the action that publishes `outputs`.
     pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,
@@ -89,11 +89,12 @@ impl Settings {
     }
 }
 
-/// Returns the mapping from output properties to input properties in the value of `outputs`.
+/// Finds the mapping from output properties to input properties in the value of `outputs`.
 ///
-/// A descriptor contains the mapping itself, or the mapping inside `{value: …}` or `{default: …}`. The mapping may
-/// contain an output property with the name `value`, as in `outputs: {value: port}`. So the content of the key `value`
-/// or `default` is the mapping only if the content is a YAML mapping.
+/// The value is the mapping itself, or contains the mapping under the key `value` or `default`, as in
+/// `outputs: {value: {address: ip}}`. But these keys can also be names of output properties, as in
+/// `outputs: {value: port}`. If the content of the key is a YAML mapping, the function returns this content.
+/// Otherwise, the function returns the whole value.
 fn mapping(value: &Value) -> &Value {
     Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }

@@ -10,15 +10,15 @@ use windlass_model::record::Effect;
 
 use crate::{Call, Context, Driver, Failure, Found, Nature, Observation, Observed, Package, Query, Report};
 
-/// A fault of a driver.
+/// A violation of the contract between the engine and a driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
     /// The driver panics.
     Panics,
-    /// The driver gives no answer to its call.
+    /// The driver returns no result for a call of the engine.
     NoAnswer,
-    /// The driver gives two answers to its call.
+    /// The driver returns two results for one call of the engine.
     TwoAnswers,
 }
 
@@ -27,9 +27,9 @@ impl Fault {
     pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
 }
 
-/// A driver of the kind `faulty`, for tests of the engine. The driver shows a fault when it performs calls, or when it
-/// observes and searches. It runs one job for each performed call. All actions have the effect `once`, and the
-/// driver can observe them.
+/// A driver of the kind `faulty`, for tests of the engine. The driver has a [`Fault`] either when it performs
+/// calls, or when it observes instances and searches for instances. It runs one job for each performed call. All
+/// actions have the effect `once`, and the driver can observe them.
 #[derive(Debug, Clone, Copy)]
 pub struct Faulty {
     performing: Option<Fault>,
@@ -37,18 +37,19 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Creates a driver that shows the fault after the job of each call.
+    /// Creates a driver that has the fault when it performs a call. The job of the call runs first, and then,
+    /// for example, the driver panics.
     pub fn performing(fault: Fault) -> Self {
         Self { performing: Some(fault), looking: None }
     }
 
-    /// Creates a driver that shows the fault in observations and searches.
+    /// Creates a driver that has the fault when it observes instances or searches for instances.
     pub fn looking(fault: Fault) -> Self {
         Self { performing: None, looking: Some(fault) }
     }
 }
 
-/// Returns the answers to one call: the given answer, or a wrong number of answers if the driver has a fault.
+/// Returns the results for one call: only `answer`, or a wrong number of results if the driver has a fault.
 ///
 /// # Panics
 /// When the fault is [`Fault::Panics`].

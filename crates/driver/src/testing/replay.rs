@@ -4,7 +4,8 @@ use windlass_executor::Job;
 
 use super::{Subject, titles};
 
-/// A call that is performed again with the records of all its jobs runs no job, and gives the same answer.
+/// If the outcomes of all jobs of a call are recorded, a repetition of the call runs no job, and gives the
+/// same answer.
 pub async fn recorded_jobs_are_not_run(subject: &Subject) {
     let mut jobs = 0;
     for call in &subject.calls {

@@ -128,17 +128,17 @@ fn job_id(name: &str) -> JobId {
     id.parse().unwrap_or_else(|error| panic!("the job name `{name}` makes no job id: {error}"))
 }
 
-/// Returns the failure of a lost job.
+/// Returns the failure with which [`Context::job`] reports that the result of the job is unknown.
 pub(super) fn lost() -> Failure {
     Failure::new(FailureKind::Lost, "the trial lost this job")
 }
 
-/// Returns the failure of a job that could not be run.
+/// Returns the failure with which [`Context::job`] reports that it has not run the job.
 pub(super) fn not_run() -> Failure {
     Failure::new(FailureKind::Infrastructure, "the trial did not run this job")
 }
 
-/// Returns the failure of a checkpoint that could not be recorded.
+/// Returns the failure with which [`Context::checkpoint`] reports that it has not recorded the checkpoint.
 pub(super) fn not_recorded() -> Failure {
     Failure::new(FailureKind::Infrastructure, "the trial did not record this checkpoint")
 }

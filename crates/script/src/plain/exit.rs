@@ -11,7 +11,7 @@ pub(crate) const CONVERGING: i32 = 75;
 /// neither do programs that health checks often call, such as `curl`, `grep` and `systemctl`.
 pub(crate) const GONE: i32 = 104;
 
-/// The result that an exit code states.
+/// The result that a plain script states by its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The script has succeeded. For a health check: the instance is active.
@@ -25,7 +25,8 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// Returns the stated result; `None` if the script has failed.
+    /// Returns the result that a plain script states by its exit code; `None` if the script has failed.
+    /// `role` is the role of the script: some exit codes have a meaning only for a health check.
     ///
     /// A shell exits with 126 or 127 if it could not run a command. A health check with such a code observed
     /// nothing.

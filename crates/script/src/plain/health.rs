@@ -1,4 +1,5 @@
-//! Interpretation of a plain health check's exit code for an action.
+//! Interpretation of the exit code of a plain health check. The health check runs to find out whether an action
+//! has had its effect.
 
 use windlass_driver::{Call, Observation};
 use windlass_model::instance::InstanceView;
@@ -8,12 +9,11 @@ use super::status::Status;
 use crate::observe::{Goal, with_message};
 use crate::role::Role;
 
-/// Returns the result of a health check for an action, and the status of the instance. The exit code of the health
-/// check determines both.
+/// Returns the observation and the status of an instance that follow from the exit code of a health check.
 ///
-/// The health check finds out whether the action has had its effect. Each column of the tables is an action. Each
-/// cell is a variant of [`Observation`]. For example, "reached" means that the instance is in the state that the
-/// action requests, and "differs" means that the instance exists, but is in another state.
+/// The observation tells whether the action of `call` has had its effect. Each column of the tables is an action.
+/// Each cell is a variant of [`Observation`]. For example, "reached" means that the instance is in the state that
+/// the action requests. "Differs" means that the instance exists, but is in another state.
 ///
 /// If the recorded status of the instance is not converging, this table applies:
 ///

@@ -11,13 +11,14 @@ use super::place::{ARGUMENTS, ID, LOCATION, METRICS, OUTPUTS, PROPERTIES, Place}
 use crate::input::natural;
 use crate::role::Role;
 
-/// Maximum number of bytes of all files in an output folder.
+/// Maximum number of bytes of all files in an output folder together.
 const OUTPUT_BYTES: u64 = 4 << 20;
 
-/// Maximum number of bytes of the file with the id.
+/// Maximum number of bytes of the file at `WINDLASS_ID_FILE`, which contains the id of the instance.
 const ID_BYTES: u64 = 4 << 10;
 
-/// Returns the job with the input for a call, and requests for its output.
+/// Adds the input files for a call to a job. Also declares the output files and folders that the runtime returns
+/// after the job.
 ///
 /// A repeated call has the same files. The files may contain secrets, so only the user of the job may read them.
 pub(crate) fn with_call(role: &Role, call: &Call, job: Job) -> Job {
@@ -37,14 +38,14 @@ pub(crate) fn with_call(role: &Role, call: &Call, job: Job) -> Job {
     })
 }
 
-/// Returns the job with the properties of a location.
+/// Adds the properties of a location to a job, as files.
 pub(crate) fn with_location(location: &Location, job: Job) -> Job {
     let properties = location.properties.iter().map(|(name, value)| (name.as_str(), value));
     with_values(LOCATION, &properties.collect(), job)
 }
 
-/// Adds a file for each value, and one file with all values. A value whose name can't be a file name is only
-/// in the file with all values.
+/// Adds a file for each value to a job, and one file with all values. A value whose name can't be a file name is
+/// only in the file with all values.
 fn with_values(place: Place, values: &BTreeMap<&str, &Value>, job: Job) -> Job {
     let summary = place.summary();
     let json = serde_json::to_string_pretty(values).unwrap_or_default() + "\n";

@@ -175,7 +175,9 @@ fn problem(message: String, help: impl Into<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(codes::OUTPUT_FILE, message).help(help.into()))
 }
 
-/// Returns the texts of all values under the name of a sensitive property, even in files that can't be used.
+/// Returns the texts of all sensitive values in the files that a script wrote. A value is sensitive if its file, or
+/// its key in a JSON file, has the name of a sensitive property. The function also searches files that [`read`]
+/// refuses, for example because they contain invalid JSON.
 pub(crate) fn secrets(outcome: &Outcome, sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
     let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
     let folders = outcome.outputs.values().filter_map(|output| match output {

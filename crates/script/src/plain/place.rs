@@ -40,8 +40,8 @@ impl Place {
         path.parse().ok()
     }
 
-    /// Returns the name of the JSON file in the folder that contains all values. The other files in the folder
-    /// contain one value each.
+    /// Returns the name of the summary, such as `properties.json`: the file in this folder that contains all
+    /// values as one JSON object. Each other file in the folder contains one value.
     pub(crate) fn summary(self) -> String {
         format!("{}.json", self.name)
     }

@@ -77,7 +77,7 @@ pub struct EnvironmentSummary {
     pub services: usize,
 }
 
-/// An environment with all its content, and a version for JSON.
+/// An environment with all its content.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct EnvironmentView {

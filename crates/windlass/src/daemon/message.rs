@@ -124,7 +124,7 @@ impl Message {
     }
 }
 
-/// Parses an integrity: `OK` or `BROKEN`.
+/// Parses the value of an integrity metric: `OK` or `BROKEN`.
 pub(super) fn integrity(word: &str) -> Result<Reading, String> {
     match word {
         "OK" => Ok(Reading::Integrity(true)),
@@ -133,7 +133,7 @@ pub(super) fn integrity(word: &str) -> Result<Reading, String> {
     }
 }
 
-/// Parses a load, from 0 to 100.
+/// Parses the value of a load metric: a number from 0 to 100.
 pub(super) fn load(number: &str) -> Result<Reading, String> {
     let load = number.trim().parse().ok().filter(|load| (0.0..=100.0).contains(load));
     load.map(Reading::Load).ok_or_else(|| format!("`load` is a number from 0 to 100, not `{number}`"))

@@ -304,7 +304,8 @@ impl<'a> Daemon<'a> {
         self.busy.contains(name) || self.elsewhere.contains(name)
     }
 
-    /// Reports once that the store fails, and once that the store works again.
+    /// Returns the answer of the store; `None` if the store has failed. Reports the failure, unless the last
+    /// report was about the same failure. Reports the first answer after a failure.
     fn answered<T>(&mut self, answer: Result<T, StoreError>) -> Option<T> {
         match answer {
             Ok(answer) => {
@@ -371,7 +372,7 @@ impl<'a> Daemon<'a> {
         self.act(demands.into_iter().map(|demand| (name.clone(), demand)).collect()).await;
     }
 
-    /// Records that heals of some parts have helped.
+    /// Records that some parts are well again after the daemon has healed them.
     async fn note_well(&mut self, name: &AssemblyName, parts: &[ElementName]) {
         let work = &self.work.context;
         match work.engine.note_well(name, parts, &work.holder).await {

@@ -28,7 +28,7 @@ pub(super) struct Watched {
     pub(super) updated: Timestamp,
     /// The instance ids of the assembly's elements.
     ids: Vec<String>,
-    /// For each part of the assembly, the number of heals that have not helped.
+    /// Counts how often each part of the assembly was healed since it was last well.
     pub(super) heals: Heals,
     pub(super) reads: Reads,
     /// The time at which the next sample counts as missing; `None` while timeouts are suspended, and for an
@@ -47,7 +47,7 @@ impl Watched {
 #[derive(Default)]
 pub(super) struct Counted {
     pub(super) demands: Vec<Demand>,
-    /// The parts that are now well, and that had unsuccessful heals before.
+    /// The parts that are now well again after the daemon has healed them.
     pub(super) well: Vec<ElementName>,
 }
 
@@ -123,7 +123,7 @@ impl Roster {
         self.watched.get(name)
     }
 
-    /// Records that heals of parts have helped.
+    /// Records that some parts are well again after the daemon has healed them.
     pub(super) fn note_well(&mut self, name: &AssemblyName, parts: &[ElementName]) {
         if let Some(watched) = self.watched.get_mut(name) {
             for part in parts {

@@ -43,7 +43,8 @@ pub(super) enum Message {
     /// A health check of an assembly has ended.
     Looked {
         assembly: AssemblyName,
-        /// The number `Watched::watch` of the assembly at the start of the check.
+        /// The value of [`Watched::watch`](super::roster::Watched::watch) at the start of the check. If the
+        /// value differs at the end of the check, the daemon ignores the result.
         watch: u64,
         seen: Result<Looked, EngineError>,
     },
@@ -58,7 +59,8 @@ pub(super) struct Work {
     looks: Arc<Semaphore>,
 }
 
-/// The objects that a task needs.
+/// The values that every task of the daemon uses: the engine, the holder of the leases, the [`Stop`] of the
+/// daemon, and the channel for messages to the daemon. Each task has its own clone.
 #[derive(Clone)]
 pub(super) struct Context {
     pub(super) engine: Engine,
@@ -99,8 +101,8 @@ impl Context {
         }
     }
 
-    /// Stores the references to an application that will be removed. After the removal, these records show that
-    /// the application existed.
+    /// Stores an application as the last target of all references to it, before the application is removed.
+    /// After the removal, the stored targets show that the application existed.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {

@@ -252,7 +252,7 @@ enum FoundWork {
     Adopt(AssemblyName, Found),
 }
 
-/// The data that are needed to record the instances of a discovery.
+/// The context in which a discovery records the instances that it has found.
 struct Search<'a> {
     launcher: &'a Launcher<'a>,
     recorder: FoundRecorder<'a>,

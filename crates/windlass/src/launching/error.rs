@@ -150,7 +150,7 @@ pub enum LaunchError {
     NoArgument {
         /// The exposed id of the command.
         command: String,
-        /// The given name of an argument.
+        /// The name of the argument that the user has passed.
         argument: String,
         /// The names of the command's arguments.
         known: Vec<String>,

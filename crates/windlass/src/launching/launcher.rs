@@ -184,7 +184,8 @@ impl<'w> Launcher<'w> {
     }
 
     /// Prepares the reconfiguration of an application. Pins without a new value keep their value. `published`
-    /// is the revision of the application, or a later revision.
+    /// is the revision to which the application belongs after the reconfiguration: its present revision, or a
+    /// later one.
     ///
     /// # Errors
     /// Returns all problems that prevent the reconfiguration. In this case, nothing has been changed.

@@ -1,4 +1,5 @@
-//! A kind of runtime for one runtime of the embedding program.
+//! Support for a runtime that the embedding program supplies. windlass treats this one runtime as a kind of
+//! runtime.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use windlass_project::{ImageUse, RuntimeKind, Setting, SettingProblem};
 
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
 
-/// A kind of runtime with one open runtime, which serves all locations of the kind.
+/// A kind of runtime that consists of one open runtime. This runtime serves all locations of the kind.
 #[derive(Clone)]
 pub(super) struct Fixed {
     runtime: Arc<dyn Runtime>,

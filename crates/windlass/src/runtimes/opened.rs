@@ -58,7 +58,7 @@ impl Runtimes {
         Ok(all)
     }
 
-    /// Returns the runtimes of a kind that may hold jobs of other processes.
+    /// Like [`all`](Self::all), but returns only runtimes of the kind `name`.
     pub(crate) async fn of_kind(&self, name: &str) -> Result<Vec<Arc<dyn Runtime>>, String> {
         match self.kinds.iter().find(|(kind, _)| kind.name() == name) {
             Some((_, project)) => project.with_jobs().await,

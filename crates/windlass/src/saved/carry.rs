@@ -68,8 +68,9 @@ impl Windlass {
     }
 
     /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply)
-    /// executes the plan. For [`Request::down_with`], `around` is the assembly's descriptor: when the plan is
-    /// applied, the packages are searched in the folders around it.
+    /// executes the plan. `around` is `None`, except for a request from [`Request::down_with`]. For such a
+    /// request, `around` is the file with the assembly's descriptor. When the plan is applied, windlass
+    /// searches for the packages in the folders around this file.
     ///
     /// # Errors
     ///

@@ -48,18 +48,19 @@ pub enum SavedPlanError {
     OtherSecrets {
         /// The assembly that the plan changes.
         assembly: AssemblyName,
-        /// The secrets that the plan uses.
+        /// The names of the secrets that the plan uses.
         secrets: Vec<String>,
     },
     /// The plan of this intent can't be saved.
     #[error("this command can't be saved as a plan")]
     NoPlan,
-    /// A secret of the plan was not given, or a given parameter is not a secret of the plan.
+    /// The user has not passed a secret of the plan, or has passed a parameter that is not a secret of the
+    /// plan.
     #[error("{}", secrets(missing, unknown))]
     Secrets {
-        /// Secrets of the plan that were not given.
+        /// The names of the secrets of the plan that the user has not passed.
         missing: Vec<String>,
-        /// Given parameters that are not secrets of the plan.
+        /// The names of the parameters that the user has passed, although they are not secrets of the plan.
         unknown: Vec<String>,
     },
 }

@@ -42,8 +42,9 @@ pub struct SavedPlan {
     /// The inputs of the intent `up`; `None` for other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up: Option<Recipe>,
-    /// The assembly's descriptor, for a `down` with the packages on disk. When the plan is applied, windlass
-    /// searches for the packages in the folders around this descriptor.
+    /// The file with the assembly's descriptor, if the intent `down` uses the packages on disk instead of
+    /// the pinned packages. When the plan is applied, windlass searches for the packages in the folders
+    /// around this file. `None` for other intents, and for a `down` with the pinned packages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packages_around: Option<PathBuf>,
     /// The parts to which the intent `down` is limited.

@@ -336,8 +336,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that an update fits the instances of an application. If `title` is `None`, the update must fit
-    /// the instances of at least one application.
+    /// Checks that an update fits the instances of an application. `title` is the position of the
+    /// application in [`Cast::titles`]. If `title` is `None`, the update must fit the instances of at least
+    /// one application.
     fn fits(&mut self, pointer: &str, update: &Value, title: Option<usize>) {
         let update = Rule::sample(update);
         let titles: Vec<usize> = title.map_or_else(|| (0..self.cast.titles.len()).collect(), |one| vec![one]);

@@ -32,9 +32,9 @@ pub(super) struct Application {
     pub(super) failure: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// The answer that replaced a health check when no record of the application changed: its position in the file
-    /// of answers. The same answer need not be processed again. `None` if a record has changed since, or if there
-    /// was no such answer.
+    /// The [number](super::machine::CheckAnswer::number) of the answer to the last health check. The field is
+    /// set only if this answer has changed no record of the application, and no record has changed since. If
+    /// the next health check has the same answer, the answer need not be processed.
     pub(super) unchanged_by: Option<usize>,
     /// The number of changes of the application's records. The result of a health check that read an older
     /// revision is dropped.

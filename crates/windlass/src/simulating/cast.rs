@@ -50,6 +50,7 @@ impl FromStr for ManifestFile {
 
 /// The applications and factories that take part in a simulation.
 pub(super) struct Cast {
+    /// The published applications, one for each manifest of an application. Factories are not included.
     pub(super) titles: Vec<Title>,
     pub(super) factories: Vec<Factory>,
     pub(super) location: Arc<Location>,
@@ -108,8 +109,8 @@ pub(super) struct Factory {
     pub(super) name: AssemblyName,
     pub(super) compiled: Compiled,
     pub(super) configuration: BTreeMap<String, Input>,
-    /// The times of the factory's discovery, and the position in [`Cast::titles`] of the application whose
-    /// instances the discovery adopts.
+    /// The position of an application in [`Cast::titles`], and the times of the discovery. The discovery searches
+    /// for instances of this application. `None` if the factory has no discovery.
     pub(super) discovery: Option<(usize, CronExpression)>,
 }
 
@@ -217,8 +218,10 @@ impl Title {
     }
 }
 
-/// Corrects the titles that were derived from file names. If a manifest names a title with the same short
-/// name as a file, this title replaces the derived title of the file. A title that the user has given stays.
+/// Corrects the titles that were derived from file names. A flag is true if the user has given the title; such a
+/// title stays. If another manifest names a title with the same short name, this title replaces the derived title.
+/// For example, the file `web-vm.yaml` has the derived title `web-vm`, and its factory names the application
+/// `Web VM`. Then the title of the application becomes `Web VM`.
 fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
     let named = |one: &PublishedApplication| match check(&one.manifest).role {
         Some(Role::Application(role)) => Some(role.factory.value),

@@ -1,4 +1,5 @@
-//! The driver's context in a simulation. Its jobs run scripts, or get their output from answers.
+//! The driver's context in a simulation. A job of the context runs a script, unless an answer of the
+//! simulation replaces the run. In this case, the job runs nothing, and returns the answer as its output.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -50,8 +50,8 @@ pub(super) struct HostParts<'h> {
     pub(super) runtime: Option<Arc<dyn Runtime>>,
 }
 
-/// An executor of tasks, which uses the driver. The driver's jobs run scripts, or get their output from
-/// answers.
+/// An executor of tasks. It calls the driver, and the driver requests jobs. A job runs a script, unless an answer
+/// replaces the run. In this case, the job runs nothing, and returns the answer as its output.
 pub(super) struct Host<'h> {
     pub(super) parts: HostParts<'h>,
     /// The default answer to a health check. It is used if no answer of the file of answers applies.

@@ -106,10 +106,19 @@ pub(super) struct Rule {
     pub(super) parsed: Vec<Option<Update>>,
 }
 
-/// The placeholders in an answer, which stand for values of the call.
+/// The placeholder in an answer for the name of the application.
 const NAME: &str = "<name>";
+
+/// The placeholder in an answer for the natural id of the instance. If the instance has no natural id, the
+/// placeholder of a launch stands for the name of the application. In any other call, it then stands for the
+/// instance id.
 const ID: &str = "<id>";
+
+/// The placeholder in an answer for the instance id.
 const INSTANCE_ID: &str = "<instance id>";
+
+/// The placeholder in an answer for the id of the command that the call executes. In a health check, the
+/// placeholder stands for the id of the oldest open command.
 const COMMAND_ID: &str = "<command id>";
 
 impl Rule {
@@ -184,7 +193,9 @@ impl<'a> Subject<'a> {
 pub(super) struct Rules(Vec<Rule>);
 
 impl Rules {
-    /// Returns the positions of the answers that apply to a script of the application `title` at a time.
+    /// Returns the positions of the answers that apply to a run of `script` at `time`, the virtual time since the
+    /// beginning of the simulation. `title` is the position of the script's application in [`Cast::titles`]. If
+    /// `title` is `None`, the result includes the answers for all applications.
     pub(super) fn active(&self, script: &Script, title: Option<usize>, time: Duration) -> Vec<usize> {
         let is_active = |rule: &Rule| {
             rule.script == *script

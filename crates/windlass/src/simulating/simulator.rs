@@ -46,15 +46,15 @@ pub struct SimulationInput {
     pub from: Timestamp,
     /// The interval of health checks; `None` for a simulation without health checks.
     pub health: Option<Duration>,
-    /// Number of applications of each title that are launched at the beginning.
+    /// Number of applications that are launched from each manifest of an application at the beginning.
     pub count: u32,
     /// The seed from which the ids of instances are generated.
     pub seed: u64,
 }
 
 impl SimulationInput {
-    /// Creates an input with default settings. The defaults are one application of each title, one day from
-    /// 2026-01-05 (a Monday), and a health check each minute.
+    /// Creates an input with default settings. The defaults are one launched application for each manifest of
+    /// an application, one day from 2026-01-05 (a Monday), and a health check each minute.
     pub fn new(manifests: Vec<ManifestFile>) -> Self {
         Self {
             manifests,

@@ -16,7 +16,7 @@ use crate::wiring::{InstanceReferenceView, ServiceReferenceView, Wiring};
 pub struct ApplicationStatusView {
     /// The title of the application from which the assembly was launched.
     pub title: String,
-    /// The revision of the title from which the assembly was launched.
+    /// The number of the application's revision to which the assembly belongs. Revisions are numbered from 1.
     pub revision: u32,
     /// The environment in which the assembly was launched.
     pub environment: String,

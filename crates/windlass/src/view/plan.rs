@@ -9,7 +9,7 @@ use windlass_model::work::{Batch, Reason, Work};
 use windlass_model::{AssemblyName, Element, ElementName, Origin, StepId, Topology};
 use windlass_plan::{Step, StepNumber, WaitKind};
 
-/// A plan as output data.
+/// A plan as output data: its steps and the changes that it makes.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanView {
     /// The version of the layout of this view, for programs that read it as JSON.
@@ -117,7 +117,7 @@ pub struct WhyView {
     pub waits: Vec<BecauseView>,
 }
 
-/// One wait of an explanation.
+/// A wait that an explanation lists: one step waits for another step.
 #[derive(Debug, Clone, Serialize)]
 pub struct BecauseView {
     /// The number of waits from the explained step to the awaited step. The number is 1 for a wait of the
@@ -129,7 +129,7 @@ pub struct BecauseView {
     pub on: StepId,
     /// The action of the awaited step.
     pub action: String,
-    /// Whether the awaited step must succeed, or must only end in any way.
+    /// Whether the awaited step must succeed, or may also fail.
     pub kind: WaitKind,
     /// The reason of the wait.
     pub reason: String,
@@ -164,14 +164,14 @@ pub struct StepView {
     #[serde(skip)]
     pub call_count: u64,
     /// The steps for which this step waits. A barrier is a step without work of its own, which waits for several
-    /// other steps. So a wait for a barrier stands for waits for all these steps.
+    /// other steps. If this step waits for a barrier, it waits for all these steps.
     pub waits: Vec<WaitView>,
 }
 
 /// A wait of a step as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct WaitView {
-    /// Whether the awaited step must succeed, or must only end in any way.
+    /// Whether the awaited step must succeed, or may also fail.
     pub kind: WaitKind,
     /// The awaited step; `None` for a barrier, which the reason describes.
     pub on: Option<StepId>,

@@ -156,7 +156,7 @@ pub struct VersionView {
     pub changes: Diff,
 }
 
-/// The differences between two versions.
+/// The differences between two versions of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct DiffView {
     /// The version of the layout of this view, for programs that read it as JSON.

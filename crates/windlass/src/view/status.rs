@@ -181,13 +181,16 @@ pub(crate) fn pairs_of(calls: &[&CallRecord]) -> Vec<PairView> {
 pub struct RelationshipView {
     /// The name of the relationship.
     pub name: String,
-    /// Number of pairs that the relationship connects.
+    /// Number of pairs that the relationship connects completely.
     pub made: usize,
-    /// The partly connected pairs, for which an operation failed or was stopped.
+    /// The partly connected pairs: operations that create the relationship have run or may have run, and the
+    /// creation is not complete.
     pub half_made: Vec<PairView>,
-    /// The partly separated pairs.
+    /// The partly disconnected pairs: operations that cease the relationship have run or may have run, and the
+    /// removal is not complete.
     pub half_ended: Vec<PairView>,
-    /// The pairs whose nodes are ready for the relationship, but that are not connected.
+    /// The pairs that the relationship does not connect, although both nodes have reached the states that the
+    /// relationship requires.
     pub missing: Vec<PairView>,
 }
 
@@ -342,11 +345,11 @@ impl Views<'_> {
         Ok(clusters.map(|element| element.name.clone()).collect())
     }
 
-    /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). Four lists of
-    /// the result contain only this part and what is inside it: the elements, the undecided calls, the
-    /// additional nodes, and the parts that are no longer desired but still exist. The other fields describe
-    /// the whole assembly. `part` is the part's name relative to the assembly (`B__1`), its full name, or an
-    /// id.
+    /// Returns the status of one part of an assembly, in the form of [`status`](Self::status). Four lists of the
+    /// result are limited to this part and the elements inside it. These lists are
+    /// [`components`](AssemblyView::components), [`undecided`](AssemblyView::undecided),
+    /// [`additional`](AssemblyView::additional) and [`leaving`](AssemblyView::leaving). The other fields describe
+    /// the whole assembly. `part` is the part's name relative to the assembly (`B__1`), its full name, or an id.
     ///
     /// # Errors
     ///
@@ -362,9 +365,8 @@ impl Views<'_> {
 }
 
 impl AssemblyView {
-    /// Reduces four lists of the status to one part and what is inside it: the elements, the undecided calls,
-    /// the additional nodes, and the parts that are no longer desired but still exist (`leaving`). The other
-    /// fields stay.
+    /// Limits four lists of the status to one part and the elements inside it. These lists are `components`,
+    /// `undecided`, `additional` and `leaving`. The other fields stay.
     fn keep(&mut self, part: &ElementName) {
         let mut parts = std::mem::take(&mut self.components);
         while let Some(at) = parts.iter().position(|element| part.is_in(&element.name)) {

@@ -6,7 +6,9 @@ use windlass_manifest::resolution::{Provider, ServiceState};
 use windlass_model::AssemblyName;
 use windlass_model::document::DocumentName;
 
-/// The state, in one environment, of a component of the type `reference.Service` of an application.
+/// The state of a reference to a service, in one environment. The reference is a component of the type
+/// `reference.Service` in the manifest of an application. A service of the environment takes the place of this
+/// component.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ServiceReferenceView {

@@ -17,17 +17,19 @@ use crate::error::chain;
 use crate::runtimes::factory::{RuntimeContext, Variables};
 
 /// An open container engine, with the runtimes that run jobs on it. One runtime starts a fresh container for each
-/// job. The other runtimes reuse warm containers: there is one such [`PoolRuntime`] for each pool size that a
-/// location requests.
+/// job. The other runtimes reuse warm containers. Each number of warm containers that a location requests has a
+/// [`PoolRuntime`] of its own.
 pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
+    /// The pool runtimes, by their numbers of warm containers.
     pools: Mutex<BTreeMap<u16, Pool>>,
     /// The note that marks the engine as in use; `None` after [`take_note`](Self::take_note) has returned it.
     note: Mutex<Option<Note>>,
 }
 
-/// A place for the pool runtime of one size. The place is empty until the pool runtime is used for the first time.
+/// A place for the [`PoolRuntime`] with a certain number of warm containers. The place is empty until this runtime
+/// is used for the first time.
 type Pool = Arc<OnceCell<Arc<PoolRuntime>>>;
 
 /// Returns the environment variables by which container engines are found.
@@ -46,9 +48,9 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 }
 
 impl OpenEngine {
-    /// Creates an open engine from a connected engine and the note about it. Removes the containers that
-    /// other windlass programs have left on the engine, if these programs have ended. Containers with jobs
-    /// stay, because a later command finds the jobs by their ids.
+    /// Takes over the connection to a container engine. `note` is the file that marks the engine as in use by this
+    /// process. Removes containers that other windlass programs have left on the engine, if these programs have
+    /// ended. Containers with jobs stay, because a later command finds the jobs by their ids.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
         fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
@@ -60,7 +62,8 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether a client has certainly left nothing on the engine.
+    /// Tells whether the engine certainly has no container of a client. If `client` is `None`, tells whether the
+    /// engine certainly has no job of an ended windlass program. Returns `false` if the engine does not answer.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
@@ -76,7 +79,8 @@ impl OpenEngine {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the pool runtime of a size. Opens it at its first use.
+    /// Returns the [`PoolRuntime`] with `size` warm containers. Opens this runtime at its first use. The runtime
+    /// keeps its files in `folder`.
     pub(super) async fn pool(&self, size: u16, folder: PathBuf) -> Result<Arc<PoolRuntime>, RuntimeError> {
         let cell = self.pools().entry(size).or_default().clone();
         let open = async || {

@@ -75,7 +75,7 @@ struct Engines {
     cells: Mutex<BTreeMap<String, Cell>>,
 }
 
-/// The cell of an engine, which is empty until the engine is opened.
+/// A place for an open engine. The place is empty until the engine is used for the first time.
 type Cell = Arc<OnceCell<OpenEngine>>;
 
 impl Engines {
@@ -110,8 +110,9 @@ impl Engines {
         format!("the list of used engines can't be written to `{}`: {error}", self.notes.folder().display())
     }
 
-    /// Removes the note of a client that has left nothing on an engine. If this is uncertain, the note stays
-    /// and the next command queries the engine again.
+    /// Removes the note that a client has written about its use of `engine`, if nothing of the client is left on
+    /// the engine. If something is left, or if the engine does not answer, the note stays. The next command then
+    /// queries the engine again.
     async fn forget(&self, engine: &OpenEngine, noted: &Noted) {
         if !engine.is_left_by(noted.client.as_deref()).await {
             return;

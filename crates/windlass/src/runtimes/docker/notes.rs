@@ -23,14 +23,15 @@ const FORMER: &str = "engines";
 /// Maximum number of attempts to write a note while other processes remove the folder.
 const TRIES: u32 = 10;
 
-/// The notes of a project.
+/// The notes of a project. Each note records that a client uses a container engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Notes {
     folder: PathBuf,
     former: PathBuf,
 }
 
-/// A note of this process. Its file is locked while this value exists.
+/// A note that this process has written: it records that this process uses a container engine. The file of the
+/// note is locked while this value exists.
 #[derive(Debug)]
 pub(crate) struct Note {
     path: PathBuf,
@@ -56,7 +57,7 @@ impl Notes {
         &self.folder
     }
 
-    /// Writes the note that a client uses an engine.
+    /// Writes a note: the client with the id `client` uses the container engine `engine`.
     pub(crate) fn add(&self, engine: &str, client: &str) -> io::Result<Note> {
         for _ in 1..TRIES {
             match self.try_to_add(engine, client) {
@@ -118,8 +119,8 @@ impl Notes {
         Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
     }
 
-    /// Removes a note of an ended client that has left nothing on its engine. The note of a running client
-    /// stays.
+    /// Removes a note if its client has ended. A note of an earlier version has no client, and is always removed.
+    /// The caller must know that nothing of the client is left on the engine.
     pub(crate) fn remove(&self, noted: &Noted) -> io::Result<()> {
         if let Some(client) = &noted.client {
             return remove_unlocked(&self.folder.join(client));
@@ -152,7 +153,7 @@ impl Notes {
 }
 
 impl Note {
-    /// Removes this note, because nothing is left on the engine.
+    /// Removes this note. The caller must know that nothing of this process is left on the engine.
     pub(crate) fn remove(self) -> io::Result<()> {
         if_there(fs::remove_file(&self.path))
     }

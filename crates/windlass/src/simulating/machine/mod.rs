@@ -71,8 +71,9 @@ pub(super) struct CheckAnswer {
     /// The result of the check. `None` if an earlier check of the application had the same answer and changed
     /// nothing, so that the result need not be applied again.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The number of the answer in the file of answers. It is set only if the answer is the same data for
-    /// each call.
+    /// The number of the answer: its position in the file of answers, or `usize::MAX` for the default answer. The
+    /// answer with this number is the same for every call. `None` if the answer depends on the call, for example
+    /// because a script gives it.
     pub(super) number: Option<usize>,
 }
 
@@ -90,7 +91,7 @@ pub(super) struct MachineSettings {
     pub(super) until: Timestamp,
     /// The interval of health checks; `None` for a simulation without health checks.
     pub(super) health: Option<Duration>,
-    /// Number of applications of each title that are launched at the beginning.
+    /// Number of applications that are launched from each entry of [`Cast::titles`] at the beginning.
     pub(super) count: u32,
     /// The pause before the first observation of an instance that is converging.
     pub(super) poll: Duration,
@@ -121,7 +122,8 @@ pub(super) struct Machine<'c> {
     settings: MachineSettings,
     schedule: Schedule<Duty>,
     agenda: BTreeMap<(Timestamp, u64), Timer>,
-    /// The next free number for entries of the agenda, applications and calls.
+    /// The next free number. The next entry of the agenda, the next application or the next call gets this
+    /// number.
     next: u64,
     applications: BTreeMap<Key, Application>,
     names: BTreeMap<AssemblyName, Key>,
