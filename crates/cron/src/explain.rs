@@ -84,8 +84,8 @@ impl Part {
     }
 }
 
-/// Describes which values a field of the time of day selects: `every 5 minutes`, `at minutes 10 and 44 of
-/// each hour`.
+/// Describes the selected seconds, minutes or hours: `every 5 minutes`, `at minutes 10 and 44 of each hour`.
+/// `field` must be one of these three fields.
 fn pace(field: Field, parts: &[Part]) -> String {
     let size = field.range().end() + 1;
     match *parts {

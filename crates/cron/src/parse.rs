@@ -143,8 +143,8 @@ fn no_value(field: Field, piece: Piece<'_>) -> CronError {
     piece.fails(CronProblem::NoValue { field, text: text.to_owned() }).help_with(help)
 }
 
-/// Returns the advice to write the valid name that is nearest to a misspelt name. The misspelt text may also
-/// be a long name, such as `monday`.
+/// Returns the advice to write the three-letter name that is nearest to an invalid text. For example, the advice
+/// is `MON` for the misspelling `mno`, and also for the full name `monday`. Returns `None` if no name is near.
 fn nearest(field: Field, text: &str) -> Option<String> {
     let distance = |name: &str| {
         let (name, text) = (name.to_ascii_lowercase(), text.to_ascii_lowercase());

@@ -315,7 +315,8 @@ impl Checker<'_, '_> {
         self.report.say(severity, code, schedule.span, message, |said| said.help(help));
     }
 
-    /// Reports a factory whose interface `component` the application does not expose.
+    /// Reports an error if the mapping `application` of the manifest does not expose the interface `component` of
+    /// the factory. Without this interface, the manifest is not recognised as that of a factory.
     fn exposed(&mut self, visible: &Visible) {
         let is_exposed = |pin: &&str| {
             let wanted = self.leaf_pin(Self::id(builtin::COMPONENT, pin));

@@ -22,7 +22,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Calls `visit` with each typed component and its path, in the order of the text.
+    /// Calls `visit` with each [`Leaf`] and its path, in the order of the text.
     pub fn for_each_leaf<'m>(&'m self, visit: &mut dyn FnMut(&ComponentPath, &'m Leaf)) {
         self.application.for_each_leaf(&ComponentPath::default(), visit);
     }
@@ -124,10 +124,10 @@ impl Composite {
     }
 }
 
-/// Values for pins, by the ids of the pins.
+/// The values that a component's `configuration` gives to pins, by the ids of the pins.
 pub type Configuration = IndexMap<PinId, Setting>;
 
-/// A value for a pin.
+/// A value that a manifest gives to a pin. A *pin* is a typed input or output of a component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// Place of the pin's id.
@@ -160,7 +160,7 @@ pub struct ExposedPin {
     pub presentation: Presentation,
 }
 
-/// A component with a type and pins of its own.
+/// A component that has a type, and declares its own pins.
 #[derive(Debug, Clone)]
 pub struct Leaf {
     /// Place of the component's name.
@@ -186,7 +186,7 @@ pub struct Interface {
     pub unread: Vec<Name>,
 }
 
-/// A pin of a component.
+/// A pin of a component: a typed input or output, which is a value, a signal or a command.
 #[derive(Debug, Clone)]
 pub struct Pin {
     /// Place of the pin's name.

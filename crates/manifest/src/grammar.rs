@@ -54,7 +54,7 @@ pub enum GrammarProblem {
 /// The text of a pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PinText {
-    /// A pin of a component with a type.
+    /// The type of a pin that a component declares for itself, such as `configuration(string)`.
     Declared(PinType),
     /// `bind(…)`: the pins that a pin of a composition exposes, each with its byte range in the text.
     Bind(Vec<(PinRef, Range<usize>)>),

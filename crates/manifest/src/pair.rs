@@ -1,4 +1,4 @@
-//! Checks of several published applications: applications and factories name each other.
+//! Checks of several published manifests together. An application and its factory must name each other.
 
 use windlass_source::{Diagnostic, Diagnostics, Severity, Spanned};
 

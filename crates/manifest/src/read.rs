@@ -17,10 +17,10 @@ use crate::document::{
 use crate::grammar::{PinText, Target};
 use crate::report::{Report, choose};
 
-/// Keys of a composite.
+/// Keys of a composite, which is a component that contains other components.
 const COMPOSITE: [&str; 5] = ["type", "configuration", "interfaces", "components", "bindings"];
 
-/// Keys of a component with a type.
+/// Keys of a leaf, which is a component that has a type and contains no other components.
 const LEAF: [&str; 4] = ["type", "configuration", "interfaces", "required"];
 
 /// Keys of a pin in its long form.

@@ -9,7 +9,7 @@ use crate::role::Role;
 
 /// The files of a folder or an image that should contain the scripts of a manifest.
 pub trait ScriptFiles {
-    /// Finds a script by its path in the manifest.
+    /// Finds a script by the path that the manifest gives, such as `/vm/launch.py`.
     fn find(&self, path: &str) -> ScriptSearch;
 
     /// Returns the paths of all files, as a manifest writes paths: `/vm/launch.py`.
@@ -52,7 +52,8 @@ pub struct ScriptFile<'f> {
     pub executable: bool,
 }
 
-/// Finds files by the paths of manifests: `/vm/launch.py` is the file `vm/launch.py` of the folder.
+/// Finds the scripts of a manifest in a folder. If the manifest gives the path `/vm/launch.py`, the script is the
+/// file `vm/launch.py` of the folder.
 impl ScriptFiles for [ScriptFile<'_>] {
     fn find(&self, path: &str) -> ScriptSearch {
         let path = path.trim_start_matches('/');

@@ -19,7 +19,8 @@ use crate::report::{Report, choose};
 /// pins multiply this number.
 pub const MAX_PINS: usize = 100_000;
 
-/// A pin of a typed component. The component is named by its path from the application.
+/// A pin of a leaf, which is a component without inner components. The component is named by its path from the
+/// application.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeafPin {
     /// The path of the component.
@@ -36,9 +37,9 @@ pub struct VisiblePin {
     /// Type of the pin. `None` for a pin that could not be read, and for an undeclared pin of a component
     /// type that windlass does not know.
     pub kind: Option<PinType>,
-    /// The pins that this pin stands for. A declared or built-in pin of a leaf component (a component that is
-    /// no composition) stands for itself. A pin that a composition exposes stands for the pins that it is
-    /// bound to, followed through nested compositions.
+    /// The leaf pins that this pin stands for. A pin of a leaf (a component without inner components) stands for
+    /// itself. A pin of a composition stands for all leaf pins that it exposes, directly or through nested
+    /// compositions. The list is empty if the declaration of the pin could not be read.
     pub targets: Vec<LeafPin>,
     /// Whether the value of the pin is a secret.
     pub sensitive: bool,
@@ -88,8 +89,8 @@ impl Visible {
         path.0.iter().try_fold(self, |at, name| at.children.get(name).ok_or((name, at)))
     }
 
-    /// Returns the severity with which the use of an undeclared pin of the interface is reported. Returns
-    /// `None` if the pin may exist.
+    /// Returns the severity of the message that `interface` lacks some pin. Returns `None` if there should be no
+    /// message, because windlass does not know which pins the interface has.
     pub(crate) fn lacks(&self, interface: &Name) -> Option<Severity> {
         match self.interfaces.get(interface) {
             Some(known) if known.is_open => None,

@@ -1,5 +1,5 @@
 //! `windlass.yaml`, the document of a project. It declares the locations, and existing instances such as networks. A
-//! reference in a descriptor can stand for such an instance.
+//! reference in a descriptor can resolve to such an instance.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroU32;
@@ -44,9 +44,9 @@ const VERSION: &str = "1";
 pub(crate) struct ProjectFile {
     /// The locations by name, in the order of declaration.
     pub(crate) locations: IndexMap<String, Declared>,
-    /// The existing instances that references in descriptors can stand for.
+    /// The existing instances to which references in descriptors can resolve.
     pub(crate) existing: Vec<Existing>,
-    /// The packages that the entries of `existing` name.
+    /// The packages of existing instances, from the key `package` in the entries of `existing`.
     pub(crate) packages: Vec<PackageOf>,
     /// The retention of old processes and versions.
     pub(crate) retention: Retention,

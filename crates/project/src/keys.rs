@@ -19,37 +19,37 @@ pub(crate) enum Form {
     Number,
     /// A whole number from 1.
     Count,
-    /// A number of concurrent jobs.
+    /// A maximum count of concurrent jobs: a whole number from 1.
     Jobs,
-    /// A number of elements of an assembly.
+    /// A maximum count of elements in an assembly: a whole number from 1.
     Elements,
     /// An age: a number with a unit.
     Age,
     /// The name of a registered kind of runtime.
     Runtime,
-    /// The settings of the registered drivers, by driver.
+    /// A mapping from the names of registered drivers to the settings of these drivers.
     Drivers,
     /// A word from a fixed list.
     Word(&'static [&'static str]),
-    /// Paths by the names of volumes.
+    /// A mapping from the names of volumes to paths.
     Volumes,
-    /// Texts by the names of variables.
+    /// A mapping from the names of variables to texts.
     Variables,
     /// A list of the names of variables.
     VariableNames,
-    /// A number of bytes with an optional unit.
+    /// An amount of memory: a whole number of bytes, or a number with a unit such as `512M`.
     Memory,
-    /// A number of processors.
+    /// A count of processors, which may be a fraction such as `0.5`.
     Processors,
     /// The name of a descriptor, with its version.
     Descriptor,
-    /// Any values, by name.
+    /// A mapping from names to any values.
     Properties,
     /// A mapping with the keys of the section.
     One(&'static Section),
-    /// A list of sections.
+    /// A list of mappings. Each mapping has the keys of the section.
     List(&'static Section),
-    /// Mappings with the keys of the section, by name.
+    /// A mapping from names to inner mappings. Each inner mapping has the keys of the section.
     ByName(&'static Section),
 }
 

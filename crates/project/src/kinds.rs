@@ -23,11 +23,11 @@ pub trait RuntimeKind: Send + Sync {
     /// Returns a description of a few words, for help and completions.
     fn summary(&self) -> &str;
 
-    /// Tells whether jobs of this kind run in an image.
+    /// Tells whether jobs of this kind run in the image of their location.
     fn image(&self) -> ImageUse;
 
-    /// Returns the keys of a location that this kind accepts, but not every kind. The values of these keys are text.
-    /// The default returns no keys.
+    /// Returns the keys that locations of this kind may have beside the common keys of all locations. The values of
+    /// the returned keys are text. The default returns no keys.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
@@ -41,7 +41,7 @@ pub trait RuntimeKind: Send + Sync {
     }
 }
 
-/// The use of a location's image by a kind of runtime.
+/// Whether the jobs of a kind of runtime run in an image. The key `image` of a location names the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageUse {
     /// Jobs have no image. The key `image` is refused.
@@ -52,7 +52,7 @@ pub enum ImageUse {
     Required,
 }
 
-/// A problem of a location that its kind of runtime reports.
+/// A problem that a kind of runtime finds in a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingProblem {
     /// The key with the problem; `None` for the location as a whole.
@@ -79,9 +79,9 @@ pub enum Misfit {
     Key {
         /// The key that has no meaning.
         key: String,
-        /// The kind of the location.
+        /// The name of the location's kind of runtime.
         runtime: String,
-        /// The kinds that have the key, in the order of registration.
+        /// The names of the kinds that have the key, in the order of registration.
         others: Vec<String>,
     },
     /// The kind needs an image, and the location has none.
@@ -89,9 +89,9 @@ pub enum Misfit {
     NoImage {
         /// The name of the location.
         location: String,
-        /// The kind of the location.
+        /// The name of the location's kind of runtime.
         runtime: String,
-        /// The kinds that need no image, in the order of registration.
+        /// The names of the kinds that need no image, in the order of registration.
         others: Vec<String>,
     },
     /// The kind refuses the settings.

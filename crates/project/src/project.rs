@@ -165,7 +165,7 @@ impl Project {
         self.nodes
     }
 
-    /// Returns the folders of the packages that the entries of `existing` name.
+    /// Returns the package folders of existing instances, from the key `package` in the entries of `existing`.
     pub fn packages(&self) -> &[PathBuf] {
         &self.packages
     }

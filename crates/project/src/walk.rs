@@ -26,10 +26,11 @@ pub(crate) enum Contained {
     Private,
 }
 
-/// A walk, and its results so far.
+/// A search for descriptor files in folders, with the files that it has found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// Files in the layout of a descriptor, absolute and without links.
+    /// The descriptor files found so far, as absolute paths without links. A descriptor is recognised by its path
+    /// within a package, such as `resource.yaml` or `Definitions/lm/resource.yaml`.
     pub(crate) files: BTreeSet<PathBuf>,
     /// Warnings about folders that were not searched.
     pub(crate) diagnostics: Diagnostics,
@@ -38,14 +39,14 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Adds the packages directly in a folder.
+    /// Adds the descriptors of all packages directly in a folder.
     pub(crate) fn packages_in(&mut self, folder: &Path) {
         for child in self.folders_in(folder) {
             self.package(&child);
         }
     }
 
-    /// Adds the packages in the `Contains` folder of an assembly's package.
+    /// Adds the descriptors of all packages in the `Contains` folder of an assembly's package.
     pub(crate) fn contained_in(&mut self, package: &Path) {
         for folder in CONTAINERS.map(|name| package.join(name)) {
             if folder.is_dir() {
@@ -54,7 +55,7 @@ impl Walk {
         }
     }
 
-    /// Adds all packages in and below a folder.
+    /// Adds the descriptors of all packages in and below a folder.
     pub(crate) fn below(&mut self, root: &Path, contained: Contained) {
         let mut open = vec![(root.to_path_buf(), 0)];
         while let Some((folder, depth)) = open.pop() {

@@ -169,15 +169,16 @@ pub struct RedactedStream {
     read: usize,
     /// Bytes that were read and not yet returned.
     held: Zeroizing<Vec<u8>>,
-    /// Disjoint ranges of the stream to be masked, in order.
+    /// The ranges of the stream that must be masked, each as its start and end offset. The ranges are disjoint and
+    /// in order.
     found: VecDeque<(usize, usize)>,
     /// Whether the last output was a mask.
     masking: bool,
 }
 
 impl RedactedStream {
-    /// Takes a chunk, and returns masked bytes: all that were read and not yet returned, except the last
-    /// bytes that may be the start of a secret.
+    /// Takes a chunk, and returns all bytes that were read and not yet returned, with secrets masked. If the last
+    /// bytes may be the start of a secret, they are held back.
     pub fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(chunk);
         for &byte in chunk {
@@ -196,7 +197,7 @@ impl RedactedStream {
         self.give_out(self.read)
     }
 
-    /// Masks the last bytes that may be the start of a secret.
+    /// Masks the last bytes of the stream if they may be the start of a secret.
     fn cover_start_of_secret(&mut self) {
         let depth = self.automaton.depth(self.state);
         if depth > 0 {
@@ -216,7 +217,8 @@ impl RedactedStream {
         self.found.push_back((start, end));
     }
 
-    /// Returns the held bytes before the offset `until` of the stream, masked.
+    /// Returns the bytes in `held` up to the stream offset `until` (exclusive), and removes them from `held`. In
+    /// the returned bytes, the ranges in `found` are masked.
     fn give_out(&mut self, until: usize) -> Vec<u8> {
         let start = self.read - self.held.len();
         let mut out = Vec::with_capacity(until - start);

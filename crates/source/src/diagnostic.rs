@@ -57,22 +57,22 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Creates a diagnostic of the severity error.
+    /// Creates a diagnostic with the severity [`Severity::Error`].
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
-    /// Creates a diagnostic of the severity warning.
+    /// Creates a diagnostic with the severity [`Severity::Warning`].
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
 
-    /// Creates a diagnostic of the severity note.
+    /// Creates a diagnostic with the severity [`Severity::Note`].
     pub fn note(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, message)
     }
 
-    /// Creates a diagnostic of a severity that is known only at run time.
+    /// Creates a diagnostic with a severity that is known only at run time.
     pub fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
@@ -135,7 +135,7 @@ impl Diagnostic {
         }
     }
 
-    /// Tells whether the severity is error.
+    /// Tells whether the severity is [`Severity::Error`].
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

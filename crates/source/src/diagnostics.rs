@@ -10,8 +10,9 @@ use crate::{Diagnostic, Fix, Severity, codes};
 /// The diagnostics of one or more documents.
 ///
 /// At most [`MOST`](Self::MOST) errors are kept. Warnings and notes are counted together, and at most
-/// [`MOST`](Self::MOST) of them are kept. A note at the end counts the omitted diagnostics. If messages are
-/// costly to create, the code calls [`leaves_out`](Self::leaves_out) before it creates a message.
+/// [`MOST`](Self::MOST) of them are kept. A note at the end counts the omitted diagnostics. If a message is
+/// costly to create, call [`leaves_out`](Self::leaves_out) first. It returns `true` if the diagnostic would be
+/// omitted.
 ///
 /// ```
 /// use windlass_source::{Diagnostic, Diagnostics, Severity, codes};

@@ -115,9 +115,10 @@ macro_rules! section {
     (@is_required) => { false };
 }
 
-/// The forms of values in a kind of document, with the JSON Schema of each form.
+/// The forms of a document language, with the JSON Schema of each form. A *form* is the kind of value that a key
+/// accepts, such as text.
 pub trait Forms {
-    /// The type of the forms.
+    /// The type whose values are the forms, usually an enum with one variant for each form.
     type Form: Copy + 'static;
 
     /// Returns the schema of a form. If the schema is a `$ref`, an optional key with this form also accepts

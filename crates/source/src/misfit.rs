@@ -76,8 +76,8 @@ fn shown(found: Unexpected<'_>) -> String {
     }
 }
 
-/// Describes the expected type in terms of documents. If a type has its own implementation of `Deserialize`
-/// with its own description, this description is not changed.
+/// Describes the expected type for the author of a document. For example, `f64` becomes `a number`. A
+/// description from a type's own implementation of `Deserialize` stays unchanged.
 fn wanted(expected: &dyn Expected) -> String {
     let name = expected.to_string();
     let known = match name.as_str() {

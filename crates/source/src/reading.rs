@@ -1,4 +1,5 @@
-//! The meaning of plain scalars, as a parameter.
+//! The conversion of scalars to data. A [`Reading`] selects the rules for plain scalars, for example whether
+//! `1.10` is a number or a text.
 
 use serde_json::{Number, Value};
 

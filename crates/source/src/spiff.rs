@@ -108,8 +108,8 @@ fn float(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// Formats a date or time as the original spiff does; none for other texts. The original has a wrong format
-/// string, so the digits of the result are in a strange order.
+/// Formats a date, with or without a time, as the original spiff does. Returns `None` for any other text. The
+/// original has a wrong format string, which mixes up the digits: `2004-03-01` becomes `1039-03-08T30:04:16Z`.
 fn date(text: &str) -> Option<String> {
     let (year, rest) = digits(text, 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;

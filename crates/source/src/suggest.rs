@@ -30,14 +30,15 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     nearest(name, candidates).filter(|&(_, unique)| unique).map(|(candidate, _)| candidate)
 }
 
-/// Maximum bytes of a compared name. A longer text is not taken for a misspelling.
+/// Maximum length of a compared name in bytes. A longer text is not taken for a misspelling.
 const LONGEST: usize = 200;
 
-/// Maximum cost of a search: bytes inspected, and pairs of bytes compared.
+/// Maximum effort of a search. Each candidate costs [`BASE_EFFORT`], and 1 more for every 8 of its bytes. The
+/// computation of an edit distance costs the product of both lengths in bytes.
 const EFFORT: usize = 1 << 16;
 
-/// Base cost of a candidate.
-const LOOK: usize = 2;
+/// Effort for any candidate, even an empty one, in the unit of [`EFFORT`].
+const BASE_EFFORT: usize = 2;
 
 /// Returns the candidate that is nearest to `name`, like [`suggest`], and tells whether no other candidate is
 /// as near.
@@ -82,7 +83,7 @@ fn nearest_within<'a>(
     let limit = near.min(edits);
     let mut best: Option<((usize, usize), &str, bool)> = None;
     for candidate in candidates {
-        effort += LOOK + candidate.len().min(LONGEST) / 8;
+        effort += BASE_EFFORT + candidate.len().min(LONGEST) / 8;
         if effort > EFFORT {
             return best.map(|(_, candidate, _)| (candidate, false));
         }

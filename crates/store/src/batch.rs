@@ -425,8 +425,9 @@ impl Change {
         format!("`{}` has the id of another assembly's", self.word())
     }
 
-    /// Returns the reason to refuse a change of a document that does not meet the condition of the change
-    /// ([`Expected`]). For any other change, returns the same reason as [`id_conflict`](Self::id_conflict).
+    /// Returns the refusal reason for a change that conflicts with a stored record. A change of a document
+    /// conflicts if the document does not have the revision that the change expects ([`Expected`]). For all
+    /// other changes, returns the same reason as [`id_conflict`](Self::id_conflict).
     pub(crate) fn conflict(&self) -> String {
         match self {
             Self::PutDocument(draft) => format!("the {} has another revision", draft.key),

@@ -74,14 +74,14 @@ pub enum StoreError {
         /// The key of the document.
         key: Box<DocumentKey>,
     },
-    /// Another assembly of the same owner has the natural id.
+    /// The claimed natural id already belongs to another assembly of the same owner.
     #[error("the natural id `{natural_id}` of `{owner}` belongs to `{by}`; `windlass status {by}` shows it")]
     Claimed {
-        /// The owner of both assemblies.
+        /// The owner of the assembly that claims the natural id. The assembly `by` has the same owner.
         owner: AssemblyName,
-        /// The natural id that another assembly has.
+        /// The claimed natural id.
         natural_id: String,
-        /// The assembly that has the natural id.
+        /// The assembly that already has the natural id.
         by: AssemblyName,
     },
     /// The store does not exist, and the options forbid creating it.

@@ -70,7 +70,7 @@ impl Processes for SystemProcesses {
     }
 }
 
-/// Queries the kernel through `/proc`.
+/// Detects dead holders on Linux, mainly through `/proc`.
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs;
@@ -101,8 +101,8 @@ mod system {
         }
     }
 
-    /// Tells whether no process has this pid. The existence check by `kill` also finds a process that `/proc`
-    /// hides (`hidepid`).
+    /// Tells whether no process has this pid. The check calls `kill` with the signal number 0, which sends no
+    /// signal. The check also finds a process that `/proc` hides (`hidepid`).
     fn absent(pid: u32) -> bool {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH))
@@ -119,8 +119,9 @@ mod system {
     }
 }
 
-/// Checks by `kill` without a signal whether a process has the pid. If another process has got the pid of a
-/// dead holder, the holder counts as alive. Then the lease of the holder becomes free only when it expires.
+/// Detects dead holders on systems other than Linux. A holder is dead if no process has its pid. The check
+/// calls `kill` with the signal number 0, which sends no signal. If a new process has the pid of a dead
+/// holder, the holder counts as alive. Then the lease of the holder becomes free only when the lease expires.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use rustix::io::Errno;

@@ -1,4 +1,5 @@
-//! Counts the orders that wait for a writer. An order is a batch or another write operation.
+//! Counts the orders that are waiting for the writer of a store. An *order* is an operation that writes, such as
+//! the commit of a batch.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,14 +10,16 @@ use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::lease::Lease;
 
-/// If so many orders wait, [`Store::room`](crate::Store::room) makes callers wait.
+/// Number of waiting orders from which callers have to wait: [`Store::room`](crate::Store::room) returns only
+/// when fewer orders are waiting.
 const ROOM: usize = 1024;
 
 /// Capacity of the queue. It is larger than [`ROOM`], since many callers may have passed [`Waiting::room`]
 /// before they queue their orders.
 pub(crate) const QUEUE: usize = 16 * ROOM;
 
-/// The count of orders that wait for a writer.
+/// The number of orders that are waiting for the writer of a store. An *order* is an operation that writes,
+/// such as the commit of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     orders: AtomicUsize,
@@ -52,7 +55,7 @@ impl Waiting {
         self.fewer.notify_waiters();
     }
 
-    /// Waits until fewer than [`ROOM`] orders wait.
+    /// Waits until fewer than [`ROOM`] orders are in the queue.
     pub(crate) async fn room(&self) {
         loop {
             let mut fewer = std::pin::pin!(self.fewer.notified());

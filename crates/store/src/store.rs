@@ -224,7 +224,8 @@ pub trait Store: Send + Sync {
     /// the assembly does not exist or has no owner. [`StoreError::LeaseLost`] if the lease is lost.
     async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError>;
 
-    /// Reads which assembly of an owner has a natural id.
+    /// Returns the assembly of `owner` that has the natural id `natural_id`. Returns `None` if no assembly of
+    /// the owner has this id.
     async fn claimant(
         &self,
         owner: &AssemblyName,
@@ -274,7 +275,8 @@ pub trait Store: Send + Sync {
     /// Reads all processes of all assemblies, oldest first, including those of deleted assemblies.
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 
-    /// Reads the processes of all assemblies that have not ended, oldest first.
+    /// Reads all processes that have not ended, oldest first. The processes may belong to different
+    /// assemblies.
     async fn open_processes(&self) -> Result<Vec<ProcessRecord>, StoreError>;
 
     /// Reads a process of any assembly.

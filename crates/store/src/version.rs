@@ -14,9 +14,9 @@ const LONGEST: usize = 16;
 /// A stored version.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VersionRow {
-    /// The process that was to bring about the version.
+    /// The id of the process whose goal is the version. The process may have failed to reach this goal.
     pub(crate) process: u64,
-    /// The version that the delta is based on; `None` for a full copy.
+    /// The process id of the version on which the delta is based; `None` for a full copy.
     pub(crate) base: Option<u64>,
     /// The record, or the delta, as JSON.
     pub(crate) text: String,

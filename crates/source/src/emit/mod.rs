@@ -22,8 +22,9 @@ pub enum EmitStyle {
     Document,
     /// The style for people, and for readers that keep the spelling of scalars
     /// ([`Reading::Text`](crate::Reading::Text)). A text has no quotes if every reader reads it as the same
-    /// text. A text that some readers read as an integer or a boolean also has no quotes, if that value has the
-    /// same spelling. A text of several lines is a literal block.
+    /// text. The texts `true` and `false`, and whole numbers such as `12`, also have no quotes. A reader that
+    /// takes such a text for a boolean or a number keeps its spelling. Ambiguous texts, such as `yes` and `010`,
+    /// have quotes. A text of several lines is a literal block.
     Text,
 }
 

@@ -27,8 +27,8 @@ pub(super) fn is_safe(name: &str) -> bool {
 }
 
 /// Tells whether `text` can be written without quotes. Every reader must then read one of two things: the same
-/// text, or an integer or boolean with the same spelling. Versions (`1.10`), dates, `yes`, `010` and other
-/// ambiguous texts need quotes.
+/// text, or an integer or boolean with the same spelling, such as `12` or `true`. Versions (`1.10`), dates,
+/// `yes`, `010` and other ambiguous texts need quotes.
 pub(super) fn is_plain(text: &str) -> bool {
     const KEYWORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "null", "nan"];
     const SIGNS: &str = "_-./@+: ,();='?!*&";

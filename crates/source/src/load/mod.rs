@@ -109,8 +109,8 @@ fn load_yaml(source: &Arc<Source>, options: &LoadOptions) -> Loaded {
     Loaded { documents: outcome.documents, diagnostics: found }
 }
 
-/// Reports the syntax errors of one round and repairs them. Returns whether the text has changed, so that it
-/// must be read again.
+/// Reports the syntax errors that the last reading of the draft has found, and repairs them in the draft. Returns
+/// whether the draft has changed, so that it must be read again.
 fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found: &mut Diagnostics) -> bool {
     let causes = causes(source, draft, outcome).into_iter();
     let repairs: Option<Vec<Vec<Edit>>> = causes.map(|cause| settle(draft, cause, found)).collect();
@@ -132,7 +132,7 @@ fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Ve
     Some(repair)
 }
 
-/// Returns the causes of the syntax errors of one round.
+/// Returns the causes of the syntax errors that the last reading of the draft has found.
 fn causes(source: &Arc<Source>, draft: &Draft<'_>, outcome: &Outcome) -> Vec<Cause> {
     let error = outcome.error.as_ref().map(|error| cause::of(source, draft, error));
     // If the syntax error is itself caused by escaped comments, its diagnostic already reports escaped

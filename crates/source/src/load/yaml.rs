@@ -14,19 +14,19 @@ use super::tree::{Stop, Tree};
 use crate::invisible::{is_false_blank, is_invisible};
 use crate::{Diagnostics, Node, Scalar, Source, Span, Style};
 
-/// The result of one round of reading.
+/// The result of one reading of the [`Draft`], which is the original text with all repairs so far.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
     /// Problems that were found while nodes were built, such as duplicate keys.
     pub(super) diagnostics: Diagnostics,
-    /// Ranges in the draft. Each range is a quoted scalar or block scalar that contains characters outside of
-    /// ASCII.
+    /// The quoted scalars and block scalars that contain characters outside of ASCII. Each of them is a byte
+    /// range in the [`Draft`], which is the text with all repairs so far.
     pub(super) quoted: Vec<Range<usize>>,
-    /// Whether unquoted text contains invisible characters.
+    /// Whether an unquoted scalar contains characters that are invisible, or that only look like a space.
     pub(super) invisible: bool,
-    /// Byte offsets, in the text with the repairs so far, of each `\#` that begins the content of a line. The
-    /// author of such a line meant a comment.
+    /// The places where the content of a line begins with `\#`, as byte offsets in the [`Draft`]. The author of
+    /// such a line meant a comment.
     pub(super) escaped_comments: Vec<usize>,
     /// Syntax error at which the parser stopped; absent if the parser met no syntax error.
     pub(super) error: Option<Failure>,
@@ -34,7 +34,7 @@ pub(super) struct Outcome {
 
 /// A syntax error: the position at which the parser stopped, and the kind of the error.
 pub(super) struct Failure {
-    /// Offset in the draft.
+    /// The position, as a byte offset in the [`Draft`], which is the text with all repairs so far.
     pub(super) at: usize,
     pub(super) kind: ErrorKind,
 }
@@ -46,7 +46,9 @@ impl From<ScanError> for Failure {
 }
 
 impl Outcome {
-    /// Records facts about an event of the parser. The search for the causes of errors needs these facts.
+    /// Updates the fields [`quoted`](Self::quoted), [`invisible`](Self::invisible) and
+    /// [`escaped_comments`](Self::escaped_comments) if the event is a scalar. The search for the causes of errors
+    /// needs these fields.
     fn note(&mut self, text: &str, event: &Event<'_>, mark: &Mark) {
         let (Event::Scalar(scalar, style, ..), Some(range)) = (event, mark.byte_range()) else { return };
         if *style == ScalarStyle::Plain {

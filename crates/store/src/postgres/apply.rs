@@ -32,12 +32,12 @@ type Value = Box<dyn ToSql + Sync + Send>;
 
 /// A statement of a change.
 struct Statement {
-    /// Index in the batch of the change to which the statement belongs.
+    /// The change to which the statement belongs, as an index into the changes of the batch.
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
-    /// The function that returns the reason to refuse the change. It is called if the statement has affected
-    /// no row. `None` if a statement that affects no row is no error.
+    /// Returns the reason to refuse the change. The function is called if the statement has affected no row.
+    /// `None` if the change is accepted even then.
     no_row: Option<fn(&Change) -> String>,
     sent: Sent,
 }
@@ -45,9 +45,10 @@ struct Statement {
 /// How a statement is sent to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// The statement is sent together with others, before their answers arrive.
+    /// The statement is sent together with other statements, before the answers arrive.
     Together,
-    /// The change is applied on its own, because its values depend on rows that are read first.
+    /// The statement has no SQL. The function [`by_reading`] applies the change, because the values of the change
+    /// depend on rows that are read first.
     ByReading,
 }
 
@@ -94,8 +95,8 @@ pub(super) async fn batch(
     Ok(last)
 }
 
-/// Sends the statements of a batch. A run of statements ends before a change that is applied on its own. The
-/// statements of a run are sent together.
+/// Sends the statements of a batch in runs. The statements of a run are sent together. A run ends before a
+/// statement [`Sent::ByReading`], whose change is applied alone.
 async fn send(
     db: &Client,
     cache: &mut Statements,
@@ -225,11 +226,12 @@ fn statements(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Ou
 /// The statements of a batch, while they are being collected.
 struct StatementList<'a> {
     statements: Vec<Statement>,
-    /// Index of the change whose statements are being added.
+    /// The change whose statements are being added, as an index into the changes of the batch.
     change: usize,
-    /// The number of the last added event.
+    /// The sequence number of the last added event.
     seq: u64,
-    /// The assembly whose lease the batch is committed under.
+    /// The name of the assembly to which the batch belongs. The batch is committed under the lease on this
+    /// assembly.
     scope: String,
     seal: &'a Seal,
 }
@@ -278,7 +280,7 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a change that is applied on its own.
+    /// Adds a statement without SQL for the current change. The function [`by_reading`] applies the change.
     fn read_first(&mut self) {
         self.statements.push(Statement {
             change: self.change,
@@ -289,7 +291,8 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that affects no row if the id belongs to another assembly.
+    /// Adds a statement that puts a record with an id, such as a process. If another assembly has a record with
+    /// this id, the statement affects no row, and the change is refused.
     fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,
@@ -300,8 +303,8 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that affects no row if the record that it refers to is missing or belongs to another
-    /// assembly.
+    /// Adds a statement that needs a stored record, as a step needs its process. If the needed record is missing
+    /// or belongs to another assembly, the statement affects no row, and the change is refused.
     fn run_under(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,

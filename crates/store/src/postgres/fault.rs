@@ -66,8 +66,9 @@ fn is_read_only(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INSUFFICIENT_PRIVILEGE].contains(code)
 }
 
-/// Tells whether the user must resolve the error, and not the program: an error of the connection or the
-/// login, a missing database, a shutdown, or too many connections.
+/// Tells whether the cause of an error is outside of windlass, so that the user must resolve the error. Such
+/// causes are a broken connection, a rejected login, a missing database, a shutdown of the server, and a lack of
+/// connections or other resources.
 fn is_connection(code: &SqlState) -> bool {
     ["08", "28", "3D", "57P", "53"].iter().any(|class| code.code().starts_with(class))
 }

@@ -1,4 +1,4 @@
-//! The owners of assemblies, and their natural ids.
+//! Assemblies that belong to an owner, which is another assembly. An owned assembly may have a natural id.
 
 use tokio_postgres::GenericClient;
 use windlass_model::AssemblyName;
@@ -36,7 +36,7 @@ pub(super) async fn put(db: &impl GenericClient, scope: &AssemblyName, natural_i
     Ok(())
 }
 
-/// Reads which assembly of an owner has a natural id.
+/// Returns the assembly of `owner` that has the given natural id. `None` if no assembly of the owner has it.
 pub(super) async fn claimant(
     db: &impl GenericClient,
     owner: &AssemblyName,

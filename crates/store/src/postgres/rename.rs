@@ -61,8 +61,8 @@ async fn assembly(db: &impl GenericClient, name: &AssemblyName) -> Outcome<Optio
     row.map(|row| from_json(row.get(0))).transpose()
 }
 
-/// Inserts the row of the assembly with the new name, the owner and the natural id. Then moves the pins and
-/// the references to this row.
+/// Inserts a row for the new name of the assembly, with the assembly's owner and natural id. Then moves the
+/// pins and the references to this row.
 async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &AssemblyName) -> Outcome<()> {
     let (from, to) = (from.as_str(), record.name.as_str());
     let row = db.query_one("SELECT natural_id FROM assembly WHERE name = $1", &[&from]).await?;
@@ -78,7 +78,8 @@ async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &Assembly
     Ok(())
 }
 
-/// Replaces the record of another assembly that names the renamed assembly.
+/// Replaces the record and the references of the assembly `scope`, which is not the renamed assembly. The new
+/// record contains the new name of the renamed assembly.
 async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
     let scope = scope.as_str();
     let owner = record.owner.as_ref().map(AssemblyName::as_str);
@@ -131,7 +132,9 @@ async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &As
     Ok(())
 }
 
-/// The statements that copy the new names from the records of rows into their key columns.
+/// The statements that write the new names into the key columns of the tables. The column `record` already
+/// contains the new names, as JSON. The statements copy the names from this column, or write the new name of the
+/// assembly.
 const FOLLOW: [&str; 8] = [
     "UPDATE element SET assembly = $2, name = record::json->>'name' WHERE assembly = $1",
     "UPDATE instance SET assembly = $2, element = record::json->>'element' WHERE assembly = $1",
@@ -145,8 +148,8 @@ const FOLLOW: [&str; 8] = [
     "UPDATE event SET assembly = $2 WHERE assembly = $1",
 ];
 
-/// Seals each secret of the assembly again under its new name. A sealed value can be opened only with the
-/// name under which it was sealed.
+/// Seals each secret of the assembly again under the new name of the secret. A sealed value can be opened
+/// only with the name under which it was sealed.
 async fn secrets(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     for row in db.query("SELECT id, sealed FROM secret WHERE assembly = $1", &[&from.as_str()]).await? {
@@ -162,7 +165,8 @@ async fn secrets(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outco
     Ok(())
 }
 
-/// Moves the documents of the assembly. Their secret parts are sealed again under their new names.
+/// Moves the documents of the assembly. The secret part of each document is sealed again under the new name
+/// of the document.
 async fn documents(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     let select = "SELECT kind, name, sealed FROM document WHERE scope = $1";

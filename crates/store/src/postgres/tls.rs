@@ -72,7 +72,8 @@ impl Wanted {
         true
     }
 
-    /// Returns the mode in the type of `tokio-postgres`, and the TLS connector.
+    /// Converts the value of `sslmode` to the type [`SslMode`] of the crate `tokio-postgres`. Also returns the
+    /// TLS connector, which checks the certificate of the server.
     ///
     /// # Errors
     /// A sentence for the user, if the mode is unknown or certificates can't be loaded.

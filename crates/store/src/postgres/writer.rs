@@ -1,9 +1,9 @@
 //! The one task that applies batches.
 //!
-//! Orders come through a bounded channel. All orders that wait when the task is ready form one transaction,
-//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused order
-//! does not affect the others. If the whole transaction fails, its orders are retried one by one, and only
-//! the faulty orders fail.
+//! The task receives *orders* through a bounded channel. An [`Order`] commits a batch, or releases a lease. All
+//! orders that are waiting when the task is ready form one transaction, so that many batches share one flush to
+//! disk. Each order has its own savepoint, so that a refused order does not affect the others. If the whole
+//! transaction fails, its orders are retried one by one, and only the faulty orders fail.
 //!
 //! All transactions lock rows in the same order: leases by name, then the row of the table `feed`, then
 //! everything else. So no two transactions deadlock.

@@ -1,4 +1,4 @@
-//! The owners of assemblies, and their natural ids.
+//! Assemblies that belong to an owner, which is another assembly. An owned assembly may have a natural id.
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::AssemblyName;
@@ -30,7 +30,7 @@ pub(super) fn put(db: &Connection, scope: &AssemblyName, natural_id: &str) -> Ou
     Ok(())
 }
 
-/// Reads which assembly of an owner has a natural id.
+/// Returns the assembly of `owner` that has the given natural id. `None` if no assembly of the owner has it.
 pub(super) fn claimant(
     db: &Connection,
     owner: &AssemblyName,

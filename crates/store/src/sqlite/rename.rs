@@ -52,8 +52,8 @@ pub(super) fn rename(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<R
     Ok(Ok(()))
 }
 
-/// Inserts the row of the assembly with the new name, the owner and the natural id. Then moves the pins and
-/// the references to this row.
+/// Inserts a row for the new name of the assembly, with the assembly's owner and natural id. Then moves the
+/// pins and the references to this row.
 fn begin(db: &Connection, record: &AssemblyRecord, from: &AssemblyName) -> Outcome<()> {
     let (from, to) = (from.as_str(), record.name.as_str());
     let natural: Option<String> =
@@ -70,7 +70,8 @@ fn begin(db: &Connection, record: &AssemblyRecord, from: &AssemblyName) -> Outco
     Ok(())
 }
 
-/// Replaces the record of another assembly that names the renamed assembly.
+/// Replaces the record and the references of the assembly `scope`, which is not the renamed assembly. The new
+/// record contains the new name of the renamed assembly.
 fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
     let owner = record.owner.as_ref().map(AssemblyName::as_str);
     let values = (scope.as_str(), owner, to_json(record)?);
@@ -133,8 +134,8 @@ const FOLLOW: [&str; 8] = [
     "UPDATE event SET assembly = ?2 WHERE assembly = ?1",
 ];
 
-/// Seals each secret of the assembly again under its new name. A sealed value can be opened only with the
-/// name under which it was sealed.
+/// Seals each secret of the assembly again under the new name of the secret. A sealed value can be opened
+/// only with the name under which it was sealed.
 fn secrets(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     let select = "SELECT id, sealed FROM secret WHERE assembly = ?1";
@@ -151,7 +152,8 @@ fn secrets(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     Ok(())
 }
 
-/// Moves the documents of the assembly. Their secret parts are sealed again under their new names.
+/// Moves the documents of the assembly. The secret part of each document is sealed again under the new name
+/// of the document.
 fn documents(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     for before in documents::of(db, from)? {

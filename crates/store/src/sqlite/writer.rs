@@ -1,9 +1,10 @@
 //! The one thread that writes.
 //!
-//! Orders come through a bounded channel. All orders that wait when the thread is ready form one transaction,
-//! so that many batches share one flush to disk. Each order has its own savepoint, so that a refused order
-//! does not affect the others. If the whole transaction fails, its orders are retried one by one. For
-//! example, if the disk is almost full, only the orders that are too large fail.
+//! The thread receives *orders* through a bounded channel. An [`Order`] is an operation that writes, such as the
+//! commit of a batch. All orders that are waiting when the thread is ready form one transaction, so that many
+//! batches share one flush to disk. Each order has its own savepoint, so that a refused order does not affect the
+//! others. If the whole transaction fails, its orders are retried one by one. For example, if the disk is almost
+//! full, only the orders that are too large fail.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,7 +43,8 @@ const REST: Duration = Duration::from_millis(200);
 
 /// An operation to run inside a transaction.
 pub(super) struct Order<W> {
-    /// The leases under which a batch is committed; empty for an order that is not a batch.
+    /// The leases under which the order commits a batch. The list is empty if the order commits no batch, or
+    /// takes the lease itself.
     pub(super) leases: Vec<Lease>,
     /// The time at which the log must be truncated, because the order drops secrets.
     pub(super) wipes: Wipes,
@@ -51,7 +53,7 @@ pub(super) struct Order<W> {
 }
 
 impl<W> Order<W> {
-    /// Creates an order that is not a batch.
+    /// Creates an order that commits no batch.
     pub(super) fn of(work: W) -> Self {
         Self { leases: Vec::new(), wipes: Wipes::Never, work }
     }
@@ -113,7 +115,8 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits until all queued orders are stored.
+    /// Closes the queue, and waits until the thread has executed all queued orders. An [`Order`] is an operation
+    /// that writes, such as the commit of a batch.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -130,9 +133,10 @@ trait Task: Send {
     /// Runs the operation of the order, such as the commit of a batch. Returns whether to keep the changes that
     /// the operation made. `Err` means that the whole transaction can't continue.
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
-    /// Refuses the order without an attempt.
+    /// Sets the error `refusal` as the result of the order. The operation of the order does not run.
     fn refuse(&mut self, refusal: StoreError);
-    /// Sends the result of the last attempt, or the error of the transaction.
+    /// Sends the result of the order to the caller. If the transaction has failed, sends the
+    /// error of the transaction instead.
     fn reply(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
@@ -145,8 +149,9 @@ struct Pending<W, T> {
 /// The answer to an order.
 struct Answer<W, T> {
     result: Result<T, StoreError>,
-    /// The work of the order. The thread of the caller has allocated it, and frees it. Two threads that free
-    /// and allocate the same memory would wait for each other.
+    /// The operation of the order. The caller's thread has allocated the memory of the operation. The answer
+    /// contains the operation so that the same thread frees this memory. If the writer thread freed the memory,
+    /// the two threads would wait for each other in the allocator.
     _work: W,
 }
 

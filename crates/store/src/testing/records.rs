@@ -76,9 +76,10 @@ pub(super) struct Records {
     requests: Table<RequestId, Request>,
     events: Table<Seq, EventDraft>,
     recorded: usize,
-    /// The number of the last change of a document. `kept_changes` is this number after the last applied
-    /// batch.
+    /// The last [`Revision`] that a stored document got. The next stored document gets the next number.
     changes: u64,
+    /// The value of `changes` after the last accepted batch or call. A refused batch resets `changes` to this
+    /// value.
     kept_changes: u64,
 }
 

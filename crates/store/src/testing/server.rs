@@ -149,8 +149,8 @@ impl Server {
 }
 
 impl Certificate<'_> {
-    /// Installs the certificate, and restricts connections by the network to encrypted ones. Connections by
-    /// the socket need no encryption.
+    /// Installs the certificate and the access rules in the server's data folder. The server then accepts only
+    /// encrypted connections over the network. Connections through the Unix socket need no encryption.
     fn install(self, data: &Path) {
         use std::os::unix::fs::PermissionsExt as _;
         let access = "local all all trust\nhostssl all guarded 127.0.0.1/32 scram-sha-256\nhostssl all all 127.0.0.1/32 trust\n";

@@ -11,12 +11,13 @@ use crate::{Code, Diagnostic, Edit, Fix, Place, Source, Span};
 /// The cause of a syntax error: a diagnostic, and the edits with which reading can continue.
 pub(crate) struct Cause {
     pub(crate) diagnostic: Diagnostic,
-    /// Edits of the draft; `None` if reading must stop.
+    /// The edits after which the text is read again; `None` if reading must stop. The spans of the edits are byte
+    /// offsets in the [`Draft`], which is the text with all earlier repairs.
     pub(crate) repair: Option<Vec<Edit>>,
 }
 
-/// The position where the parser stopped, with the text of the draft that it has read. All offsets are
-/// offsets in this text.
+/// The position `at` where the parser stopped in `text`. The parser has read `text`, which is the original text
+/// with all earlier repairs (the [`Draft`]). All offsets and ranges are byte offsets in `text`.
 pub(super) struct Site<'a> {
     pub(super) source: &'a Arc<Source>,
     pub(super) draft: &'a Draft<'a>,
@@ -39,7 +40,8 @@ impl<'a> Site<'a> {
         Diagnostic::error(code, message).at(self.place(range))
     }
 
-    /// Creates a cause whose repair is certain enough to be offered as a fix.
+    /// Creates the cause of a syntax error for which a certain fix exists. The `edits` are the repair of the
+    /// draft, and the diagnostic also offers them as a fix of the original text.
     pub(super) fn fixed(
         &self,
         diagnostic: Diagnostic,
@@ -54,7 +56,8 @@ impl<'a> Site<'a> {
         Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
     }
 
-    /// Creates a cause without a fix. Its repair removes the lines of `range` from the draft.
+    /// Creates the cause of a syntax error for which no certain fix exists. The repair removes the lines of `range`
+    /// from the draft, so that the rest of the text can be read.
     pub(super) fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
         let start = Line::around(self.text, range.start).start;
         let end = Line::around(self.text, range.end.max(range.start)).end();

@@ -62,7 +62,7 @@ pub async fn is_taken_over_after_expiry(harness: &impl Harness) {
     let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
 }
 
-/// A renewed lease lasts for the full time until expiry again.
+/// Each renewal restarts the time after which the lease expires.
 pub async fn is_kept_by_renewal(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;

@@ -39,19 +39,18 @@ use crate::store::Store;
 /// An environment with one store, which starts empty.
 #[async_trait]
 pub trait Harness: Send + Sync {
-    /// Opens another handle on the store, as another program would. Stored data stays when all handles are
-    /// dropped.
+    /// Opens a handle on the store, as another program would. Stored data stays when all handles are dropped.
     async fn open(&self) -> Box<dyn Store>;
 
     /// Opens a handle on another machine, whose clock differs by `millis` milliseconds, which may be
     /// negative.
     async fn open_askew(&self, millis: i64) -> Box<dyn Store>;
 
-    /// Advances the time of all handles.
+    /// Advances the clocks of all handles, and the time by which leases are measured.
     async fn advance(&self, by: Duration);
 
-    /// Returns the wall clock of the handles. A change of this clock does not change the time by which leases
-    /// are measured.
+    /// Returns the wall clock that all handles from [`open`](Self::open) read. A change of this clock does not
+    /// change the time by which leases are measured.
     fn clock(&self) -> &ManualClock;
 
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.

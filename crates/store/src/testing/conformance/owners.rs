@@ -1,4 +1,5 @@
-//! The assemblies of an owner, and their natural ids.
+//! Facts about assemblies that belong to an owner, which is another assembly, and about the natural ids of the
+//! owned assemblies.
 
 use windlass_model::AssemblyName;
 use windlass_model::record::AssemblyRecord;

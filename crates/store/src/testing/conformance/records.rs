@@ -275,7 +275,8 @@ pub async fn a_pin_needs_its_package(harness: &impl Harness) {
     assert!(store.load(&lease.scope).await.unwrap().is_none());
 }
 
-/// The processes of all assemblies that have not ended are found, oldest first.
+/// The store finds all processes that have not ended, oldest first. The processes may belong to different
+/// assemblies.
 pub async fn open_processes_are_found(harness: &impl Harness) {
     let store = harness.open().await;
     for (id, assembly, status) in [

@@ -111,8 +111,8 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
 
-/// If an assembly refers to the renamed assembly, or belongs to it, its records contain the new name. The
-/// plan of a process is replaced by the plan in `Rename::plans`.
+/// If another assembly refers to the renamed assembly, or has the renamed assembly as owner, the records of the
+/// other assembly also get the new name. The plan of a process is replaced by the plan in `Rename::plans`.
 pub async fn records_that_name_it_follow(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "malls").await;
