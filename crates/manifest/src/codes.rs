@@ -72,7 +72,8 @@ application:
 
 The type of texts is `string`.";
     MISPLACED_PIN = "WL0606", "pin in the wrong place",
-        r"A component with a type declares its pins by types. A composition exposes pins of its components by `bind(…)`.
+        r"A component without `components` declares each pin by its type. A composition exposes pins of its components by
+`bind(…)`.
 
 ```yaml
 application:

@@ -285,7 +285,7 @@ fn pin(report: &mut Report<'_>, entry: &Entry) -> Option<Pin> {
     let name = entry.key.text();
     let found = report.grammar::<PinText>(node, &format!("pin `{name}`"), codes::BAD_PIN)?;
     let PinText::Declared(kind) = found.value else {
-        let message = format!("pin `{name}` belongs to a component with a type, which binds to no other");
+        let message = format!("pin `{name}` is exposed by `bind(…)`, which only a composition can do");
         report.error(codes::MISPLACED_PIN, found.span, message);
         return None;
     };

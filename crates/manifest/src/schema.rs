@@ -78,7 +78,7 @@ pub fn manifest() -> Value {
                 },
             },
             "Leaf": {
-                "description": "a component with a type and pins of its own",
+                "description": "a component with pins of its own",
                 "type": "object",
                 "required": ["type"],
                 "not": {"required": ["components"]},
