@@ -200,10 +200,15 @@ enum Placeholder {
     Open,
 }
 
-/// Resolves a placeholder to the name for which it stands. [`Surroundings`](crate::Surroundings) contains the
-/// names that the caller knows. If it contains names of contained projects, but none for this placeholder, the
-/// function reports an error. If it contains no names of contained projects, a build by `lmctl` may still
-/// replace the placeholder. So the function reports nothing, and the check reports the placeholder later.
+/// Returns the name for which a placeholder stands. [`Surroundings`](crate::Surroundings) contains the names
+/// that the caller of this crate knows.
+///
+/// If `Surroundings` lacks the name, the function returns [`Placeholder::Open`]. There are two cases:
+///
+/// - `Surroundings` contains the names of other projects. So the placeholder is wrong, and the function reports
+///   an error.
+/// - `Surroundings` contains no names of other projects. A build by `lmctl` can still replace the placeholder.
+///   So the function reports nothing, and the check reports the placeholder later.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;

@@ -54,7 +54,8 @@ impl<E> Graph<E> {
 /// The nodes of the graph of one descriptor, in this order:
 ///
 /// - the properties of the assembly or resource itself,
-/// - the properties that the assembly gives to each component, and then those of each reference,
+/// - the properties that the assembly gives to each component,
+/// - the properties that each reference requires of its instance,
 /// - one node for each component, which stands for the start of the component.
 struct Names<'d> {
     own: &'d Properties,
@@ -121,9 +122,9 @@ impl<'d> Names<'d> {
         self.own.get_index_of(&*reference.text).or_else(private).map(Reads::Property)
     }
 
-    /// Builds the graph. The read of an output is an edge to the start of the component. A component can
-    /// start only if it has its properties. So its start has an edge to each property that the assembly gives
-    /// to it.
+    /// Builds the graph. If a property reads an output of a component, an edge leads from the property to the
+    /// start of this component. A component can start only if its properties have values. So edges lead from
+    /// the start of a component to the properties that the assembly gives to the component.
     fn graph(&self, catalog: &dyn Catalog) -> Graph<Option<&'d Reference>> {
         let components = self.assembly.map_or(0, |assembly| assembly.composition.len());
         let mut graph = Graph::with_capacity(self.properties + components);
@@ -279,10 +280,10 @@ fn circle<E: Clone>(graph: &Graph<E>, path: &[(usize, usize)]) -> Circle<E> {
     path.iter().map(edge).collect()
 }
 
-/// Maximum number of reported cycles of one descriptor.
+/// Maximum number of cycles that are reported for one descriptor.
 const MOST: usize = 100;
 
-/// Maximum number of edges that a message lists of one cycle.
+/// Maximum number of edges that a message about one cycle lists.
 pub(crate) const SHOWN: usize = 16;
 
 /// Formats the path of a cycle of `length` nodes. `names` contains the names of the first nodes of the cycle. If

@@ -116,14 +116,17 @@ pub struct AssemblyDescriptor {
     pub name: Option<Spanned<DescriptorName>>,
     /// Description of the assembly.
     pub description: Option<String>,
-    /// Whether the key `protect` forbids that windlass removes or replaces a part of the assembly; an
-    /// extension of the language.
+    /// Whether the assembly is protected: the key `protect`. windlass neither removes nor replaces a part of a
+    /// protected assembly. The key is an extension of the descriptor language.
     pub protect: bool,
     /// Properties of the assembly itself.
     pub properties: Properties,
-    /// Connection points for relationships in which the assembly is a source.
+    /// Capabilities of the assembly, with the places of their names. A relationship leads from a capability of
+    /// its source to a requirement of its target. So the assembly is the source of a relationship that uses one
+    /// of its capabilities.
     pub capabilities: IndexMap<String, Span>,
-    /// Connection points for relationships in which the assembly is a target.
+    /// Requirements of the assembly, with the places of their names. The assembly is the target of a
+    /// relationship that uses one of its requirements.
     pub requirements: IndexMap<String, Span>,
     /// Operations of components that the assembly offers as its own.
     pub operations: IndexMap<OperationName, Promotion>,
@@ -159,8 +162,8 @@ pub struct Component {
     pub kind: Option<Spanned<DescriptorName>>,
     /// The key `type`, if it is a placeholder of the tool `lmctl` that the project does not resolve.
     pub placeholder: Option<Box<Spanned<String>>>,
-    /// Whether the key `protect` forbids that windlass removes or replaces the component; an extension of the
-    /// language.
+    /// Whether the component is protected: the key `protect`. windlass neither removes nor replaces a protected
+    /// component. The key is an extension of the descriptor language.
     pub protect: bool,
     /// Number of nodes of a component without `cluster`: the key `quantity`.
     pub quantity: Option<Value>,
@@ -222,8 +225,8 @@ pub struct ClusterDecl {
     pub maximum: Option<Value>,
     /// Number of nodes that one scaling step adds or removes: the key `scaling-increment`.
     pub increment: Option<Value>,
-    /// A list with one map for each node: the keys `each` and `key`. The list replaces the keys with numbers of
-    /// nodes, such as `initial-quantity`. It is an extension of the descriptor language.
+    /// A list with one map for each node: the keys `each` and `key`. A cluster with this list has no numbers of
+    /// nodes, such as `initial-quantity`. The keys are an extension of the descriptor language.
     pub each: Option<EachDecl>,
 }
 
@@ -294,21 +297,23 @@ pub struct RelationshipDecl {
     pub sources: Vec<Spanned<EndpointDecl>>,
     /// Target ends of the relationship: the key `target-requirements`.
     pub targets: Vec<Spanned<EndpointDecl>>,
-    /// State that a source reaches before or after the creation of the relationship: the key `source-state`.
+    /// State of a source: the key `source-state`. The relationship is created before or after a source reaches
+    /// this state; `source_modifier` decides which.
     pub source_state: State,
     /// Whether the relationship is created before (`pre`) or after (`post`) a source reaches `source_state`: the
     /// key `source-state-modifier`. The default is `post`.
     pub source_modifier: Modifier,
-    /// State that a target reaches before or after the creation of the relationship: the key `target-state`.
+    /// State of a target: the key `target-state`. The relationship is created before or after a target reaches
+    /// this state; `target_modifier` decides which.
     pub target_state: State,
     /// Whether the relationship is created before (`pre`) or after (`post`) a target reaches `target_state`: the
     /// key `target-state-modifier`. The default is `pre`.
     pub target_modifier: Modifier,
-    /// Arguments of the operations.
+    /// Arguments of the operations in `create` and `cease`.
     pub properties: Properties,
     /// Operations that create the relationship: the key `lifecycle.Create`.
     pub create: Vec<Spanned<OperationCall>>,
-    /// Operations that cease the relationship: the key `lifecycle.Cease`.
+    /// Operations that remove the relationship: the key `lifecycle.Cease`.
     pub cease: Vec<Spanned<OperationCall>>,
 }
 

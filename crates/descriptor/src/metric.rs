@@ -10,7 +10,7 @@ use crate::codes;
 use crate::reader::{Body, Reader, Spanned, dotted, get, section};
 use crate::template::Value;
 
-/// The names of the settings that a policy of the language can have.
+/// The names of the settings that the descriptor language defines for policies.
 pub(crate) const SETTINGS: [&str; 6] = [
     "scaleOut_threshold",
     "scaleIn_threshold",

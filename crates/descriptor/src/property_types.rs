@@ -32,7 +32,8 @@ pub struct DataType {
     pub properties: Properties,
 }
 
-/// The sort of value that a type of properties requires.
+/// The form that the `type` of a property requires of the property's value. For example, the types `string` and
+/// `uuid` both require a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sort {
     Text,
@@ -109,7 +110,8 @@ pub(crate) fn misfits<'v>(decl: &PropertyDecl, value: &'v Value, data_types: &Da
     wrong.map(|value| Misfit { value, expected: format!("{entry}, as `entry-schema` says") }).collect()
 }
 
-/// Tells whether a value may be of a sort. A text that contains a `${…}` may be of any sort.
+/// Tells whether a value has the form that `sort` describes. Null fits every form. A text with a `${…}` also
+/// fits every form, because its final value is not known yet.
 fn fits(sort: Sort, value: &Value) -> bool {
     match &value.kind {
         ValueKind::Null => true,

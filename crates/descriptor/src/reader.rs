@@ -195,8 +195,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports unknown keys of a mapping that has a section `properties`. If the value of an unknown key
-    /// looks like a property, the help tells to move the key into this section.
+    /// Reports unknown keys of a mapping that has a section `properties`. If the value of an unknown key looks
+    /// like a property, the help text advises the author to move the key into this section.
     pub(crate) fn entry_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str, entry_name: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             let key = entry.key.text();

@@ -51,9 +51,12 @@ pub struct ResourceDescriptor {
     pub queries: Vec<DriverDecl>,
     /// Infrastructure types that the resource supports.
     pub infrastructure: IndexMap<String, Span>,
-    /// Connection points for relationships in which the resource is a source.
+    /// Capabilities of the resource, with the places of their names. A relationship leads from a capability of
+    /// its source to a requirement of its target. So the resource is the source of a relationship that uses one
+    /// of its capabilities.
     pub capabilities: IndexMap<String, Span>,
-    /// Connection points for relationships in which the resource is a target.
+    /// Requirements of the resource, with the places of their names. The resource is the target of a
+    /// relationship that uses one of its requirements.
     pub requirements: IndexMap<String, Span>,
     /// Metrics that the resource publishes.
     pub metrics: Metrics,

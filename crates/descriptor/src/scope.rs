@@ -92,8 +92,8 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Returns the meaning of a `${…}`. If it has no meaning, returns `None` and saves the time of the search
-    /// for a suggestion.
+    /// Returns the meaning of a `${…}`; `None` if the `${…}` has no meaning. This method is faster than
+    /// [`meaning`](Self::meaning), because it does not search for a valid name to suggest.
     pub(crate) fn find(&self, reference: &Reference) -> Option<Meaning> {
         self.look_up(reference).ok()
     }
@@ -202,7 +202,7 @@ impl<'a> Scope<'a> {
 
 /// The reason why a `${…}` is invalid.
 enum Wrong<'r> {
-    /// The search for the meaning has already created the error.
+    /// The reason that this error describes. The method `look_up` has already created the error.
     Said(Box<Diagnostic>),
     /// The `${…}` reads a field that no instance has.
     Field(&'r str),

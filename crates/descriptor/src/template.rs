@@ -7,7 +7,7 @@ use windlass_source::{Diagnostic, Diagnostics, Inside, Kind, Node, Source, Span}
 
 use crate::codes;
 
-/// A value of a descriptor, in which each `${…}` is found.
+/// A value of a descriptor. Each text in the value is split into literals and `${…}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
     /// Place of the value.

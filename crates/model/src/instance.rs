@@ -4,17 +4,21 @@
 //! against the *shape* of the document ([`shape`]), which is the list of the fields and their types:
 //!
 //! ```text
-//! instanceId: <the engine's id>          set by a launch, to say which request an instance answers
+//! instanceId: <id of the requested instance>
 //! name: <text>
-//! status:                                flags: active, converging, failed; message
+//! status: {flags: {active, converging, failed}, message}
 //! interfaces:
 //!   <interface>:
-//!     signals: {<pin>: <any value>}      the interface `properties` has the output properties, `metrics` readings
-//!     status:                            as above; absent means as the instance's
-//! components: <tree of references>       reference: {mapping, key}
+//!     signals: {<pin>: <any value>}
+//!     status: {flags: {active, converging, failed}, message}
+//! components: <tree of references>          a reference is a map with `mapping` and `key`
 //! activityLog: [{severity, message, data}]  append only
-//! commands: {<command id>: [<result>]}   append only
+//! commands: {<command id>: [<result>]}      append only
 //! ```
+//!
+//! A launch sets `instanceId` to the id with which the engine requested the instance. The signals of the interface
+//! `properties` are the output properties of the instance. The signals of the interface `metrics` are the values of
+//! metrics. If an interface has no status, the status of the instance also applies to the interface.
 //!
 //! ```
 //! use serde_json::json;

@@ -8,7 +8,8 @@ use crate::instance::{InstanceView, LogEntry, OUTPUTS, take_log};
 use crate::record::{Failure, FailureKind};
 use crate::resolve::MAX_VALUE;
 
-/// The data of an applied update that is not stored in the instance document.
+/// The data that [`accept`] takes out of the updates of a report. The instance document does not contain this
+/// data.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Accepted {
     /// The entries for the activity log.
@@ -80,7 +81,8 @@ fn take_results(
     (rest, results)
 }
 
-/// Returns an error if a signal exceeds the maximum size of a value.
+/// Returns an error if a signal in the document is larger than [`MAX_VALUE`] bytes. A signal is a named value
+/// that an instance publishes.
 fn refuse_too_much(document: &Value) -> Result<(), Failure> {
     for (interface, pin, value) in InstanceView::new(document).signals() {
         let large = match value {

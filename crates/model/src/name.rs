@@ -1,9 +1,12 @@
 //! Validated names, with one newtype for each kind of name.
 //!
-//! The rules for names of assemblies and components combine those of TNC-O's pages on assembly and resource
-//! descriptors. Such a name starts with a letter, and ends with a letter or a digit. The characters between
-//! are letters, digits, `_` and `-`. The name does not contain `__`, which separates the parts of an
-//! element's name. Names of properties, operations and similar declarations are any text without blanks.
+//! The descriptor language comes from IBM's orchestrator TNC-O. The documentation of TNC-O has one page about
+//! assembly descriptors and one page about resource descriptors. For the names of assemblies and components,
+//! windlass applies the rules of both pages. Such a name starts with a letter, and ends with a letter or a
+//! digit. The characters between are letters, digits, `_` and `-`. The name does not contain `__`, which
+//! separates the parts of an element's name.
+//!
+//! Names of properties, operations and similar declarations are any text without blanks.
 
 use std::fmt;
 use std::ops::Deref;

@@ -40,7 +40,7 @@ pub struct Pins(
     pub BTreeMap<Name, BTreeMap<Name, Pin>>,
 );
 
-/// A pin of a component.
+/// A pin: a value or a command of a component. For example, a pin can be a signal that the component publishes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
     /// The direction and the type of the pin.

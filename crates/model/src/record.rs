@@ -46,12 +46,15 @@ pub struct AssemblyRecord {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The pinned packages, by descriptor.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The process that was to bring about this version; none if the process was not recorded.
+    /// The desired version: the id of the process whose task is to change the assembly to this version. None if
+    /// the process was not recorded.
     #[serde(default)]
     pub version: Option<ProcessId>,
-    /// The newest version that a process has brought about in all parts; none if no process has done so, or
-    /// if the version was not recorded. A part that the process did not change has this version, too. A part
-    /// that a later process has changed has a later version.
+    /// The newest version that all parts of the assembly have reached. The parts reach a version when its
+    /// process completes. None if the parts have reached no version, or if the version was not recorded.
+    ///
+    /// A part that the process did not change has this version, too. A part that a later process has changed
+    /// has a later version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ProcessId>,
     /// The clusters that were scaled to a size other than the size in the descriptor.
@@ -124,8 +127,9 @@ pub struct ElementRecord {
     /// The number of completed calls on the way to the next state. For example, it is 1 after Start and
     /// before Integrity.
     pub progress: u32,
-    /// The private data of the element's drivers. Its keys come from the drivers' method `family`. A
-    /// sensitive value is replaced by the marker of a secret.
+    /// The private data of the element's drivers. Each key is the name of a driver family, which the drivers'
+    /// method `family` returns. The drivers of one family share the data under this key. A sensitive value is
+    /// replaced by the marker of a secret.
     pub private: BTreeMap<String, Value>,
     /// The failure of the element's last step. It is removed when a step of the element succeeds.
     pub failure: Option<Failure>,

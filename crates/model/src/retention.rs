@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// The retention of an assembly's history. Pruning removes a process if two conditions hold: the process is
-/// not one of the newest processes, whose number is `keep`, *and* the process is older than `older`. The same
-/// rule applies to versions.
+/// The retention of an assembly's history. Pruning may remove a process only if two conditions hold: at least
+/// [`keep`](Retention::keep) newer processes exist, *and* the process is older than
+/// [`older`](Retention::older). The same rule applies to versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// How many of the newest processes, and how many of the newest versions, are kept at any age.
+    /// The number of newest processes that are kept at any age. The same number of newest versions is kept.
     pub keep: usize,
     /// The age up to which all processes and versions are kept.
     pub older: Age,

@@ -1,8 +1,8 @@
 //! Versions of one or more numbers, and ranges of versions.
 //!
-//! A version keeps its spelling: `1.0` and `1.0.0` are equal, but print differently. The crate `semver`
-//! decides whether a version of up to three numbers is in a range of such versions. For longer versions, the
-//! type `Bounds` decides. A test shows that both decide alike for up to three numbers.
+//! A version keeps its spelling: `1.0` and `1.0.0` are equal, but print differently. The crate `semver` decides
+//! whether a version of up to three numbers is in a range of such versions. For longer versions, the type
+//! `Bounds` decides. A test shows that both give the same results for up to three numbers.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -349,7 +349,8 @@ mod tests {
         assert_eq!(error, format!("`{range}` is not a range of versions: {expected}"));
     }
 
-    /// `Bounds` and the crate `semver` decide alike for all comparators of up to three small numbers.
+    /// The test generates all comparators of up to three numbers from 0 to 2, such as `^1.2`. For each
+    /// comparator, `Bounds` accepts the same versions as the crate `semver`.
     #[test]
     fn bounds_are_those_of_semver() {
         let numbers = || [0_u64, 1, 2];

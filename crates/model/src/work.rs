@@ -29,7 +29,7 @@ pub enum Work {
         #[serde(default)]
         side: Side,
     },
-    /// Creates or ceases a relationship.
+    /// Creates a relationship, removes it, or undoes its operations; see [`Direction`].
     Relate(Box<Relate>),
     /// Makes one resource use the package of the desired version from now on. No driver is called.
     Package {
@@ -71,21 +71,22 @@ impl fmt::Display for Batch {
     }
 }
 
-/// The creation or cessation of the pairs between one target and several sources of a relationship.
+/// A change of the pairs between one target and several sources of a relationship. A pair is the relationship
+/// between one source node and one target node.
 ///
 /// A plan contains the names of the ends, but no list of the N × M pairs. The engine computes the pairs when
 /// it executes the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
-    /// The kind of the change: the step creates the pairs, ceases the pairs, or undoes operations of the
+    /// The kind of the change: the step creates the pairs, removes the pairs, or undoes operations of the
     /// pairs.
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
     /// The name of the relationship.
     pub relationship: RelationshipName,
-    /// The element at the target end of the relationship: one node of a group, or an element that is not a group.
-    /// The step creates or ceases the relationship between each of the `sources` and this element.
+    /// The element at the target end of the relationship: one node of a group, or an element that is not a
+    /// group. Each pair consists of a node of `sources` and this element.
     pub target: ElementName,
     /// The sources of the pairs. A name of a group stands for all nodes of the group.
     pub sources: Vec<ElementName>,
@@ -184,7 +185,7 @@ impl fmt::Display for Work {
 pub enum Direction {
     /// The relationship is created.
     Create,
-    /// The relationship is ceased.
+    /// The relationship is removed.
     Cease,
     /// Operations with an unknown outcome are undone, so that the relationship can then be created.
     Undo,
@@ -214,15 +215,15 @@ pub enum Reason {
     },
     /// A property reads an output of another element.
     Property {
-        /// The element that reads.
+        /// The element whose property reads the output.
         reader: ElementName,
-        /// The property of the reader.
+        /// The property of `reader` that reads the output.
         property: PropertyName,
         /// The element that publishes the output.
         producer: ElementName,
-        /// The output that the property reads.
+        /// The output of `producer` that `property` reads.
         output: PropertyName,
-        /// The place where the reading property is declared.
+        /// The place where `property` is declared; none if this place is not known.
         origin: Option<Origin>,
     },
     /// A relationship demands a state of one of its ends.

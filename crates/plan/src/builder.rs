@@ -45,8 +45,8 @@ impl<W, R> PlanBuilder<W, R> {
         self.steps.add_node(Task::Barrier(label.into())).into()
     }
 
-    /// Adds a reason for use in several waits. The caller passes the result to
-    /// [`wait_because`](Self::wait_because).
+    /// Adds a reason that several waits can share. The caller passes the returned handle to
+    /// [`wait_because`](Self::wait_because) for each of these waits.
     pub fn note(&mut self, reason: R) -> Why {
         self.reasons.push(reason);
         Why::last_of(&self.reasons)
@@ -78,12 +78,12 @@ impl<W, R> PlanBuilder<W, R> {
         &self.steps[step.node()]
     }
 
-    /// Returns for each step the least number among the number of the step and the numbers of its dependents. The
-    /// dependents of a step are all steps that wait for the step, directly or through other steps.
+    /// Computes a number for each step: the minimum of the step's own number and the numbers of its dependents.
+    /// The dependents of a step are all steps that wait for the step, directly or through other steps.
     ///
-    /// The caller passes the number of each step in `numbers`, in the order in which the steps were added. For
-    /// example, the crate `lifecycle` passes the number of each step's phase. If the waits form a cycle, the
-    /// function returns `None`.
+    /// The caller passes the own number of each step in `numbers`. In `numbers` and in the result, the steps
+    /// are in the order in which they were added. For example, the crate `lifecycle` passes the number of each
+    /// step's phase. If the waits form a cycle, the function returns `None`.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {

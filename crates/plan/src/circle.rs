@@ -1,4 +1,4 @@
-//! The cycle of waits because of which a plan cannot be built.
+//! Cycles of steps that wait for each other. Such a cycle prevents the construction of a plan.
 
 use std::collections::VecDeque;
 use std::error::Error;

@@ -32,8 +32,8 @@ impl<W, R> Plan<W, R> {
         width.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns for each step the number of steps with work in the longest chain of waits that ends with the
-    /// step.
+    /// Returns the depth of each step. The depth is the length of the longest chain of waits that ends with the
+    /// step. It counts the steps with work, including the step itself, and no barriers.
     fn depths(&self) -> Vec<usize> {
         let mut depths = vec![0; self.steps().len()];
         for step in self.order.iter().filter_map(|number| self.step(*number)) {

@@ -16,8 +16,8 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether an earlier entry has the same awaited step, and that step has waits. No waits of that step
-    /// follow this entry.
+    /// Whether the list leaves out the waits of the awaited step here, because the list contains them after an
+    /// earlier entry. False for an awaited step without waits.
     pub is_repeated: bool,
 }
 

@@ -29,7 +29,7 @@ impl Shape {
     }
 }
 
-/// The source of the value being read, which determines the applied rules.
+/// The origin of a checked value. The origin determines which rules the check applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// An update by an author. All rules apply.
@@ -40,11 +40,14 @@ pub(crate) enum Mode {
     Document,
 }
 
-/// The current position of a check. `place` is the position in the JSON text that is checked, such as an
-/// update. `keys` is the path in the document that the update changes.
+/// The current position of a check. For example, the check of the update `{"$set": {"status.note": 1}}` reaches
+/// the place `/$set/status.note` and the keys `status` and `note`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
+    /// The path in the document, as a list of keys. If the check reads an update, this is the document that the
+    /// update changes.
     pub(crate) keys: Vec<String>,
+    /// The place in the JSON value that the check reads: an update or a document.
     pub(crate) place: Place,
 }
 
@@ -129,7 +132,9 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Applies the test of a list's node to each entry.
+    /// Checks the entries of a list. `node` is the node of the list. If [`Node::matching`] has given a test to
+    /// this node, each entry must pass the test. The entries of a [trusted](Mode::Trusted) update are not
+    /// tested.
     pub(crate) fn entries(&mut self, node: &Node, entries: &[Value], at: &Cursor) {
         let Some(Rule { expected, test }) = node.rule.as_ref().filter(|_| self.mode != Mode::Trusted) else {
             return;

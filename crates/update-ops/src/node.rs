@@ -72,7 +72,7 @@ impl Node {
         ))
     }
 
-    /// Creates a map with the keys that `keys` permits. All its values have the node `entry`.
+    /// Creates a map with the keys that `keys` permits. Each value of the map matches the node `entry`.
     pub fn map(keys: Keys, entry: Node) -> Self {
         Self::of(Sort::Map(keys, Arc::new(entry)))
     }
@@ -182,7 +182,8 @@ impl Node {
         }
     }
 
-    /// Returns the node directly below this node at `key`. The rule for the keys of a map is not applied.
+    /// Returns the node directly below this node at `key`; `None` if there is none. In a map, each key leads to
+    /// the node of the entries, even if the [`Keys`] of the map forbid the key.
     pub(crate) fn child(&self, key: &str) -> Option<Arc<Node>> {
         match &self.sort {
             Sort::Record(fields) => fields.get(key).map(Self::resolve),
@@ -202,8 +203,11 @@ impl Node {
         matches!(self.sort, Sort::List | Sort::Any)
     }
 
-    /// Resolves a placeholder to the node for which it stands. If that node no longer exists, because the
-    /// placeholder was used outside of it, the result permits any value.
+    /// Returns the node for which a placeholder stands. For a node that is no placeholder, returns the node
+    /// itself.
+    ///
+    /// [`Node::recursive`] creates placeholders. A caller may keep a placeholder after the node for which it
+    /// stands is dropped. Then the result permits any value.
     pub(crate) fn resolve(self: &Arc<Self>) -> Arc<Self> {
         match &self.sort {
             Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),
@@ -211,8 +215,8 @@ impl Node {
         }
     }
 
-    /// Returns the node that contains itself: this node, or the node for which this placeholder stands.
-    /// `None` for all other nodes.
+    /// Returns a node that contains itself. It is this node, or the node for which this node is a placeholder.
+    /// Returns `None` if this node neither contains itself nor is a placeholder.
     pub(crate) fn recursion(&self) -> Option<Arc<Self>> {
         match &self.sort {
             Sort::Again(target) => target.upgrade(),

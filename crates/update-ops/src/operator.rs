@@ -31,7 +31,7 @@ impl Operator {
         Self::ALL.into_iter().find(|operator| operator.name() == name)
     }
 
-    /// Returns the participle for the text after "may not be".
+    /// Returns the participle that completes the message "it may not be …", for example `replaced`.
     pub(crate) fn participle(self) -> &'static str {
         match self {
             Self::Set => "replaced",

@@ -5,9 +5,9 @@ use std::fmt;
 /// One step down into a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// Into a map, by a key in its original spelling.
+    /// The step into a map, to the value of this key. The key has its original spelling.
     Key(String),
-    /// Into a list, by an index from zero.
+    /// The step into a list, to the entry with this index. The first entry has the index 0.
     Index(usize),
 }
 

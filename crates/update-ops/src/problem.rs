@@ -28,9 +28,9 @@ pub enum Problem {
     /// A value has the wrong sort, or fails its node's test.
     #[error("expected {expected}, found {found}")]
     WrongSort {
-        /// Expected sort: "a boolean".
+        /// Description of the expected value: "a boolean".
         expected: String,
-        /// Actual sort: "a string".
+        /// Description of the actual value: "a string".
         found: &'static str,
     },
     /// A field starts with `$`, but is no operator.
@@ -80,7 +80,8 @@ pub enum Problem {
     /// Two operations of one update touch the same path, or a path and one of its ancestors.
     #[error("it conflicts with `{other}` at `{other_place}`: an update touches a path once")]
     Conflict {
-        /// The path of the other operation: either the path of this operation, or one of its ancestors.
+        /// The path of the other operation. It is the same path as [`UpdateError::path`], or an ancestor of
+        /// that path.
         other: Path,
         /// Place of the other operation.
         other_place: Place,
@@ -212,9 +213,9 @@ pub struct NotViable {
     pub path: Path,
     /// Path of the blocking value.
     pub obstacle: Path,
-    /// Required sort: "a map".
+    /// Description of the required value: "a map".
     pub expected: &'static str,
-    /// Actual sort: "a string".
+    /// Description of the actual value: "a string".
     pub found: &'static str,
 }
 

@@ -224,7 +224,9 @@ fn all_steps(node: &Node) -> Vec<Step<'_>> {
     }
 }
 
-/// Adds the patterns of all paths that lead from a node to a placeholder of the node `target` below it.
+/// Finds the placeholders below `node` that stand for the node `target`. Adds to `found` the pattern of the
+/// path to each of these placeholders. `path` is the pattern of the path to `node`. All these paths start at
+/// `target`.
 fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>) {
     for Step { pattern, node, .. } in all_steps(node) {
         let path = format!(r"{path}\.{pattern}");
@@ -236,7 +238,8 @@ fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>)
     }
 }
 
-/// Returns the pattern of a fixed key, as it is written in a path.
+/// Returns the pattern that matches only the key `key` in a path. A path contains a backslash before each dot
+/// and each backslash of a key. So the pattern also contains this backslash.
 fn literal(key: &str) -> String {
     let mut pattern = String::new();
     for c in key.chars() {

@@ -129,8 +129,8 @@ impl Update {
     /// Splits the update into the operations that commute with `newer`, and the operations that `newer` has
     /// made outdated.
     ///
-    /// For example, a slow health check may report values that it has read before `newer` was applied. Of such
-    /// a report, only the operations that commute with `newer` should be applied.
+    /// For example, a slow health check may report values that it has read before `newer` was applied. The
+    /// caller then applies only the operations of the report that commute with `newer`.
     pub fn without_stale(self, newer: &Update) -> (Update, Update) {
         self.partition(|path| !newer.touches(path))
     }
@@ -175,8 +175,9 @@ impl Update {
     /// Returns the operation above `path`, not at it. There is at most one such operation, because no path of
     /// an update is below another path.
     ///
-    /// The path of this operation is the last one before `path` in sorted order: each path between an
-    /// ancestor and `path` would be below the ancestor.
+    /// The path of this operation is the last path of the update before `path` in sorted order. The reason is
+    /// that only descendants of an ancestor stand between the ancestor and `path`. An update that contains the
+    /// ancestor contains none of these descendants.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }
@@ -191,7 +192,8 @@ impl Update {
     }
 }
 
-/// A path of an update, and a path of another update that is equal to the first path, above it, or below it.
+/// Two paths of different updates that prevent the updates from [commuting](Update::commutes_with). The paths
+/// are equal, or one path is above the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict<'u> {
     /// The path of the update.

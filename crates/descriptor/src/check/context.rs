@@ -22,7 +22,8 @@ pub enum Missing {
     Refused,
 }
 
-/// Maximum number of properties of one component that are compared with a wrong name.
+/// Maximum number of property names that [`Check::declared_of`] returns. An error about an unknown name
+/// suggests the most similar of these names.
 const NAMED: usize = 10_000;
 
 /// The diagnostics about one text.
@@ -68,10 +69,12 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Maps each property of an assembly that depends on a component to the `${…}` that reads the component. A
-/// property depends on a component if its value reads a property of the component. A property also depends on a
-/// component if its value reads another property that depends on the component. In this case, the `${…}` is that
-/// of the other property.
+/// The properties of an assembly that depend on a component. For each of these properties, the map contains the
+/// `${…}` that reads the component.
+///
+/// A property depends on a component if its fixed value contains such a `${…}`. A property also depends on a
+/// component if its fixed value reads another property that depends on the component. Then the map contains the
+/// same `${…}` for both properties.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A running check of an assembly.

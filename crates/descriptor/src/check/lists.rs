@@ -15,8 +15,12 @@ use crate::document::{AssemblyDescriptor, EachDecl};
 use crate::scope::{Meaning, Scope};
 use crate::template::{Value, ValueKind};
 
-/// Reports each entry of a list of `each` that is no map, has no key, or has a bad or repeated key. An entry
-/// or key that contains a `${…}` is not checked.
+/// Checks the lists that clusters have in the key `each`. Each entry of such a list declares one node. The
+/// function reports an entry that is no map, or that has no key. It also reports a key that is invalid or that
+/// an earlier entry already has.
+///
+/// The function skips an entry such as `${property}`, and a key that contains a `${…}`. Their values are not
+/// known yet.
 pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     let mut said = Said::new(&assembly.source);
     for each in assembly.composition.values().filter_map(|component| component.each()) {

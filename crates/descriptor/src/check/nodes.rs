@@ -50,8 +50,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks a number of nodes, or the text `${property}` of `each`. Its value must be known before windlass
-    /// creates anything, so the value must not depend on a component.
+    /// Checks a value that must be known before windlass creates anything. So the value must not depend on a
+    /// component. The value is a number in `quantity` or `cluster`, or the `${property}` in `each`. `what`
+    /// names the value in messages.
     fn number(&mut self, value: &'a Value, what: &str) {
         if let Some(text) = value.literal() {
             if text.trim().parse::<u32>().is_err() {
@@ -189,9 +190,10 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns the number of nodes below the maximum that scaling can't reach, because one more step would exceed
-    /// the maximum. For example, a cluster with 1 initial node, steps of 2 and a maximum of 4 scales to 3 nodes,
-    /// so 1 node remains. Returns `None` if the steps reach the maximum exactly, or if a number is not known.
+    /// Returns the difference between the maximum and the largest number of nodes that scaling can reach. For
+    /// example, a cluster starts with 1 node, grows by 2 nodes in each step, and has a maximum of 4. The
+    /// cluster can reach 3 nodes, so the difference is 1. Returns `None` if the difference is 0, or if a number
+    /// is not known.
     fn rest(self) -> Option<u32> {
         let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)

@@ -1,5 +1,8 @@
-//! Checks metrics and policies: the component and metric behind a promoted metric, and the metric, the target
-//! and the settings of a policy.
+//! Checks the metrics and the policies of a descriptor.
+//!
+//! An assembly promotes a metric if it offers a metric of a component as its own. The check of a promoted
+//! metric requires that the component exists and has the metric. The check of a policy covers its metric, its
+//! target and its settings.
 
 use std::str::FromStr;
 

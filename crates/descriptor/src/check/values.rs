@@ -15,8 +15,9 @@ use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::scope::{Has, Meaning, Scope};
 use crate::template::{Reference, Value};
 
-/// Maximum number of added properties in a descriptor whose names are compared with the names of declared
-/// properties.
+/// Maximum number of added properties of one descriptor that the check compares with declared properties. The
+/// check warns of similar names. An added property is one that the assembly gives to a component, and that the
+/// component's descriptor does not declare.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {

@@ -26,7 +26,7 @@ pub(super) struct Values<'a> {
     /// Name of the assembly that is composed. The ids of secrets contain it.
     name: &'a AssemblyName,
     pub(super) secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Groups that a `${…}` names, each with the place of the `${…}`. Such a `${…}` reads the value of the node
+    /// Groups of nodes that a `${…}` names, each with the place of the `${…}`. Such a `${…}` reads the node
     /// with the lowest number or key.
     pub(super) lowest: BTreeSet<(ElementName, Place)>,
     /// Problems of `${each.…}`, which reads a field of a list entry.
@@ -127,10 +127,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the element that a `${…}` reads if the `${…}` names `component`. If the component can have several
-    /// nodes, the `${…}` reads only one of them. In this case, the method returns the node with number 1, and
-    /// adds the group of nodes to `lowest`. For the groups in `lowest`, the composition later replaces node 1 if
-    /// the nodes have keys, and warns if a group has several nodes.
+    /// Returns the element that a `${…}` reads if the `${…}` names `component`. If the component is a group of
+    /// nodes, the method returns the node with number 1, and adds the group to `lowest`.
+    ///
+    /// The composition later warns of each group in `lowest` that has several nodes, because the `${…}` reads
+    /// only one of them. If the nodes of a group have keys in place of numbers, the composition also replaces
+    /// node 1 by the node with the lowest key.
     fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
         let element = binder.owner.child(component);
         let Some(part) = binder.scope.assembly.and_then(|a| a.composition.get(component)) else {

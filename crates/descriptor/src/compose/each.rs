@@ -20,8 +20,8 @@ use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
 
-/// Name of a field of each host that comes from an Ansible inventory. The field contains the name of the host up
-/// to the first dot.
+/// A list entry for a host of an Ansible inventory has a field with this name. The field contains the name of
+/// the host up to the first dot.
 const SHORT_NAME: &str = "inventory_hostname_short";
 
 /// The entries of a list that a cluster's key `each` contains or names, with their places in the source files.
@@ -37,8 +37,9 @@ struct List {
     /// Name of the property that contains the list. If the descriptor writes the list into `each` itself, the
     /// name is `each`.
     name: String,
-    /// Names of variables of an Ansible inventory that the entries lack; see
-    /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out).
+    /// Names of Ansible variables that windlass has left out of the entries; see
+    /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out). Empty if the entries come from another source
+    /// than an Ansible inventory.
     left_out: Arc<BTreeSet<String>>,
 }
 
@@ -331,9 +332,9 @@ impl Entry {
 }
 
 impl Whole<'_> {
-    /// Corrects each `${…}` that names a cluster with `each`: it then reads the node with the lowest key. The
-    /// conversion to a template lets each such `${…}` read the node with number 1. A cluster with `each` has no
-    /// node with number 1, because its nodes have keys in place of numbers.
+    /// Corrects each `${…}` that names a group whose nodes have keys. The conversion to a template lets such a
+    /// `${…}` read the node with number 1, but the group has no such node. This method replaces that node by
+    /// the node with the lowest key.
     pub(super) fn read_lowest_keys(&mut self) {
         let named = self.elements.lowest_keys();
         if named.is_empty() {

@@ -27,21 +27,22 @@ impl Elements {
         self.all.push(element);
     }
 
-    /// Records a group whose nodes have keys, and its node with the lowest key.
+    /// Records a group whose nodes have keys. `lowest` is the node with the lowest key; `None` if the group has
+    /// no nodes.
     pub(super) fn push_keys(&mut self, group: ElementName, lowest: Option<ElementName>) {
         self.keyed.insert(group, lowest);
     }
 
-    /// Returns the node from which a `${…}` that names a group reads its value: the node with the lowest
-    /// number or key.
+    /// Returns the node that a `${…}` reads if the `${…}` names `group`: the node with the lowest number or
+    /// key.
     pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }
 
-    /// Returns the names of nodes that `${…}` must no longer read, each with the name that replaces it. A `${…}`
-    /// that names a group first reads the node with number 1. If the nodes of the group have keys in place of
-    /// numbers, no node with number 1 exists. So the map replaces this node by the node with the lowest key.
-    /// Groups without nodes are left out.
+    /// Returns, for each group whose nodes have keys, the node with number 1 and the node with the lowest key.
+    /// At first, a `${…}` that names a group reads the node with number 1. If the nodes have keys, this node
+    /// does not exist. The composition then replaces this node by the node with the lowest key. The map leaves
+    /// out groups without nodes.
     pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
         self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
     }

@@ -11,10 +11,11 @@ use windlass_source::Place;
 pub(super) struct Entry {
     pub(super) key: NodeKey,
     pub(super) fields: BTreeMap<String, Template>,
-    /// The place of the entry; if that is not known, the place of the whole list.
+    /// The place of the entry, or the place of the whole list if the place of the entry is not known.
     pub(super) place: Place,
-    /// Names of variables of an Ansible inventory that the entry lacks; see
-    /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out).
+    /// Names of Ansible variables that windlass has left out of the entry; see
+    /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out). Empty if the entry comes from another source
+    /// than an Ansible inventory.
     pub(super) left_out: Arc<BTreeSet<String>>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Binder<'s> {
     pub(super) owner: &'s ElementName,
     /// Element that `${instance.…}` reads.
     pub(super) instance: &'s ElementName,
-    /// List entry that `${each.…}` reads.
+    /// List entry that `${each.…}` reads; `None` where `${each.…}` has no meaning.
     pub(super) each: Option<&'s Entry>,
 }
 
@@ -32,7 +32,8 @@ pub(super) struct Binder<'s> {
 pub(super) struct Frame<'f> {
     pub(super) assembly: &'f Arc<AssemblyDescriptor>,
     pub(super) owner: &'f ElementName,
-    /// List entry of the node whose values are converted; none if the node has no key.
+    /// Entry of the list `each`, if the values belong to a node that this entry declares. `None` for all other
+    /// values.
     pub(super) each: Option<&'f Entry>,
 }
 

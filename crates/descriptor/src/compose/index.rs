@@ -7,11 +7,13 @@ use windlass_model::name::DescriptorKind;
 
 use super::request::Existing;
 
-/// The existing instances by the kind and the middle part of their descriptor's name, and also by their own
-/// name.
+/// The existing instances, grouped for the search of a reference. For an instance of the descriptor
+/// `resource::network::1.0`, the kind is `resource`, and the middle part of the name is `network`.
 #[derive(Default)]
 pub(super) struct Index<'r> {
+    /// Instances by the kind of their descriptor and the middle part of the descriptor's name.
     pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
+    /// Instances by the same two keys, and also by the own name of the instance.
     pub(super) of_name: HashMap<(DescriptorKind, &'r AssemblyName, &'r str), Vec<&'r Existing>>,
 }
 

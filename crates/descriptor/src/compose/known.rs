@@ -111,7 +111,8 @@ impl Texts<'_> {
         Ok(Known { text: joined.into_text(), sensitive })
     }
 
-    /// Returns the parts of the text that is a property's value.
+    /// Returns the value of a property as the parts of a text: literals and `${…}`. Fails if the property has
+    /// no value, or if the value is no text.
     fn parts(&self, (element, property): Key) -> Result<&[Part], Unknown> {
         let element = &self.elements.all()[element];
         let (name, property) = element.properties.get_index(property).expect("a key is of a property");

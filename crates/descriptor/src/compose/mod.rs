@@ -212,8 +212,11 @@ impl Composer<'_> {
         }
     }
 
-    /// Adds the operations that an assembly promotes to the assembly's element. Each added operation names the
-    /// element that finally executes the operation, even if a nested assembly promotes the operation, too.
+    /// Adds the promoted operations to the element of the assembly. An assembly promotes an operation if it
+    /// offers an operation of a component as its own. `at` is the index of the assembly's element.
+    ///
+    /// Each added operation names the resource that executes it. If the component is a nested assembly, this
+    /// resource is inside the nested assembly.
     fn promote(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, promotion) in &assembly.operations {
             let Some(source) = &promotion.source else { continue };
@@ -359,7 +362,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Replaces the value that a component's descriptor declares by the value that the assembly gives.
+    /// Applies `given`, which the assembly declares for the property `name` of a component. If `given` contains
+    /// a value, this value replaces the value that the component's descriptor declares.
     fn overlay(
         &mut self,
         properties: &mut IndexMap<PropertyName, Property>,

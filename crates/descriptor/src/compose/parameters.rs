@@ -141,8 +141,8 @@ fn unknown(assembly: &AssemblyDescriptor, name: &str, place: Option<&Place>) -> 
     did_you_mean(diagnostic, name, names)
 }
 
-/// Tells whether a text contains only letters, `_` and `-`, and at most 30 characters. Most names of
-/// properties do; most secrets don't.
+/// Tells whether a text looks like the name of a property: at most 30 characters, which are letters, `_` and
+/// `-`. Most property names have this form. Most secrets contain other characters, or are longer.
 fn is_word(text: &str) -> bool {
     text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte))
 }

@@ -41,8 +41,10 @@ impl Composer<'_> {
         metrics.collect()
     }
 
-    /// Adds to an assembly's element the metrics that the assembly promotes. Each added metric names its
-    /// publisher: a resource, or a group whose nodes publish the metric.
+    /// Adds the promoted metrics to the element of the assembly. An assembly promotes a metric if it offers a
+    /// metric of a component as its own. `at` is the index of the assembly's element.
+    ///
+    /// Each added metric names its publisher: a resource, or a group whose nodes publish the metric.
     pub(super) fn promote_metrics(&mut self, Frame { assembly, owner, .. }: Frame<'_>, at: usize) {
         for (name, decl) in &assembly.metrics {
             let Some(source) = &decl.source else { continue };

@@ -97,14 +97,15 @@ impl<'r> Composer<'r> {
         listed.into_iter().chain(of_kind).collect()
     }
 
-    /// Returns the index of the existing instances. It is built on first use.
+    /// Returns the index of the existing instances. The first call builds the index.
     fn index(&mut self) -> &Index<'r> {
         let existing = self.request.existing;
         self.index.get_or_insert_with(|| Index::new(existing))
     }
 
-    /// Returns the instances that fit a reference. If one of them is the earlier target of the reference,
-    /// returns this instance alone. If not, returns the fitting instances of the newest version among them.
+    /// Returns the instances that fit a reference. If the earlier target of the reference fits, the method
+    /// returns only this instance. Otherwise, the method returns those fitting instances whose descriptor has
+    /// the newest version.
     fn fitting(&mut self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<&'r Existing> {
         let index = self.index();
         let listed = match wanted.get("name") {

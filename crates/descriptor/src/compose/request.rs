@@ -75,8 +75,8 @@ pub struct GivenPlaces {
     pub names: BTreeMap<String, Place>,
     /// Places of the entries of lists, by the name of the parameter that contains the list.
     pub entries: BTreeMap<String, Vec<Place>>,
-    /// Variables of an Ansible inventory that windlass leaves out, for example because their values are Jinja
-    /// expressions. They are listed by the name of the parameter that gets the hosts.
+    /// Names of Ansible variables that windlass leaves out of the entries for hosts, for example because their
+    /// values are Jinja expressions. The key is the name of the parameter that gets the list of hosts.
     pub left_out: BTreeMap<String, BTreeSet<String>>,
     /// Files whose whole text is the value of a parameter, by the name of the parameter.
     pub files: BTreeMap<String, String>,
@@ -91,8 +91,8 @@ pub struct ReferenceRequest {
     pub kind: ReferenceType,
     /// Properties that the reference requires of an instance, such as `name` and the location.
     pub properties: BTreeMap<PropertyName, Sensitive<String>>,
-    /// Name of the resource descriptor whose drivers can search for the instance: the newest descriptor of
-    /// the catalog that the reference accepts. None if it declares no `queries`.
+    /// Name of the resource descriptor whose drivers can search for the instance. It is the newest descriptor
+    /// of the catalog that the reference accepts. None if this descriptor declares no `queries`.
     pub queries: Option<DescriptorName>,
     /// The instance to which the reference resolves. None if no instance fits, or if several fit.
     pub found: Option<Existing>,
@@ -116,7 +116,7 @@ pub struct Request<'a> {
     /// The instance to which each reference resolved in an earlier composition. As long as this instance
     /// fits, the reference keeps it, even if other instances also fit.
     pub bound: &'a BTreeMap<ElementName, Referent>,
-    /// State of the search by drivers for the instances of references.
+    /// State of the search in which drivers look for instances that fit the references.
     pub search: Search<'a>,
     /// Maximum number of copied elements; see [`MAX_NODES`], which is the default. An assembly never has more
     /// than [`MAX_ELEMENTS`] elements.
@@ -148,7 +148,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The state of the search by drivers for references that no known instance fits.
+/// The state of the search for instances that are not known yet. If no known instance fits a reference, drivers
+/// can search for one.
 #[derive(Debug, Clone, Copy)]
 pub enum Search<'a> {
     /// Drivers never search for instances. If no known instance fits a reference, the composition reports an

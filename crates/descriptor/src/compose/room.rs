@@ -9,11 +9,11 @@ use windlass_model::DescriptorName;
 
 use super::request::MAX_ELEMENTS;
 
-/// Maximum total size in bytes of the properties of copied elements. [`COPIED_EACH`] is added for each
-/// element of the assembly.
+/// Basic limit in bytes for the total size of the properties of copied elements. Each element of the assembly
+/// raises the limit by [`COPIED_EACH`].
 const COPIED: usize = 64 << 20;
 
-/// Additional bytes for each element of the assembly.
+/// Number of bytes by which each element of the assembly raises the limit [`COPIED`].
 const COPIED_EACH: usize = 4096;
 
 /// The error for an exceeded limit.

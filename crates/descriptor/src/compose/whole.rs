@@ -234,8 +234,9 @@ impl Flow {
         (element, number - self.first[element])
     }
 
-    /// Returns a property whose value is too long after texts replace all its `${…}`, or tells that all
-    /// values together are too long. The graph must have no cycles.
+    /// Computes the final length of each value: each `${…}` counts with the length of the value that it reads.
+    /// Returns the first problem: one value is too long, or the texts that replace `${…}` are too long
+    /// together. Returns `None` if all lengths are permitted. The graph must have no cycles.
     fn too_long(&self) -> Option<TooLong> {
         // Marks a length that is not computed yet. No computed length is as high.
         const NOT_YET: u64 = u64::MAX;

@@ -15,7 +15,7 @@ use crate::reader::canonical as meant;
 pub(crate) enum Position<'a> {
     /// In the descriptor's own sections: properties, metrics, policies.
     Own,
-    /// In `quantity` or in a key of `cluster` of a component.
+    /// In the key `quantity` of a component, or in a key of the component's section `cluster`.
     Number,
     /// In the properties of this component.
     Component(&'a str),
@@ -96,8 +96,8 @@ struct Canonical<'f> {
 }
 
 impl Canonical<'_> {
-    /// Builds a mapping whose keys are words of the language. The keys in `order` come first, and the other
-    /// keys follow.
+    /// Converts a mapping to an item. The keys that `order` contains come first, in this order. The other keys
+    /// follow in their original order. `make` converts the value of each key.
     fn entries(
         &mut self,
         mapping: &Mapping,

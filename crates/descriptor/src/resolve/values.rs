@@ -64,8 +64,8 @@ pub(super) struct Spot<'s> {
     scope: usize,
     /// Index in [`Values::parts`] of the part whose name, id or index `${instance.…}` reads.
     instance: usize,
-    /// The relationship whose ends `${source.…}` and `${target.…}` read; `None` for a value that belongs to no
-    /// relationship.
+    /// The relationship to which the value belongs; `None` for a value outside of relationships. In the value,
+    /// `${source.…}` and `${target.…}` read properties of the relationship's ends.
     ends: Option<&'s RelationshipDecl>,
 }
 
@@ -213,7 +213,8 @@ impl<'a> Values<'a> {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
     }
 
-    /// Stores the result of a property. If all stored texts would become too long, the result is "unknown".
+    /// Stores the result of a property. If the total length of all stored texts would exceed [`KEPT`], the
+    /// method stores "unknown" in place of the text.
     fn keep(&mut self, key: Key, found: Found) {
         let found = match found {
             Found::Text { text, .. } if self.kept + text.len() > KEPT => {
@@ -409,8 +410,9 @@ impl<'a> Values<'a> {
         at
     }
 
-    /// Returns the descriptor of a component or the instance of a reference, and whether the component is a
-    /// group.
+    /// Returns the subject of the component or reference `name`. The subject of a component is its descriptor.
+    /// The subject of a reference is the instance that fits the reference. Also returns whether a component is
+    /// a group of nodes.
     fn described(
         &mut self,
         outer: usize,

@@ -30,18 +30,18 @@ pub enum ElementKind {
     Reference,
 }
 
-/// The existing thing to which a reference refers. The variants differ in the way in which windlass finds the
-/// thing.
+/// The identity of the existing instance to which a reference resolves. Each variant stands for one way in
+/// which windlass finds such instances.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Referent {
-    /// An entry of the list `existing` of the project, by its name.
+    /// An entry of the list `existing` of the project. The text is the name of the entry.
     Listed(String),
     /// Another assembly of the store.
     Assembly(AssemblyName),
-    /// A thing that a driver has found by a search. The text is the natural id of the thing, as the driver
-    /// reported the id.
+    /// An instance that a driver has found by a search. The text is the natural id that the driver reported for
+    /// the instance.
     Found(String),
 }
 
@@ -118,8 +118,8 @@ pub struct Element {
     pub metrics: IndexMap<MetricName, Metric>,
     /// The size limits of a cluster; none for other elements.
     pub cluster: Option<Cluster>,
-    /// The thing to which a reference refers; none if the element is not a reference, or if the thing was not
-    /// recorded.
+    /// The existing instance to which a reference resolves, for example another assembly. None if the element
+    /// is not a reference, or if the instance was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referent: Option<Referent>,
     /// Whether the element is protected: no intent may remove or replace the element, or any element inside
@@ -160,13 +160,13 @@ impl Element {
     }
 }
 
-/// The resource that executes an operation of an element. A resource executes its operations itself. An
-/// assembly passes its operations on to its parts.
+/// An operation of an element. A resource executes its operations itself. An assembly passes each of its
+/// operations on to a resource inside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// The resource that executes the operation.
     pub element: ElementName,
-    /// The operation's name on the resource that executes it.
+    /// The name of the operation on this resource.
     pub operation: OperationName,
 }
 

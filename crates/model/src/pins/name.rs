@@ -19,7 +19,8 @@ pub enum NameError {
     /// The name is empty, or contains a character other than letters, digits, `_` and `-`.
     #[error("`{}` is not a name: names have ASCII letters, digits, `_` and `-` only", shown(.0))]
     Form(String),
-    /// The id of a pin is not `interface.pin`.
+    /// The text is not the id of a pin. Such an id is the name of an interface, a dot, and the name of a pin in
+    /// this interface.
     #[error("`{}` is not the id of a pin, which is `interface.pin`", shown(.0))]
     PinId(String),
 }

@@ -115,7 +115,7 @@ impl PinType {
 }
 
 impl ValueType {
-    /// The words of the types without parameters.
+    /// The names of the types without parameters. A type with parameters is, for example, `list<T>`.
     pub const WORDS: [&str; 7] = ["string", "int", "double", "bool", "object", "bytes", "unit"];
 
     /// Returns the type `map<string, string>`, which some built-in pins have. Example: the pin
@@ -124,7 +124,8 @@ impl ValueType {
         Self::Map(Box::new(Self::String), Box::new(Self::String))
     }
 
-    /// Returns the type without parameters that has this word.
+    /// Returns the type with the name `word`, for example `int`. Returns `None` if [`WORDS`](Self::WORDS) does
+    /// not contain `word`.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "string" => Self::String,

@@ -86,7 +86,7 @@ impl PairRecord {
     }
 }
 
-/// A called operation of the incomplete creation of a pair.
+/// An operation that was called to create a pair. The creation of the pair is not complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
     /// The operation that was called.

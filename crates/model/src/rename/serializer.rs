@@ -212,7 +212,8 @@ impl<'r, C> Compound<'r, C> {
     }
 }
 
-/// Implements traits of containers. The methods pass each element or field on as a [`Renamed`].
+/// Implements serde's traits for containers, such as [`SerializeSeq`] and [`SerializeStruct`]. The method for
+/// an element or field wraps it in a [`Renamed`], and passes the `Renamed` on to the inner serializer.
 macro_rules! containers {
     ($($trait:ident: $method:ident($($key:ident: $type:ty)?)),+ $(,)?) => {$(
         impl<C: $trait> $trait for Compound<'_, C> {

@@ -7,7 +7,8 @@ use super::answer::{Resolved, text_of};
 use super::error::{MAX_VALUE, ResolveError};
 
 /// A graph of values that read each other. An implementation stores the state of each value. A value is *new*
-/// at first, *open* while the values that it reads are evaluated, and *answered* at the end.
+/// at first. A value is *open* while the values that it reads are evaluated. A value is *answered* when the
+/// implementation has stored its result or an error.
 pub trait ValueGraph {
     /// The key that identifies a value.
     type Key: Clone;
@@ -50,7 +51,7 @@ pub trait ValueGraph {
 /// The state of a value when a traversal reaches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entered {
-    /// The value has an answer.
+    /// The evaluation of the value is complete.
     Answered,
     /// The value was new, and is open now.
     Opened,
@@ -73,7 +74,8 @@ enum Visit<K> {
 }
 
 impl<K> Visit<K> {
-    /// Returns the key of the value if the value is open.
+    /// Returns the key of the value if the value is open. A value is open if its evaluation has begun, but is
+    /// not complete.
     fn open(&self) -> Option<&K> {
         match self {
             Self::Leave(key) => Some(key),
@@ -88,8 +90,9 @@ impl<K> Default for Visits<K> {
     }
 }
 
-/// Evaluates a value, after the values that it reads, depth first. The stack is on the heap, so chains of
-/// references can have any length.
+/// Evaluates the value `root`. The function first evaluates all values that `root` reads, directly or through
+/// other values. The traversal is depth first. Its stack is on the heap, so chains of references can have any
+/// length.
 ///
 /// # Errors
 ///
@@ -136,14 +139,14 @@ pub struct Joined {
 }
 
 impl Default for Joined {
-    /// Creates an empty text of at most [`MAX_VALUE`] bytes.
+    /// Creates an empty text. The text can grow to [`MAX_VALUE`] bytes.
     fn default() -> Self {
         Self::with_limit(MAX_VALUE)
     }
 }
 
 impl Joined {
-    /// Creates an empty text of at most `limit` bytes.
+    /// Creates an empty text. The text can grow to `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
         Self { text: String::new(), sensitive: false, limit }
     }

@@ -17,7 +17,7 @@ pub(super) enum Found {
     /// The value of the property depends on one output that is not known yet. The key identifies this output. Most
     /// unknown values have this state.
     Awaits(Key),
-    /// The answer is at this position in the list of answers.
+    /// The evaluation is complete. The number is the index of the property's answer in the list of answers.
     Answer(u32),
 }
 
@@ -61,7 +61,8 @@ impl Known {
         }
     }
 
-    /// Stores a value or an error, and returns the state that contains its position.
+    /// Stores the answer of a property, which is a value or an error. Returns the state [`Found::Answer`] with
+    /// the index of the stored answer.
     pub(super) fn keep(&mut self, answer: Result<Answer, ResolveError>) -> Found {
         self.answers.push(answer);
         Found::Answer(u32::try_from(self.answers.len() - 1).expect("there are less than 2^32 properties"))

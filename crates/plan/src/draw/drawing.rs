@@ -21,18 +21,19 @@ pub struct Drawing {
     pub legend: Vec<(Sign, String)>,
 }
 
-/// A sign that the legend of a picture explains.
+/// A sign that the legend of a picture explains. A sign is a shape, a colour or a line style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// A node of this shape.
+    /// The shape of a node.
     Node(Shape),
-    /// A node of this tone.
+    /// The colour of a node. The colour shows the tone of the node.
     Tone(Tone),
-    /// An edge of this line style.
+    /// The line style of an edge.
     Edge(Line),
 }
 
-/// The tone of a node, which pictures show as a colour.
+/// The tone of a node tells the condition of the object for which the node stands. Pictures show the tone as a
+/// colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tone {

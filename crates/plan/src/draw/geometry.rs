@@ -40,15 +40,20 @@ pub struct Place {
 
 /// An item that the layout arranges: a node of the drawing, or a bend of an edge in one column.
 pub(super) struct Item {
+    /// The number of the item's lane. A lane is the set of items that belong to one group; see the module
+    /// `lanes`.
     pub(super) lane: usize,
+    /// The number of the item's column, from 0 on the left.
     pub(super) column: usize,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// The neighbours of this item in previous columns. Two items of one lane are neighbours if an edge
-    /// connects them. `after` contains the neighbours in following columns.
+    /// The neighbours of this item in previous columns, as indices in the list of items. Two items are
+    /// neighbours if an edge runs directly from one to the other, and both have the same lane. `after` contains
+    /// the neighbours in following columns.
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
-    /// The vertical position of the item's middle, in pixels. The position 0 may be anywhere.
+    /// The vertical position of the item's middle, in pixels. Positions increase downwards from an arbitrary
+    /// origin. The module `pixels` later computes the distances from the upper edge of the picture.
     pub(super) y: i64,
 }
 

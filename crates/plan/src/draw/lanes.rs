@@ -1,13 +1,16 @@
-//! Frames around groups. Each group has a *lane*, which is a set of items. Lanes are stacked without overlap.
+//! Lanes of items, and frames around groups.
 //!
-//! The lane of a group contains the nodes that are in the group, but not in a group inside it. It also contains
-//! the bends of each edge for which this group is the innermost group around both nodes of the edge. The items
-//! of each lane are sorted and moved without the items of other lanes. The content of a group consists of
-//! several parts: its lane, and a frame for each inner group. Parts that edges connect are placed close to each
-//! other.
+//! Each group has a *lane*, which is a set of items: nodes and bends of edges. Each node is in the lane of the
+//! innermost group around it. Each edge has its bends in the lane of the innermost group that contains both
+//! nodes of the edge. An additional lane contains the nodes and bends outside of all groups. So a drawing
+//! without groups has one lane.
+//!
+//! The layout sorts and moves the items of each lane separately, as if no other lanes existed. It then stacks
+//! the lanes without overlap. The content of a group consists of several parts: its lane, and a frame for each
+//! inner group. Parts that edges connect are placed close to each other.
 //!
 //! Each part is moved up until it meets the part above it in some column. A frame is moved together with its
-//! content, so frames never overlap. A drawing without groups has one lane.
+//! content, so frames never overlap.
 
 use std::collections::BTreeMap;
 
@@ -101,8 +104,8 @@ impl<'a> Lanes<'a> {
         if a == b { a } else { self.meet(a, b).0 }
     }
 
-    /// Returns the number of frames of a group that are nested in each other, including the frame of the group
-    /// itself.
+    /// Returns the maximum number of nested frames in a group, including the frame of the group itself. The
+    /// number is 1 for a group without inner groups.
     pub(super) fn depth(&self, group: usize) -> u32 {
         1 + self.children[group + 1].iter().map(|child| self.depth(child - 1)).max().unwrap_or(0)
     }
@@ -127,7 +130,8 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// Returns the lane of a group. For none, the function returns the lane of nodes without a group.
+/// Returns the lane of a group. `None` stands for the outside of all groups: the function then returns the lane
+/// of nodes without a group.
 pub(super) fn lane(group: Option<usize>) -> usize {
     group.map_or(OUTSIDE, |group| group + 1)
 }

@@ -24,8 +24,8 @@ pub use super::geometry::{Layout, Place};
 
 /// The space between two boxes of a column, in pixels.
 const GAP_Y: u32 = 12;
-/// The number of passes that sort the items of each column. The same number of passes then moves the items up or
-/// down, towards the items that edges connect with them.
+/// The number of passes that sort the items of each column. The same number of passes then moves the items up
+/// or down, towards their neighbours. Two items are neighbours if an edge connects them.
 const SWEEPS: usize = 6;
 /// The minimum number of rows in which the nodes without edges are arranged.
 const FEW: usize = 8;
@@ -173,9 +173,9 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     columns
 }
 
-/// Returns for each group the first column in which a node of the group has edges. The block of the group's
-/// nodes that have no edges starts in this column. A node of an inner group also counts as a node of the outer
-/// group.
+/// Returns for each group the first column that contains one of the group's nodes with edges. Returns `None` if
+/// all nodes of the group lack edges. The group's nodes without edges form a block, which starts in this
+/// column. A node of an inner group also counts as a node of the outer group.
 fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
     let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
     let earlier = |begin: &mut Option<usize>, column: usize| {

@@ -81,7 +81,8 @@ impl<'a> Columns<'a> {
     }
 
     /// Returns the points of an edge, from the right side of its first node to the left side of its last node.
-    /// In a column with a bend, the edge is horizontal.
+    /// If the edge has a bend in a column, the edge runs horizontally through this column. Between columns, the
+    /// edge may be inclined.
     fn edge(&self, chain: &[usize]) -> Vec<(u32, u32)> {
         let last = chain.len() - 1;
         let mut points = Vec::with_capacity(chain.len() + 1);
