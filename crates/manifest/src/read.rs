@@ -285,8 +285,10 @@ fn pin(report: &mut Report<'_>, entry: &Entry) -> Option<Pin> {
     let name = entry.key.text();
     let found = report.grammar::<PinText>(node, &format!("pin `{name}`"), codes::BAD_PIN)?;
     let PinText::Declared(kind) = found.value else {
-        let message = format!("pin `{name}` is exposed by `bind(…)`, which only a composition can do");
-        report.error(codes::MISPLACED_PIN, found.span, message);
+        let message = format!("pin `{name}` of a component has a type, and this is `bind(…)`");
+        report.say(Severity::Error, codes::MISPLACED_PIN, found.span, message, |said| {
+            said.help("only a composition, which has `components`, exposes pins by `bind(…)`")
+        });
         return None;
     };
     let no_signature = Signature::default();

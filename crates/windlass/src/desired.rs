@@ -225,10 +225,10 @@ pub(crate) fn packages<'a>(
     for resource in resources {
         match catalog.package(resource) {
             Ok(package) => {
-                for kind in kinds(&package) {
-                    let found = drivers.get(&kind).map(|driver| driver.check(&package)).unwrap_or_default();
+                for kind in package.bindings().drivers() {
+                    let found = drivers.get(kind).map(|driver| driver.check(&package)).unwrap_or_default();
                     diagnostics
-                        .extend(found.into_iter().map(|problem| placed(catalog, resource, &kind, problem)));
+                        .extend(found.into_iter().map(|problem| placed(catalog, resource, kind, problem)));
                 }
                 if let Some(Descriptor::Resource(descriptor)) = catalog.find(resource) {
                     diagnostics.extend(unknown_properties(&descriptor, drivers));
@@ -349,12 +349,6 @@ pub(crate) fn open_secrets(
             .help(format!("use `-p {name}=@FILE`, `-p {name}=-` or `--params FILE`"))
     };
     open.iter().filter(secret).map(warning).collect()
-}
-
-fn kinds(package: &Package) -> BTreeSet<DriverKind> {
-    let bindings = package.bindings();
-    let named = bindings.transitions.values().chain(bindings.operations.values()).flatten();
-    named.chain(&bindings.default).chain(&bindings.queries).map(|binding| binding.driver.clone()).collect()
 }
 
 /// Returns the parameters as they are recorded. The marker of a secret replaces each sensitive value.

@@ -56,6 +56,20 @@ fn a_command_reaches_its_script_with_its_arguments() {
     env.ok(&["down", "small"]);
 }
 
+/// A driver that only a command names checks its properties, too.
+#[test]
+fn the_driver_of_a_command_is_checked() {
+    let env = small("effect: once");
+    env.edit(
+        RESOURCE,
+        "  backup: {}",
+        "  backup: {drivers: {script: {selector: {infrastructure-type: ['*']}, properties: {timeout: 10}}}}",
+    );
+    env.edit(RESOURCE, "default-driver:\n  script:", "default-driver:\n  noop:");
+    env.edit(RESOURCE, "    properties: {effect: once}\n", "");
+    assert_snapshot!(env.refuses(&["check", "small"]), @"");
+}
+
 /// Arguments from files are secrets: they are sealed, masked, and deleted when the process ends.
 #[test]
 fn arguments_from_files_are_secrets() {
