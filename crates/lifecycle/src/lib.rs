@@ -29,8 +29,8 @@
 //! | order | an element reaches one state before the next |
 //! | relationship | created after each end with the modifier `post` has reached its state |
 //! | relationship | created before an end with the modifier `pre` reaches its state |
-//! | relationship | ceased before one of its ends leaves its state |
-//! | property | a reader of an output comes after the part that publishes the output (its producer) is Installed |
+//! | relationship | removed (*ceased*) before one of its ends leaves its state |
+//! | property | a part that publishes an output (a *producer*) is Installed before a reader of the output changes |
 //! | property | a reader is removed, or gets other values, before its producer is removed |
 //! | phase | all parts reach a state before any part continues, except parts that an earlier phase needs |
 //!

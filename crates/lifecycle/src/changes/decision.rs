@@ -1,5 +1,5 @@
 //! Decides how each resource changes. The module `readers` finds changed values, and calls [`judge`] for the
-//! resources that have them.
+//! resources with changed values.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,9 @@ use super::part::{ChangeKind, PackageChange, Part};
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The rules for the kind of change of a part, without the rule for changed values ([`judge`]).
+/// Decides how each part changes: for example, the part is added, kept or re-installed.
+///
+/// The decision ignores changed values. The function [`judge`] corrects the decision later if values have changed.
 pub(crate) struct ChangeRules<'a> {
     options: &'a Options,
     replace: HashSet<&'a ElementName>,
@@ -138,7 +140,8 @@ fn package_change(part: &Part<'_>, options: &Options) -> PackageChange {
     }
 }
 
-/// Sets the lowest [rank](crate::rank) on a part's path.
+/// Sets [`Part::low`], the lowest [rank](crate::rank) that a part has during the plan. The rank follows from the
+/// part's kind of change.
 fn settle(part: &mut Part<'_>) {
     let start = part.now.state.rank().unwrap_or(rank::ABSENT);
     part.low = match part.change_kind {

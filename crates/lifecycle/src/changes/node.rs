@@ -1,5 +1,7 @@
-//! The path of an endpoint of a relationship: the path of a resource, or the common path of all resources in
-//! an assembly.
+//! The state changes that a plan makes at an end of a relationship: the type [`NodePath`].
+//!
+//! The end is a resource, a group or an assembly. For a group or an assembly, the state changes of all its resources
+//! are combined.
 
 use windlass_model::State;
 
@@ -12,29 +14,29 @@ use crate::rank;
 /// A part may first go down to a lower state, for example to be stopped, and then up to a higher state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NodePath {
-    /// The lowest state that the endpoint reaches while the plan brings it to lower states, as a
-    /// [rank](crate::rank).
+    /// The lowest [rank](crate::rank) to which the plan brings the endpoint down.
     ///
-    /// If the plan does not bring the endpoint to a lower state, the value is [`rank::ABOVE_ALL`].
+    /// If the plan brings no resource of the endpoint to a lower state, the value is [`rank::ABOVE_ALL`].
     pub(crate) falls_to: u8,
-    /// The last [rank](crate::rank) of the path.
+    /// The [rank](crate::rank) that the endpoint has after the plan.
     pub(crate) end: u8,
     /// Whether the endpoint and all its parts are Absent before the plan.
     pub(crate) absent: bool,
     /// Whether the plan brings a resource of the endpoint to a higher state.
     pub(crate) climbs: bool,
-    /// Whether the endpoint is kept, changed or removed.
+    /// Whether the endpoint is removed, is lowered or re-installed, or neither.
     pub(crate) disposition: Disposition,
     /// The batch and the group in which the endpoint changes, if it changes in a rolling change.
     pub(crate) rolls: Rolls,
 }
 
-/// The disposition of an element in a plan: whether it is kept, changed or removed.
+/// The disposition of an element in a plan. It determines the phase in which the element's relationships are removed
+/// or created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Disposition {
-    /// The element stays as it is, or is added, adopted, reconfigured, repaired or healed.
+    /// All other cases. For example, the element stays as it is, or is added, reconfigured or healed.
     #[default]
-    Kept,
+    Other,
     /// The element, or a part of it, is lowered or re-installed.
     Changed,
     /// The element, or a part of it, is removed.
@@ -42,22 +44,22 @@ pub(crate) enum Disposition {
 }
 
 impl NodePath {
-    /// The path of an element that is always Active.
+    /// The value for an element that is always Active. The plan does not change the state of such an element.
     pub(crate) const FIXED: Self = Self {
         falls_to: rank::ABOVE_ALL,
         end: rank::ACTIVE,
         absent: false,
         climbs: false,
-        disposition: Disposition::Kept,
+        disposition: Disposition::Other,
         rolls: Rolls { turn: 0, group: 0, tied: false, swaps: false },
     };
 
-    /// Tells whether the path leads down first.
+    /// Tells whether the plan brings a resource of the endpoint to a lower state.
     pub(crate) fn falls(self) -> bool {
         self.falls_to < rank::ABOVE_ALL
     }
 
-    /// Returns the path of a resource.
+    /// Returns the state changes of an endpoint that is the resource `part`.
     pub(crate) fn of(part: &Part<'_>) -> Self {
         Self {
             falls_to: part.falls_to().unwrap_or(rank::ABOVE_ALL),
@@ -67,13 +69,16 @@ impl NodePath {
             disposition: match part.change_kind {
                 ChangeKind::Remove => Disposition::Removed,
                 ChangeKind::Reinstall | ChangeKind::Lower => Disposition::Changed,
-                _ => Disposition::Kept,
+                _ => Disposition::Other,
             },
             rolls: part.rolls,
         }
     }
 
-    /// Returns the common path of two resources of an endpoint.
+    /// Combines the state changes of two resources of the same endpoint.
+    ///
+    /// For example, the endpoint is an assembly with two resources. The assembly reaches a state only when both
+    /// resources have reached the state. So the field `end` is the lower of the two values.
     pub(crate) fn both(self, other: Self) -> Self {
         Self {
             falls_to: self.falls_to.min(other.falls_to),

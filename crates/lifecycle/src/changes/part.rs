@@ -1,4 +1,4 @@
-//! A resource with its change and its path.
+//! A resource, the kind of its change, and its [path](crate#the-path-of-a-part) through the states.
 
 use windlass_model::{DescriptorName, Element, ElementName, State, Transitions};
 use windlass_plan::Draft;
@@ -73,9 +73,9 @@ pub(crate) struct Part<'a> {
     pub(crate) package: PackageChange,
     /// Whether a limited plan leaves the part as it is.
     pub(crate) untouched: bool,
-    /// The lowest [rank](crate::rank) of the path.
+    /// The lowest [rank](crate::rank) that the part has during the plan.
     pub(crate) low: u8,
-    /// The last [rank](crate::rank) of the path.
+    /// The [rank](crate::rank) that the part has after the plan.
     pub(crate) end: u8,
     /// The properties whose values change; empty if the part does not exist.
     pub(crate) changes: Vec<PropertyChange>,
@@ -172,13 +172,15 @@ impl<'a> Part<'a> {
         self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }
 
-    /// Returns the first step after which the part is below a [rank](crate::rank), if the part has that rank or a
-    /// higher one.
+    /// Returns the first step after which the part is below a [rank](crate::rank).
     ///
-    /// If no step leaves the given rank, the step is the one that leaves the next lower rank.
+    /// If the part is below the rank already before the plan, returns the first step that lowers the part further.
     ///
-    /// Returns `None` if no step brings the part below the rank, or if the rank is that of Absent. Also returns
-    /// `None` for the rank of Created if the resource declares neither Create nor Delete.
+    /// Returns `None` in these cases:
+    ///
+    /// - No step leads to a state below the rank.
+    /// - The rank is that of Absent.
+    /// - The rank is that of Created, and the resource declares neither Create nor Delete.
     pub(crate) fn leaving(&self, rank: u8) -> Option<Draft> {
         let has_created = || self.before.or(self.after).is_some_and(Element::has_created);
         if rank == rank::ABSENT || rank == rank::CREATED && !has_created() {
@@ -187,7 +189,10 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the step of the path up after which the part has at least a given [rank](crate::rank).
+    /// Returns the first step after which the part has a given [rank](crate::rank), or a higher one.
+    ///
+    /// Usually, this step raises the part. In two cases, the step lowers the part instead: the removal of an old
+    /// instance leads to Absent, and the Stop of a Broken or healed part leads to Inactive.
     ///
     /// Returns `None` if the part has the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {

@@ -17,13 +17,14 @@ pub(crate) struct Parts<'a> {
     /// Whether at least one part exists before the plan. If no part exists, nothing can be changed or
     /// removed.
     pub(crate) any_before: bool,
-    /// The positions in `list` of the resources of the desired topology.
+    /// For each resource of the desired topology, the position of its part in `list`.
     desired: Places<'a>,
-    /// The positions in `list` of the resources of the installed topology.
+    /// For each resource of the installed topology, the position of its part in `list`.
     installed: Places<'a>,
 }
 
-/// For each element of a topology, the position of its part in the list of parts.
+/// For each element of a topology, the position of its part in [`Parts::list`]; [`NOWHERE`] for an element without a
+/// part.
 #[derive(Default)]
 struct Places<'a> {
     topology: Option<&'a Topology>,
@@ -122,15 +123,16 @@ impl<'a> Parts<'a> {
         self.place(name).map(|at| &self.list[at])
     }
 
-    /// Raises the last [rank](crate::rank) of parts if a relationship requires more than the goal.
+    /// Raises the [rank](crate::rank) that parts have after the plan ([`Part::end`]), if a relationship requires more
+    /// than the goal.
     ///
     /// A relationship names a state of its source and a state of its target. If the target's modifier is
     /// `pre`, the relationship is created before the target reaches its state. The creation requires a
     /// minimum rank of the source ([`rank::least`]). So if the plan raises the target to its state, the plan
     /// also raises the source to this minimum rank.
     ///
-    /// If the last rank of a part is raised, the relationships with this part as target are examined again. A
-    /// relationship of `depends-on` only orders the steps, so it raises no source above the goal.
+    /// If the rank of a part is raised, the relationships with this part as target are examined again. A relationship
+    /// of `depends-on` only orders the steps, so it raises no source above the goal.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;
@@ -163,7 +165,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the highest [rank](crate::rank) in which a node of an endpoint ends.
+    /// Returns the highest [rank](crate::rank) that a node of an endpoint has after the plan.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)

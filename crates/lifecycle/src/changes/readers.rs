@@ -1,4 +1,7 @@
-//! The changes of resources because of values: their own values, and the outputs that they read.
+//! Finds the property values that a plan changes, and updates the kind of change of the affected resources.
+//!
+//! A value changes if its declaration changes. A value also changes if it reads an output of another part, and the
+//! other part publishes the output again.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +13,10 @@ use super::parts::Parts;
 use crate::differences::{Comparison, PropertyChange, property_change};
 use crate::situation::{Shown, Situation, Version};
 
-/// Updates the changes of parts whose values change: values from the descriptor, and values that other parts
-/// publish again.
+/// Records in each part the properties whose values change, and updates the part's kind of change.
+///
+/// A value may change because the desired version declares another value, or because another part publishes again an
+/// output that the value reads.
 pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
     if !parts.any_before {
@@ -77,8 +82,11 @@ struct Read {
     property: PropertyName,
 }
 
-/// Records that a property of a reader (`read`) changes, because the part at the position `producer`
-/// publishes a new output that the property reads.
+/// Records that a property changes, because the part at the position `producer` publishes again the output that the
+/// property reads. `read` names the property and its part, the reader.
+///
+/// If the reader must therefore be re-installed, the reader publishes its outputs again, too. Then the function adds
+/// the position of the reader to `open`.
 fn note(
     parts: &mut Parts<'_>,
     producer: usize,

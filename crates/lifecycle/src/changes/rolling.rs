@@ -4,8 +4,8 @@
 //! are numbered in one sequence, and the number of a batch is its *turn*. The turn of a part is the turn of its
 //! batch. A part that is in no batch has turn 0.
 //!
-//! A node that is down already before the change is repaired together with the first batch of its group. The
-//! repair waits for no other batch, so this node has turn 0.
+//! Some nodes of a group may be down before the plan begins. The plan repairs these nodes in the first batch of the
+//! group. Their repair waits for no other batch, so these nodes also have turn 0.
 //!
 //! A *pair* is one source and one target of a relationship. If both nodes of a pair are in batches, and the
 //! batches differ, the plan re-creates the pair twice: once in each of the two batches.
@@ -100,18 +100,19 @@ pub(crate) enum Role {
     Down,
     /// The node is removed, or the node is new and replaces a removed node.
     ///
-    /// In the batch of the node, the plan only removes or creates the relationships of the node with other nodes.
+    /// Only the relationships of the node are removed or created in its batch. The node itself is removed or created
+    /// outside of the batches.
     Swaps,
 }
 
 impl RollingGroup {
-    /// Returns the positions of the parts in a batch.
+    /// Returns the positions in `Parts::list` of the parts in a batch.
     pub(crate) fn parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         batch.iter().flat_map(|node| node.parts.iter().copied())
     }
 
-    /// Returns the positions of those parts of a batch that wait for the previous batch. The parts of nodes
-    /// that are down don't wait.
+    /// Returns the positions in `Parts::list` of those parts of a batch that wait for the previous batch. The parts
+    /// of nodes that are down don't wait.
     pub(crate) fn waiting_parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         let waiting = batch.iter().filter(|node| node.role != Role::Down);
         waiting.flat_map(|node| node.parts.iter().copied())
@@ -119,10 +120,11 @@ impl RollingGroup {
 }
 
 impl Rolling {
-    /// Chooses the groups that change in batches, and gives each of their parts its turn.
+    /// Chooses the groups that change in batches, and numbers the batches. Records in each part of these groups the
+    /// number of its batch (its *turn*) and the number of its group.
     ///
-    /// `suspended` contains the relationships that must be suspended, because the plan without their
-    /// suspension has a cycle.
+    /// `suspended` contains the relationships that the plan suspends. An earlier attempt to plan without these
+    /// suspensions has led to a cycle of waits.
     pub(crate) fn of(
         parts: &mut Parts<'_>,
         situation: &Situation<'_>,
@@ -264,11 +266,11 @@ struct Nodes {
     surge: Vec<RollingNode>,
     /// Whether the group contains additional nodes, new or existing.
     surges: bool,
-    /// The positions of the parts of all unchanged nodes.
+    /// The positions in `Parts::list` of the parts of all unchanged nodes.
     others: Vec<usize>,
-    /// The number of nodes that the group keeps, and of new nodes that replace removed nodes.
+    /// The size of the group: the number of kept nodes plus the number of new nodes that replace removed nodes.
     ///
-    /// Additional nodes don't count.
+    /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
     /// The parts outside of the group that must go down together with nodes of the group.
     ///
@@ -440,10 +442,10 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the parts outside of `node` that publish outputs which `part` reads, if `part` must go down with them.
+/// Returns the parts outside of `node` with which `part` must go down, because `part` reads their outputs.
 ///
-/// A part without an instance does not go down. A reader of its outputs stays up until the outputs are published,
-/// so the result does not contain such a part.
+/// If `part` is not re-installed, `part` does not go down, and the result is empty. The result also omits each
+/// publishing part that has no instance, because a missing instance cannot go down.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -461,9 +463,9 @@ fn followed<'p>(
     part.awaited_producers().filter(move |_| is_reinstalled).filter(is_other)
 }
 
-/// Sets the flag `tied` of the parts that must go down together with nodes in batches.
+/// Sets the flag `tied` of each part that must go down together with a node that changes in a batch.
 ///
-/// These parts read outputs of the nodes, or read outputs of other tied parts.
+/// Such a part reads an output of the node, or an output of another tied part.
 fn tie_readers(parts: &mut Parts<'_>) {
     let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut open = Vec::new();

@@ -4,8 +4,8 @@
 //! the part reaches its state. In this case, the part also needs the elements at the other end of the
 //! relationship, and the parts that publish the values of the relationship.
 //!
-//! If a needed part has a sufficient state, the plan does not change it. Otherwise, the plan contains all steps
-//! of the needed part, and the parts that it needs are needed too. All other parts have no steps.
+//! If a needed part has a sufficient state, the plan does not change it. Otherwise, the plan contains all steps of
+//! the needed part, and also plans the parts that the needed part needs. All other parts have no steps.
 //!
 //! A *pair* is one source and one target of a relationship. The plan may re-create a pair if it may change both
 //! nodes, or if it brings one of them below the state that the relationship requires. The plan may also create a
@@ -24,11 +24,11 @@ use crate::situation::{Options, Reads, Situation};
 
 /// The resources that a limited plan may touch.
 pub(crate) struct Scope {
-    /// The resources whose complete paths the plan contains.
+    /// The resources that the plan may change. The plan contains all steps of these resources.
     acting: HashSet<ElementName>,
-    /// The resources that stay as they are, and that resources of `acting` need.
+    /// The resources that a resource of `acting` needs, and whose state is already sufficient for this need.
     needed: HashSet<ElementName>,
-    /// The resources whose missing relationships are created.
+    /// The resources whose missing relationships the plan creates.
     healed: HashSet<ElementName>,
 }
 
@@ -67,8 +67,9 @@ pub(crate) enum Reach {
 }
 
 impl Scope {
-    /// Returns the parts that a limited plan may touch. `changing` contains the parts that an unlimited plan
-    /// would change.
+    /// Returns the parts that a limited plan may touch.
+    ///
+    /// `changing` contains the parts that the plan would change without the limit.
     pub(crate) fn of(
         parts: &Parts<'_>,
         situation: &Situation<'_>,
@@ -139,7 +140,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Tells whether the plan contains the complete path of a part.
+    /// Tells whether the plan contains all steps of a part.
     pub(crate) fn is_acting(&self, part: &ElementName) -> bool {
         self.acting.contains(part)
     }
@@ -195,8 +196,8 @@ impl Search<'_, '_> {
         let mut producers = HashSet::new();
         let mut reads = Reads::few(self.topology, &NothingYet);
         producers.extend(reads.element(part.after_at, after)?.iter().map(|read| read.producer));
-        // If an output is not known yet, the plan contains the complete path of its producer (the part that
-        // publishes the output), even if the state of the producer is sufficient.
+        // If an output is not known yet, the plan contains all steps of its producer (the part that publishes
+        // the output), even if the state of the producer is sufficient.
         let lookup = self.situation.desired.map_or(&NothingYet as _, |version| version.lookup);
         let mut unknown = Reads::few(self.topology, lookup);
         for read in unknown.element(part.after_at, after)? {
@@ -209,7 +210,10 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the ends of the relationships that must be created before a part reaches its last state.
+    /// Finds the parts that a part needs because of its relationships.
+    ///
+    /// If a relationship must be created before the part reaches its final state, the part needs the other end of the
+    /// relationship. The part also needs the producers of the outputs that the relationship reads.
     fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         // A part that is adopted becomes Active in one step. No relationship can be created before this step, so
         // the part needs no other ends.
@@ -294,7 +298,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Records that the plan contains the complete path of the part `name`. `by` is the part that needs it.
+    /// Records that the plan contains all steps of the part `name`. `by` is the part that needs the part `name`.
     fn act(
         &mut self,
         name: &ElementName,

@@ -23,35 +23,39 @@ pub(crate) struct Constraints<'a> {
     pub(crate) parts: Parts<'a>,
     pub(crate) graph: Graph,
     pub(crate) rolling: Rolling,
-    /// The steps that cease pairs of nodes in batches, each with the turn (the number) of its batch.
+    /// The steps that remove pairs when a batch begins. Each entry contains the number of the batch (its *turn*) and
+    /// the step.
+    ///
+    /// A pair is one source and one target of a relationship. A node of the pair changes in the batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create relationships of nodes in batches.
+    /// The steps that create pairs of nodes whose group changes in batches.
     ///
-    /// The two numbers are those of the group and of the batch.
-    ///
-    /// If a step creates relationships of several nodes, the list may contain the step several times.
+    /// Each entry contains the number of the group, the number of the batch, and the step. The number of the batch is
+    /// 0 if the step creates its pairs outside of batches. If a step creates pairs of several nodes, the list may
+    /// contain the step several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
-    /// The barriers that wait until all parts of a group or assembly have reached a [rank](crate::rank). The
-    /// key contains the element's position in the desired topology, and the rank.
+    /// The results of [`reached`](Self::reached()) for groups and assemblies, by the element's position in the
+    /// desired topology and the [rank](crate::rank).
     reached: HashMap<(usize, u8), Option<Draft>>,
-    /// The barriers that wait until all parts of a group or assembly have left a [rank](crate::rank). The key
-    /// contains the element's position in the installed topology, and the rank.
+    /// The results of [`left`](Self::left()) for groups and assemblies, by the element's position in the installed
+    /// topology and the [rank](crate::rank).
     left: HashMap<(usize, u8), Option<Draft>>,
     holds: Holds,
     releases: Holds,
-    /// Whether a wait may be passed on because a part has no step that could wait.
+    /// Whether [`passed`](Self::passed) must look for the waits of parts that lack a step to a higher state.
     ///
-    /// The flag is set if some part has a step to a higher state, and some part does not have a step to each
-    /// state. The waits of a part without a step are passed on to the steps of other parts; see
-    /// [`passed`](Self::passed).
+    /// The flag is set if at least one part has a step to a higher state, and at least one part lacks a step to some
+    /// state. For example, an unchanged part lacks the steps to all states.
     lacks_up: bool,
-    /// Whether some part has a step that lowers the part, and some part has no such step from one of the
-    /// ranks. The waits of a part without a step are passed on, too; see
-    /// [`passed_leaving`](Self::passed_leaving).
+    /// Whether [`passed_leaving`](Self::passed_leaving) must look for the waits of parts that lack a step to a lower
+    /// state.
+    ///
+    /// The flag is set if at least one part has a step to a lower state, and at least one part lacks a step from some
+    /// state.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
-    /// The steps that create relationships, each with an element that must reach a certain state before the step.
+    /// The requirements of the steps that create relationships. Each requires a state of a source or target.
     pub(crate) arrivals: Vec<Arrival>,
     /// The results of [`passed`](Self::passed), by the element's position and the [rank](crate::rank).
     passed: HashMap<(usize, u8), Vec<Draft>>,
@@ -60,9 +64,11 @@ pub(crate) struct Constraints<'a> {
     passed_leaving: HashMap<(usize, u8), Vec<Draft>>,
 }
 
-/// A step that requires that an end of a relationship has reached a [rank](crate::rank).
+/// The requirement that an end of a relationship has reached a [rank](crate::rank) before a step creates the
+/// relationship.
 pub(crate) struct Arrival {
     pub(crate) step: Draft,
+    /// The source or target that must reach `rank` before `step`.
     pub(crate) end: ElementName,
     pub(crate) rank: u8,
     pub(crate) why: Why,
@@ -165,25 +171,20 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Tells whether some part may have no step that could wait.
-    ///
-    /// In this case, the steps that wait for this part wait for other steps in its place; see
-    /// [`passed`](Self::passed).
+    /// Tells whether [`passed`](Self::passed) or [`passed_leaving`](Self::passed_leaving) must look for the waits of
+    /// parts that lack a step.
     pub(crate) fn passes_on(&self) -> bool {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which an element should wait before it reaches a [rank](crate::rank), but cannot
-    /// wait.
+    /// Returns the waits that an element passes on, because one of its parts has no step that could wait.
     ///
-    /// An element cannot wait for a step if one of its parts has no step that reaches the rank.
+    /// For example, `a` depends on `b`, and `b` depends on `c`. The part `b` has no steps, so `b` cannot wait for the
+    /// steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the steps of `a` wait for
+    /// them, so `a` and `c` keep their order.
     ///
-    /// For example, `a` depends on `b`, `b` depends on `c`, and `b` has no steps. Then the result for `b`
-    /// contains the steps of `c`. The caller makes the steps of `a` wait for the returned steps, so `a` and `c`
-    /// keep their order.
-    ///
-    /// The function considers only calls of [`hold`](Self::hold) and [`hold_whole`](Self::hold_whole) that were
-    /// made before.
+    /// The result contains the steps for which the element should wait before it reaches the [rank](crate::rank). The
+    /// function considers only earlier calls of [`hold`](Self::hold) and [`hold_whole`](Self::hold_whole).
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -204,9 +205,11 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which an element should wait before it leaves a [rank](crate::rank), but cannot
-    /// wait, because one of its parts has no step that leaves this rank. [`passed`](Self::passed) is the same
-    /// function for the path up.
+    /// Returns the waits that an element passes on, because one of its parts has no step that leaves a
+    /// [rank](crate::rank).
+    ///
+    /// The result contains the steps for which the element should wait before it leaves the rank. The function
+    /// [`passed`](Self::passed) does the same for the steps to higher states.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -250,9 +253,9 @@ impl<'a> Constraints<'a> {
 
     /// Makes an element wait for the step `until` before it reaches a [rank](crate::rank).
     ///
-    /// An assembly or a group reaches a rank when the last of its parts reaches the rank. So one waiting part
-    /// is sufficient. All parts get soft constraints, and the planner drops the constraint of a part that
-    /// other parts need earlier.
+    /// An assembly or a group reaches a rank when the last of its parts reaches the rank. So one waiting part is
+    /// sufficient. All parts get soft constraints. If the wait of one part would close a cycle, the planner drops
+    /// this wait.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -314,13 +317,14 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Adds a barrier that waits for the step `until` of each given [`Hold`].
+    /// Replaces several holds of an element by one hold.
     ///
-    /// Returns a hold that waits for the barrier, and that replaces the given holds.
-    fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, until: Vec<Hold>) -> Hold {
+    /// Adds a barrier that waits for the awaited steps of all given holds ([`Hold::until`]). The returned hold waits
+    /// for this barrier.
+    fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, holds: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
         let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
-        for Hold { until, why, .. } in until {
+        for Hold { until, why, .. } in holds {
             self.graph.need(gate, until, why);
         }
         let why = self.graph.note(Reason::Nesting { element: name.clone() });
@@ -347,17 +351,17 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which an element should wait, but cannot wait, because a resource has no step.
+/// Returns the steps for which the element `name` should wait, although a resource has no step that could wait.
 ///
-/// The recorded waits of elements are `holds`; see [`Hold`]. The function examines the holds with a
-/// [rank](crate::rank) in `ranks` of these elements:
+/// `holds` contains the recorded waits of all elements; see [`Hold`]. The function examines each hold whose
+/// [rank](crate::rank) is in `ranks`, and whose element meets one of these conditions:
 ///
-/// - `name` and the elements inside `name`. The result contains the step `until` of a hold if `lacks` returns
+/// - The element is `name`, or is inside `name`. The result contains the step `until` of the hold if `lacks` returns
 ///   `true` for a resource of the hold's element.
-/// - The elements that contain `name`. The result contains the step `until` of a hold if `lacks` returns `true`
-///   for a resource of `name`.
+/// - The element contains `name`. The result contains the step `until` of the hold if `lacks` returns `true` for a
+///   resource of `name`.
 ///
-/// `lacks` tells whether a resource has no step that could wait.
+/// `lacks` tells whether a resource has no step that reaches or leaves a rank.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

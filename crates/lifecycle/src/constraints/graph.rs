@@ -25,7 +25,7 @@ pub(crate) struct Graph {
     strong: Vec<SoftConstraint>,
     /// Waits that may be dropped. The planner drops waits of this list rather than waits of `strong`.
     weak: Vec<SoftConstraint>,
-    /// The number of *wholes*.
+    /// The number of *wholes* so far, which is also the identifier of the next whole.
     ///
     /// A whole is a set of soft constraints. The planner must keep at least one constraint of each whole; see
     /// [`super::soft`].

@@ -13,17 +13,19 @@ pub(crate) const CLEAR: Phase = 0;
 ///
 /// The phase of a step is `CLIMB` plus the [rank](crate::rank) of the state that the step reaches.
 pub(crate) const CLIMB: Phase = 0;
-/// Changed parts are lowered.
+/// Changed parts are brought to lower states.
 pub(crate) const CHANGE: Phase = 10;
 /// Changed parts are brought back to higher states.
 ///
 /// The phase of a step is `AGAIN` plus the [rank](crate::rank) of the state that the step reaches.
 pub(crate) const AGAIN: Phase = 20;
-/// Nodes that change in batches are lowered and raised.
+/// Nodes that change in batches are brought to lower states, and then to higher states again.
 pub(crate) const ROLL: Phase = 25;
-/// Moved or removed relationships are ceased.
+/// Relationships between nodes that stay in their states are removed or created.
+///
+/// For example, a relationship gets another target, and the old and the new target stay Active.
 pub(crate) const CUT_OVER: Phase = 26;
-/// Removed parts are lowered.
+/// Removed parts are brought to lower states.
 pub(crate) const OUT: Phase = 30;
 
 /// The number that is added to `CHANGE` or `OUT` for the phase of a Stop step.

@@ -24,9 +24,9 @@ use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 pub(crate) enum Priority {
     /// A hard constraint, which is never dropped.
     Required,
-    /// A soft constraint, which is dropped if it would close a cycle.
+    /// A soft constraint: the wait is dropped if it would close a cycle of waits.
     Strong,
-    /// A soft constraint that is dropped before any strong constraint.
+    /// A soft constraint that the planner drops rather than a strong one.
     Weak,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct SoftConstraint {
     pub(crate) on: Draft,
     pub(crate) kind: WaitKind,
     pub(crate) why: Why,
-    /// The number of the *whole*: the set of constraints of which the planner must keep at least one.
+    /// The identifier of the *whole* to which the constraint belongs; `None` if it belongs to no whole.
     ///
-    /// `None` if the constraint belongs to no such set.
+    /// A whole is a set of constraints of which the planner must keep at least one.
     pub(crate) whole: Option<u32>,
 }
 
@@ -138,9 +138,11 @@ struct Sort<'s> {
     soft_of: Links<u32>,
     /// For each step, the steps that wait for it, and whether the wait is a soft constraint.
     dependents: Links<(Draft, bool)>,
-    /// For each step, the number of steps that are not yet in the sorted order, and for which the step must wait.
+    /// For each step, the number of hard constraints by which it waits for steps that are not yet in the sorted
+    /// order.
     waits: Vec<u32>,
-    /// For each step, the number of its soft constraints whose other step is not yet in the sorted order.
+    /// For each step, the number of soft constraints by which it waits for steps that are not yet in the sorted
+    /// order.
     soft_waits: Vec<u32>,
     /// Whether each step has been taken.
     taken: Vec<bool>,
@@ -212,7 +214,7 @@ impl<'s> Sort<'s> {
     }
 }
 
-/// Returns the position of a step in lists, as a number of 32 bits.
+/// Returns the position of a step in the list of all steps, as a `u32`.
 fn number(at: Draft) -> u32 {
     u32::try_from(at.place()).expect("places of steps are as small")
 }

@@ -33,11 +33,11 @@ pub struct Diff {
     /// The groups whose nodes change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batches>,
-    /// The groups whose changing nodes go down together, although the limit for nodes that are down at once
-    /// is lower.
+    /// The groups whose changing nodes go down together, although fewer nodes of the group may be down at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
-    /// The relationships whose existing pairs are ceased before the first batch and created after the last one.
+    /// The relationships that are suspended during the batches. Their existing pairs are removed before the first
+    /// batch, and are created again after the last batch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suspended: Vec<RelationshipName>,
 }
@@ -49,7 +49,7 @@ pub struct Together {
     pub group: ElementName,
     /// The nodes that go down.
     pub nodes: Vec<ElementName>,
-    /// The parts whose outputs these nodes read.
+    /// The re-created parts whose outputs the nodes of the group read.
     pub producers: Vec<ElementName>,
 }
 
@@ -203,9 +203,9 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// The ends of the relationship after the change.
     pub after: Option<Ends>,
-    /// The values that have changed since pairs of the relationship were created with them. The pairs are
-    /// re-created because of these changes. If the same change applies to several pairs, the list contains it
-    /// once.
+    /// The changes of values that cause the plan to re-create pairs. The pairs were created with the old values.
+    ///
+    /// If the same change applies to several pairs, the list contains it once.
     pub values: Vec<ValueChange>,
 }
 

@@ -6,7 +6,11 @@ use windlass_model::resolve::{Answer, Missing, ResolveError, Resolver};
 use windlass_model::template::{End, Part};
 use windlass_model::{PropertyName, Relationship, Template};
 
-/// Returns the properties of one end that the values of a relationship read.
+/// Returns the names of the properties that a relationship reads from the end `wanted`: from its sources or its
+/// targets.
+///
+/// For example, a value of the relationship contains `${source.address}`. Then the result for the sources contains
+/// `address`.
 pub(crate) fn end_properties(relationship: &Relationship, wanted: End) -> HashSet<&PropertyName> {
     let mut read = HashSet::new();
     for template in relationship.properties.values().filter_map(|property| property.value.as_ref()) {

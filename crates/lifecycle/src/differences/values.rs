@@ -11,7 +11,8 @@ use crate::situation::{Shown, Version};
 
 /// Compares the values of properties in the installed version with those in the desired version.
 ///
-/// A caller should compare most elements, because the comparison allocates a cache for all values.
+/// The comparison allocates a cache for the values of all elements. So it is efficient only if the caller compares
+/// most elements.
 pub(crate) struct Comparison<'a> {
     installed: Resolver<'a>,
     desired: Resolver<'a>,

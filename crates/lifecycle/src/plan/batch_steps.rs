@@ -15,12 +15,12 @@ use super::planned::Plan;
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,
-    /// The position of the batch of each part that changes in a batch.
+    /// For each part that changes in a batch, the position of its batch in `batches`.
     ///
-    /// If a node of a group is an assembly, the map also contains the node and all elements inside it that
-    /// contain the part.
+    /// A node of a group may be an assembly. Then the map also contains the node, and the elements between the node
+    /// and its changing parts.
     parts: HashMap<ElementName, usize>,
-    /// For each step that completes a batch, the position of the batch.
+    /// For each step that completes a batch, the position of the batch in `batches`.
     last: HashMap<StepNumber, usize>,
 }
 

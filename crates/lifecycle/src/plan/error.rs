@@ -22,12 +22,12 @@ pub enum LifecycleError {
     /// A value cannot be resolved.
     #[error(transparent)]
     Value(#[from] ResolveError),
-    /// An element that the options name is in neither version.
+    /// The options name an element that neither the installed nor the desired version contains.
     #[error("there is no element `{name}`; there are {}", listed(known))]
     Unknown {
         /// The name of the unknown element.
         name: ElementName,
-        /// The elements of the versions, sorted.
+        /// The elements of both versions, sorted.
         known: Vec<ElementName>,
     },
     /// The plan may change a part that needs a part of [`Options::except`](crate::Options::except). The state
@@ -42,15 +42,15 @@ pub enum LifecycleError {
         /// The part that the changing part needs.
         needs: ElementName,
     },
-    /// A part that stays depends on a part that the limited plan would remove.
+    /// The limited plan would remove a part on which a remaining part depends.
     #[error(
         "`{}` depends on `{}`, which would be removed; remove `{}` too, or leave `{}` as it is",
         part.local(), needs.local(), part.local(), needs.local()
     )]
     NeedsRemoved {
-        /// The part that stays.
+        /// The part that remains.
         part: ElementName,
-        /// The part that would be removed.
+        /// The part that the plan would remove.
         needs: ElementName,
     },
 }
@@ -73,8 +73,9 @@ impl From<ScopeError> for LifecycleError {
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
 impl OrderError {
-    /// Returns the relationships in the cycle that the plan re-creates twice, because their two nodes are in
-    /// different batches.
+    /// Returns the relationships that the plan re-creates twice, and whose steps are in the cycle.
+    ///
+    /// The plan re-creates a relationship twice if its two nodes are in different batches.
     pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {
         let again = self.0.edges.iter().filter_map(|edge| match &edge.step {
             Task::Work(Work::Relate(relate)) => Some(relate),

@@ -67,8 +67,11 @@ pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, Lif
 /// Plans with the given suspended relationships.
 ///
 /// A suspended relationship is removed before the first batch of a rolling change, and is created after the last
-/// batch. If the waits form a cycle, the function adds the relationships that should be suspended too to `more`.
-/// If no further suspension would help, `more` stays empty.
+/// batch.
+///
+/// If the waits form a cycle, the function returns an error, and stores in `more` the relationships whose suspension
+/// may break the cycle. The caller should suspend these relationships too, and try again. If no further suspension
+/// would help, `more` stays empty.
 fn attempt(
     situation: &Situation<'_>,
     options: &Options,

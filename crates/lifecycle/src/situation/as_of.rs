@@ -1,7 +1,7 @@
-//! The properties of resources that still belong to an older version of the assembly.
+//! Copies of resources that still belong to an older version of the assembly.
 //!
-//! In that version, the assemblies and references that the properties read may have had other values. The
-//! properties contain these older values.
+//! A property of such a resource may read a property of an assembly or a reference, which may have another value in
+//! the newest version. In the copy, the property contains the value of the older version.
 
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
@@ -17,13 +17,13 @@ const MOST: usize = 10_000;
 /// it is.
 const DEEPEST: usize = 100;
 
-/// Returns a copy of an element in which the properties no longer read properties of assemblies and references.
+/// Returns a copy of an element whose values do not depend on assemblies and references.
 ///
-/// Each `${…}` that reads such a property is replaced by its value in `version`, the version to which the element
-/// belongs.
+/// Each `${…}` that reads a property of an assembly or a reference is replaced by its value in `version`. The element
+/// belongs to this version.
 ///
-/// The caller adds the element to a topology that contains assemblies and references of the newest version.
-/// Without the replacement, the element would seem to have their new values already.
+/// The caller adds the copy to a topology that contains the newest version of the assemblies and references. There,
+/// the original `${…}` would read a new value, although the existing resource still has the old value.
 pub(crate) fn element(version: &Topology, element: &Element) -> Element {
     let mut writer = Writer { version, left: MOST, depth: 0 };
     let written = element.properties.iter().map(|(name, property)| {

@@ -45,10 +45,11 @@ pub(crate) type HalfMadeSources = HashMap<ElementName, HalfMade>;
 /// The created pairs of a relationship: for each target, its sources.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
 
-/// The pairs of a relationship with outdated values, by target.
+/// For each target of a relationship, its pairs whose values have changed since their creation.
 pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
-/// The pairs with outdated values at one target: for each source, the changed values.
+/// The pairs of one target whose values have changed since their creation: for each source, the changes of the
+/// values.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
 /// The recorded state of an element.

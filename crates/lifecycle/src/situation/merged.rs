@@ -13,7 +13,7 @@ use super::as_of;
 
 /// Returns the topology after an interrupted upgrade, in which parts may belong to different versions.
 ///
-/// The result contains each element as it was in the version from which the element was installed.
+/// Each resource in the result is a copy from the version from which the resource was installed.
 ///
 /// - `versions`: the topologies of the assembly, the newest last.
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
@@ -23,9 +23,9 @@ use super::as_of;
 /// relationship also gets the sources and targets that it has in later versions, so that the plan can remove
 /// every created pair.
 ///
-/// This relationship may call no operations for a created pair, because both nodes of the pair already belong to
-/// a newer version. In this case, the function searches for the newest version in which the relationship calls
-/// operations for the pair. It adds the sources and targets that the relationship has in that version. If the
+/// In this version, the relationship possibly calls no operations for a created pair. For example, both nodes of the
+/// pair already belong to a newer version. In this case, the function searches for the newest version in which the
+/// relationship calls operations for the pair. The function adds the sources and targets of that version. If the
 /// result has no operations, the function also adds the operations of that version.
 ///
 /// The properties of a resource of an older version may read assemblies and references. The resource keeps the
@@ -50,7 +50,10 @@ pub fn merged<'a>(
     Some(Topology::new(newest.name().clone(), elements, relationships).made_as(newest))
 }
 
-/// Returns each element as in the version that it was installed from, parents before their children.
+/// Returns the elements of the merged topology, parents before their children.
+///
+/// A resource is copied from the version from which it was installed. An assembly, a group or a reference is copied
+/// from the newest version that contains it.
 ///
 /// The elements of the newest version come first, followed by elements that only older versions contain.
 fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option<usize>) -> Vec<Element> {

@@ -21,11 +21,13 @@ pub struct Options {
     /// declares `on-package-change: replace`, the part is re-installed. For the other declarations of
     /// [`Element::package_change`](windlass_model::Element::package_change), see `kept`.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The package changes after which existing instances are kept.
+    /// The changes of packages that the drivers accept for existing instances.
     ///
-    /// Each entry is an installed and a desired package.
+    /// Each entry is an installed and a desired package. The driver can manage an instance of the installed package
+    /// with the desired package.
     ///
-    /// For such a change, `Element::package_change` of the part determines the next step:
+    /// For such a change, [`Element::package_change`](windlass_model::Element::package_change) of the part determines
+    /// the next step:
     ///
     /// - `replace`: The part is re-installed.
     /// - `reconfigure`: The part is reconfigured if it stays Active.
@@ -47,8 +49,8 @@ pub struct Options {
     pub target: BTreeSet<ElementName>,
     /// The elements that stay as they are, even if they are in `target`.
     ///
-    /// Planning fails if a part that the plan may change needs a part of these elements whose state is not
-    /// sufficient, or whose output is not known yet.
+    /// Planning fails if a part that the plan may change needs one of these elements, and the element is not ready.
+    /// An element is not ready if its state is too low, or if its output is not known yet.
     pub except: BTreeSet<ElementName>,
     /// How many nodes of each group may be down at once while Active nodes change.
     ///

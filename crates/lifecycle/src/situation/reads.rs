@@ -27,18 +27,19 @@ pub(crate) struct Read<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// Creates a finder for most elements of a topology.
+    /// Creates a finder for a caller that examines all or most elements of a topology. The finder allocates a cache
+    /// for all properties.
     pub(crate) fn all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::of_all(topology, lookup), found: Vec::new() }
     }
 
-    /// Creates a finder for a few elements of a topology.
+    /// Creates a finder for a caller that examines a few elements of a topology.
     pub(crate) fn few(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
 
-    /// Returns one [`Read`] for each producer (a part that publishes outputs) for which a resource waits,
-    /// sorted by producer.
+    /// Returns the producers (the parts that publish outputs) for which a resource waits: one [`Read`] for each
+    /// producer, sorted by producer.
     ///
     /// `place` is the resource's position in the topology.
     pub(crate) fn element(&mut self, place: u32, element: &'a Element) -> Result<&[Read<'a>], ResolveError> {
@@ -103,22 +104,26 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the parts that publish the outputs which the property `name` of an element reads.
+    /// Finds the outputs that the property `name` of an element reads, and the parts that publish them.
     ///
-    /// A property without a value is an output of the element itself, and is skipped. A value that cannot be
-    /// resolved is ignored, because the call of the operation reports the error later.
+    /// Each found [`Read`] names `reader` as the property that reads the output, and `origin` as its place in the
+    /// descriptor.
+    ///
+    /// The function skips a property without a value, because such a property is an output of the element itself. The
+    /// function also ignores a value that cannot be resolved. The engine reports the error later, when it calls an
+    /// operation of the relationship with this value.
     fn of_another(
         &mut self,
         element: &'a Element,
         name: &PropertyName,
-        reads: &'a PropertyName,
+        reader: &'a PropertyName,
         origin: Option<&'a Origin>,
     ) {
         if element.properties.get(name).is_none_or(|property| property.value.is_none()) {
             return;
         }
         if let Ok(answer) = self.resolver.property(&element.name, name) {
-            collect(self.topology, &answer, &element.name, reads, origin, &mut self.found);
+            collect(self.topology, &answer, &element.name, reader, origin, &mut self.found);
         }
     }
 

@@ -249,9 +249,11 @@ impl Resize<'_> {
         name.is_in(self.first)
     }
 
-    /// Returns the name that an element of the cluster's first node has in the node with the number `index`.
+    /// Returns the name that the copy of an element has in the node with the number `index`.
     ///
-    /// The first node is copied to create further nodes. The function returns all other names unchanged.
+    /// The first node of the cluster is copied to create further nodes. For example, `t__web__1__db` becomes
+    /// `t__web__3__db` in the node with the number 3. The function returns unchanged each name that does not belong
+    /// to the first node.
     fn rename(&self, name: &ElementName, index: u32) -> ElementName {
         if !self.is_first(name) {
             return name.clone();

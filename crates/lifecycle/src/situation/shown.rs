@@ -1,4 +1,4 @@
-//! Values for display, and the changes of the values that relationships were created with.
+//! Values for display ([`Shown`]), and changes of a relationship's values ([`ValueChange`]).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use windlass_model::{ElementName, PropertyName};
 pub struct ValueChange {
     /// The property of the relationship.
     pub property: PropertyName,
-    /// The value that the relationship was created with.
+    /// The value at the creation of the relationship.
     pub before: Shown,
     /// The current value.
     pub after: Shown,

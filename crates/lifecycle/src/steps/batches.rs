@@ -1,7 +1,7 @@
 //! The waits between the batches of a rolling change.
 //!
 //! A barrier follows each batch. The steps of the next batch wait for the barrier, and not for each step of the
-//! batch. This keeps the number of waits small.
+//! previous batch. This keeps the number of waits small.
 //!
 //! The waits are soft constraints: the planner drops the waits that contradict other waits. So two nodes of
 //! different batches can still go down together if another wait requires this.
@@ -106,12 +106,13 @@ fn barrier<'d>(
     Some((barrier, why))
 }
 
-/// Returns the condition that holds before the first batch.
+/// Returns the reason why the first batch of a group waits: all other nodes of the group must be up first.
 fn ready(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("no other node of {} is down", group.local()) }
 }
 
-/// Returns the condition that holds before the first batch after an interrupted pause.
+/// Returns the reason why the first batch of a group waits for a pause: an earlier pause of the group was
+/// interrupted.
 fn interrupted(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("the interrupted pause of {} is over", group.local()) }
 }

@@ -1,4 +1,4 @@
-//! The steps of each resource on its path down and up.
+//! The steps of each resource: first the steps to lower states, and then the steps to higher states.
 
 use windlass_model::Side;
 use windlass_model::work::Work;
@@ -9,7 +9,7 @@ use crate::constraints::Graph;
 use crate::constraints::phase::{self, Phase};
 use crate::rank;
 
-/// Adds the steps of a part's path to a plan.
+/// Adds all steps of a part to a plan.
 pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     descend(graph, part);
     if part.change_kind == ChangeKind::Reconfigure {
@@ -24,7 +24,9 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     }
 }
 
-/// Returns the base number of the phases of a part's path down.
+/// Returns the base of the phase numbers of the steps that bring a part to lower states.
+///
+/// The offset of a step, for example [`phase::STOP`], is added to the bases [`phase::CHANGE`] and [`phase::OUT`].
 fn down_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
         ChangeKind::Remove => phase::OUT,
@@ -34,7 +36,9 @@ fn down_base(part: &Part<'_>) -> Phase {
     }
 }
 
-/// Returns the base number of the phases of a part's path up.
+/// Returns the base of the phase numbers of the steps that bring a part to higher states.
+///
+/// The [rank](crate::rank) that a step reaches is added to the bases [`phase::CLIMB`] and [`phase::AGAIN`].
 fn up_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
         _ if part.rolls.moves_in_turn() => phase::ROLL,
@@ -142,12 +146,14 @@ fn repackage(graph: &mut Graph, part: &Part<'_>) {
     };
 }
 
-/// A step of the path down.
+/// A step that brings a part to a lower state.
 struct Stair {
+    /// The number that is added to [`down_base`] for the phase of the step, for example [`phase::STOP`].
     offset: Phase,
     from: State,
     to: State,
-    /// The highest [rank](crate::rank) that the step leaves.
+    /// The [rank](crate::rank) of `from`. If `from` is Broken or Failed, it has no rank, and the value is the rank of
+    /// Active.
     above: u8,
     calls: Transitions,
 }
@@ -210,7 +216,7 @@ fn inverse(element: &Element, attempted: Option<Transition>) -> Transitions {
     [Transition::Uninstall, Transition::Delete].into()
 }
 
-/// Returns the transitions of the step up into a state.
+/// Returns the transitions of the step that raises a part to `state`.
 fn calls_into(state: State) -> Transitions {
     match state {
         State::Created => [Transition::Create].into(),

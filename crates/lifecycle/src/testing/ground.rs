@@ -23,7 +23,7 @@ pub struct Thing {
     pub state: State,
     /// The descriptor with which the instance was installed.
     pub kind: String,
-    /// The value of the property `in` when the values of the instance were last applied.
+    /// The value of the property named `in` that the instance last received; `None` if it has received none.
     pub input: Option<String>,
     /// The number of the last publication of the instance, unique among all resources; 0 if the instance has
     /// published nothing.
@@ -51,7 +51,7 @@ pub struct Ground {
 /// A created or partly created pair of a relationship.
 #[derive(Debug, Clone, Default)]
 struct Bond {
-    /// The position of the version for which the pair was created.
+    /// The position in [`Ground::versions`] of the version for which the pair was created.
     version: usize,
     /// The value of the pair's property `peer` at its creation.
     peer: Option<String>,
@@ -59,12 +59,12 @@ struct Bond {
     half: Option<HalfMade>,
 }
 
-/// One end of a pair.
+/// The source or the target of a pair, with the states that the relationship requires of it.
 struct End {
     leaves: BTreeSet<ElementName>,
-    /// The minimum rank (state as a number) of the end.
+    /// The minimum rank (a state as a number) that the source or target must have.
     least: u8,
-    /// The rank (state as a number) of the state that the relationship names; none if the versions name
+    /// The rank of the state that the relationship names for the source or target; `None` if the versions name
     /// different states.
     named: Option<u8>,
 }
@@ -90,7 +90,7 @@ impl Ground {
         self.pairs.iter_mut().filter(|(key, _)| own(key)).for_each(|(_, bond)| bond.version = newest);
     }
 
-    /// Returns the position of the newest version.
+    /// Returns the position of the newest version in the list of requested versions.
     pub fn newest(&self) -> usize {
         self.versions.len().saturating_sub(1)
     }
@@ -128,8 +128,8 @@ impl Ground {
 
     /// Sets the state of a resource.
     ///
-    /// The pairs of a resource that becomes Absent are removed. An assembly counts as Absent if one of its
-    /// parts is Absent.
+    /// If the resource becomes Absent, the function removes each created pair whose source or target is the resource,
+    /// or is an assembly that contains the resource.
     pub fn set(&mut self, name: &ElementName, state: State) {
         if state != State::Absent {
             self.things.entry(name.clone()).or_default().state = state;
@@ -155,10 +155,11 @@ impl Ground {
         self.things.remove(name);
     }
 
-    /// Removes the relationships of an assembly whose source or target does not exist.
+    /// Removes the created pairs of the assembly `root` that have a missing node: a source or target of which no part
+    /// exists.
     ///
-    /// An interrupted process may have created such a relationship before the source or target was installed. A
-    /// relationship for which `recorded` returns `true` is kept, because the next process ceases it.
+    /// An interrupted process may have created such a pair before the node was installed. If `recorded` returns
+    /// `true` for the pair, the pair is kept, because the next process ceases it.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -195,17 +196,17 @@ impl Ground {
         Some(before)
     }
 
-    /// Records the descriptor with which the creation of a resource begins.
+    /// Records `kind` as the descriptor of a resource, when the creation of the resource begins.
     pub fn know(&mut self, name: &ElementName, kind: &str) {
         kind.clone_into(&mut self.things.entry(name.clone()).or_default().kind);
     }
 
-    /// Applies the value of a resource's property `in`.
+    /// Records that a resource has received `input` as the value of its property named `in`.
     pub fn give(&mut self, name: &ElementName, input: String) {
         self.things.entry(name.clone()).or_default().input = Some(input);
     }
 
-    /// Returns the current value of a resource's property `in`.
+    /// Returns the current value of the property named `in` of a resource.
     ///
     /// # Errors
     ///
@@ -299,10 +300,10 @@ impl Ground {
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
     }
 
-    /// Checks the modifier `pre` when a resource reaches a state: each pair that must be created earlier
-    /// exists.
+    /// Checks that all pairs exist that must be created before a resource reaches the state `to`.
     ///
-    /// The check applies to processes that make the whole assembly Active.
+    /// The modifier `pre` of a relationship requires that the pairs are created before the source or target reaches
+    /// its state. The check applies to processes that make the whole assembly Active.
     ///
     /// # Errors
     ///
@@ -331,8 +332,10 @@ impl Ground {
     ///
     /// # Errors
     ///
-    /// Returns an error if the resource falls below the state that the pair requires, or reaches a state
-    /// before which the pair must be created.
+    /// Returns an error in two cases:
+    ///
+    /// - The resource falls below the state that the pair requires.
+    /// - The pair must be created before the resource reaches a state, and the resource reaches this state.
     pub fn check_beside(
         &self,
         (name, from, to): (&ElementName, State, State),
@@ -353,7 +356,7 @@ impl Ground {
             let is_held = direction == Direction::Create;
             let Some(named) = end.named.filter(|named| is_held && *named != end.least) else { continue };
             let enters = from.rank() < Some(named) && to.rank() >= Some(named);
-            if enters && !(end.leaves.len() > 1 && self.is_not_the_last(name, &end.leaves, named)) {
+            if enters && !(end.leaves.len() > 1 && self.may_arrive_early(name, &end.leaves, named)) {
                 return Err(format!("{name} becomes {to} beside {direction:?} of {key:?}"));
             }
         }
@@ -379,13 +382,15 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether an assembly does not reach a rank (a state as a number) by the current step of `part`.
+    /// Tells whether `part` may reach a rank (a state as a number) before a pair is created, although the modifier
+    /// `pre` requires the opposite order for the assembly.
     ///
-    /// `whole` contains the parts of the assembly.
+    /// `whole` contains the parts of the assembly. The assembly reaches the rank when the last of its parts reaches
+    /// the rank. So `part` may reach the rank early in two cases:
     ///
-    /// An assembly reaches a rank with the last of its parts. The result is `true` if another part is still below
-    /// the rank. The result is also `true` if another part had reached the rank before the process began.
-    fn is_not_the_last(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
+    /// - Another part is still below the rank.
+    /// - Another part had the rank before the process began. Then the planner may drop the waits of all other parts.
+    fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
             .iter()

@@ -22,15 +22,17 @@ pub struct Component {
     pub shape: u8,
     /// The number of nodes or parts of the component.
     pub nodes: u8,
-    /// The value of the property `in` of the component's resources.
+    /// The value of the property named `in` of the component's resources, unless `reads` selects another component.
     pub value: u8,
     /// The optional transitions that the component's resources declare: Create and Delete (1), Reconfigure
     /// (2), or none (other numbers).
     pub kind: u8,
-    /// Whether the value may change while a resource is Active.
+    /// Whether the properties of the component's resources may change while the resources are Active.
     pub volatile: bool,
-    /// The earlier component whose output the resources of this component read as the value of `in`; none for
-    /// a fixed value.
+    /// Selects an earlier component, whose output is the value of the property named `in`; `None` if `value` is the
+    /// value.
+    ///
+    /// The number is a position among the earlier components, modulo the number of these components.
     pub reads: Option<u8>,
     /// The relationship between the parts of the component.
     pub inner: Tie,
@@ -220,7 +222,7 @@ struct Draft<'a> {
     root: &'a str,
     elements: Vec<Element>,
     relationships: Vec<Relationship>,
-    /// The relationships inside components, which are listed last.
+    /// The relationships inside components. The topology lists them after all other relationships.
     inner: Vec<Relationship>,
 }
 

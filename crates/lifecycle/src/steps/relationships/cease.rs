@@ -1,4 +1,4 @@
-//! The steps that cease a relationship's pairs, with their phases and waits.
+//! The steps that remove (*cease*) the pairs of a relationship, with their phases and waits.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::constraints::{Constraints, Priority};
 use crate::rank;
 use crate::situation::Current;
 
-/// The steps that cease a relationship's pairs at each target, sorted by [`Slot`].
+/// For each target, the steps that remove its pairs, sorted by [`Slot`] (the batch).
 pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, Vec<(Slot, Draft)>>;
 
-/// Adds the steps that cease pairs. Returns them by target.
+/// Adds the steps that remove the pairs of a relationship. Returns these steps by target.
 pub(super) fn cease<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -96,10 +96,10 @@ pub(super) fn cease<'a>(
     ceased
 }
 
-/// Returns the pairs of a target that must be removed, with the [`Slot`] (the batch) in which each is removed
-/// first.
+/// Returns each pair of a target that must be removed, with the [`Slot`] (the batch) of its removal, sorted by slot.
 ///
-/// The pairs are sorted by slot. A pair is given as the position of its source, in `ended` and in the result.
+/// If the plan re-creates a pair in two batches, the slot is the earlier batch. A pair is given as the position of
+/// its source in `sources`, both in `ended` and in the result.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
@@ -116,9 +116,9 @@ fn by_first_slot(
     found
 }
 
-/// Adds a step that removes pairs of a target, in the first batch in which these pairs are removed.
+/// Adds a step that removes existing pairs of a target in the batch `slot`.
 ///
-/// The step calls `operations`. `ended` contains the positions of the sources of the pairs.
+/// The step calls `operations`. `ended` contains the positions in `sources` of the sources of the pairs.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -158,11 +158,11 @@ fn cease_at<'a>(
     step
 }
 
-/// Makes `step`, which ceases pairs, wait until the target is stopped. So a running target keeps its pairs.
+/// Delays the step `step`, which removes pairs, until the target is stopped. So a running target keeps its pairs.
 ///
-/// The wait is added if the relationship is created before its target reaches a state below Active. So the
-/// path down is the reverse of the path up. The planner drops the wait if a changed relationship contradicts
-/// it.
+/// The function adds the wait only if the relationship is created before its target reaches a state below Active.
+/// Then the order of the removal is the reverse of the order of the creation. The planner drops the wait if the wait
+/// would close a cycle.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,
@@ -219,7 +219,9 @@ fn hold_sources_leaving<'n, 'a: 'n>(
     }
 }
 
-/// Groups the sources at some positions by the operations that are called for them.
+/// Groups sources by the operations that are called for them.
+///
+/// `places` contains the positions of the sources in a list, and `calls` returns the operations for a position.
 pub(super) fn alike<'o>(
     places: &[usize],
     calls: impl Fn(usize) -> &'o Vec<OperationCall>,
@@ -247,6 +249,6 @@ fn cease_phase(old: &Relationship, node: &Node<'_>) -> Option<Phase> {
     Some(match node.path.disposition {
         Disposition::Removed => phase::OUT + offset,
         Disposition::Changed => phase::CHANGE + offset,
-        Disposition::Kept => phase::CLEAR,
+        Disposition::Other => phase::CLEAR,
     })
 }

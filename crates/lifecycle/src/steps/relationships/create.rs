@@ -23,10 +23,11 @@ use crate::differences::end_properties;
 use crate::rank;
 use crate::situation::{Current, OutdatedTargets};
 
-/// Steps that publish outputs, for which the creation of a relationship waits.
+/// The steps for which the creation of a relationship waits, because they publish outputs that the relationship
+/// reads.
 ///
-/// The values of the relationship read these outputs. Each entry contains the step, the reason for the wait, and
-/// the number of the batch in which the publishing part changes.
+/// Each entry contains the step, the reason for the wait, and the number of the batch in which the publishing part
+/// changes. The number is 0 if the part changes outside of batches.
 pub(super) type Awaited = Vec<(Draft, Reason, u32)>;
 
 /// A relationship that the plan creates, with the sources and targets that reach the required states.
@@ -45,9 +46,10 @@ struct Making<'a> {
     sources_settled: bool,
     /// The pairs of the relationship that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
-    /// Whether the steps that create the relationship may wait for other steps in place of a part without steps.
+    /// Whether the creation of the relationship takes over the waits of parts that have no step.
     ///
-    /// See [`order()`](super::order()).
+    /// For example, a source depends on another part, but has no step that could wait for that part. Then the
+    /// creation of the relationship waits for that part instead. See [`Constraints::passed`].
     passes_on: bool,
     /// The reason why the creation waits for the removal of the old relationship. It is set on first use.
     ceased_first: OnceCell<Why>,
@@ -178,13 +180,15 @@ fn new_pairs_of<'a>(
     Some(NewPairs { step, ends })
 }
 
-/// Returns the steps for which the pairs of a slot wait. `awaited` contains the steps that publish outputs,
-/// by the turn of the producer.
+/// Returns those steps of `awaited` for which the creation of pairs in a [`Slot`] (a batch) must wait.
 ///
-/// During a batch, producers of later batches still have their old outputs, and producers of earlier batches
-/// have published already. So the pairs of a batch wait only for producers in this batch, and for producers
-/// outside of batches. Pairs outside of batches may be created at any time, even while a producer is down. So
-/// they wait for all producers.
+/// `awaited` contains steps that publish outputs. The key is the number of the batch in which the producer (the
+/// publishing part) changes; 0 for a producer outside of batches.
+///
+/// During a batch, producers of later batches still have their old outputs, and producers of earlier batches have
+/// published already. So the pairs of a batch wait only for producers in this batch, and for producers outside of
+/// batches. Pairs outside of batches may be created at any time, even while a producer is down. So they wait for all
+/// producers.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
     let batch = slot.filter(|turn| *turn > 0);
     let all = batch.is_none().then(|| awaited.values());
@@ -199,7 +203,9 @@ fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Groups the pairs to create at a target by their slots.
+/// Groups the pairs that the plan creates at a target by their [`Slot`] (the batch of their creation).
+///
+/// `open` contains the positions in `making.sources` of the sources of these pairs.
 fn open_by_slot(
     planner: &RelationshipPlanner<'_, '_>,
     making: &Making<'_>,
@@ -219,7 +225,10 @@ fn open_by_slot(
     })
 }
 
-/// Adds a step that removes pairs that this plan has created in an earlier batch.
+/// Adds a step that removes pairs which this plan has created in an earlier batch.
+///
+/// `again` contains the positions of the sources of these pairs. `earlier` contains the step that has created each
+/// pair.
 fn cease_again<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -260,9 +269,11 @@ fn cease_again<'a>(
 
 /// Makes `step` wait until nodes that changed in an earlier batch have reached their states.
 ///
-/// The plan has created the pairs `again` in an earlier batch, and `step` removes these pairs. If the
-/// relationship declares the modifier `pre` for a node, the node reaches its state after its pairs are created.
-/// So the pairs must exist until the node has reached its state.
+/// `again` contains the positions of the sources of some pairs. The plan has created these pairs in an earlier batch,
+/// and `step` removes them.
+///
+/// If the relationship declares the modifier `pre` for a node, the node reaches its state after its pairs are
+/// created. So the pairs must exist until the node has reached its state.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -285,7 +296,7 @@ fn after_held_ends<'a>(
     }
 }
 
-/// Returns a relationship with the nodes for which it can be created.
+/// Returns a relationship with those of its sources and targets that have the required states after the plan.
 fn making<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -403,9 +414,9 @@ fn mark_staying<'a>(
     staying.len() == old.len()
 }
 
-/// Adds the step that creates the pairs of a target with the sources at the positions `open`.
+/// Adds the step that creates some pairs of a target in the batch `slot`.
 ///
-/// The step waits for the steps `ceased`, which cease the previous pairs of the target.
+/// The step waits for the steps `ceased`, which remove the previous pairs of the target.
 fn create_at<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -504,7 +515,10 @@ fn after_sources<'a>(
     }
 }
 
-/// Records the step that creates pairs of nodes in batches, because the next batch waits for it.
+/// Records that `step` creates pairs of the nodes `ends` in the batch `slot`. The next batch waits for this step.
+///
+/// The function ignores each node that changes in another batch, and each node whose group does not change in
+/// batches.
 fn note_created<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     (step, slot): (Draft, Slot),
@@ -558,8 +572,8 @@ fn undo_first<'a>(
     }
 }
 
-/// Makes `ceased`, which ceases old pairs of a target, wait until the sources of the new pairs are ready. If
-/// a new source fails, the old pairs stay.
+/// Delays the step `ceased`, which removes old pairs of a target, until the sources of the new pairs are ready. If a
+/// new source fails, the old pairs stay.
 ///
 /// The wait has a weak priority, because a new source may itself wait for a part that is lowered.
 fn cease_late<'a, 'n>(
@@ -637,8 +651,10 @@ fn after_values(
     constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
 }
 
-/// Returns the text of a rule. The capacity is sufficient for most texts. It avoids re-allocations in large
-/// changes in batches, which create several texts for each node.
+/// Formats the text of a rule, for example `source web must be Active`.
+///
+/// The initial capacity of the text is sufficient for most rules. So the text is rarely re-allocated, even in a large
+/// rolling change, which creates several texts for each node.
 fn rule(text: std::fmt::Arguments<'_>) -> String {
     let mut rule = String::with_capacity(64);
     let _ = rule.write_fmt(text);
@@ -654,8 +670,11 @@ fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Opti
     }
 }
 
-/// Makes the creation of a relationship wait for the step `reached`, after which an end has the
+/// Makes the step `step`, which creates a relationship, wait until a source or target has at least the
 /// [rank](crate::rank) `least`.
+///
+/// `end` is the name of the source or target. `reached` is the step that brings this element to the rank; `None` if
+/// there is no such step.
 fn after_end(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
@@ -680,11 +699,11 @@ fn after_end(
     }
 }
 
-/// Makes the creation of a relationship wait for one of several sources.
+/// Makes the step `step`, which creates a relationship, wait for one of several sources.
 ///
-/// The step `reached` brings the source to the [rank](crate::rank) `least`. The creation waits until this step
-/// has ended, even if the step has failed. So a failed source does not prevent the creation of the relationship
-/// with the other sources.
+/// The step `reached` brings the source to the [rank](crate::rank) `least`. The creation waits until this step has
+/// ended, even if the step has failed. So a failed source does not prevent the creation of the relationship with the
+/// other sources.
 fn after_each(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,

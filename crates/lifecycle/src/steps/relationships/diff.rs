@@ -66,9 +66,9 @@ fn other_values<'a>(planner: &RelationshipPlanner<'_, 'a>, relation: Relation<'a
 /// The pairs of a relationship that a limited plan leaves as they are.
 #[derive(Default)]
 pub(super) struct Skipped<'a> {
-    /// The pairs that are not ceased, as source and target.
+    /// The existing pairs that the plan would remove without the limit, as source and target.
     pub(super) ended: Vec<(&'a ElementName, &'a ElementName)>,
-    /// The pairs that are not created, as source and target.
+    /// The pairs that the plan would create without the limit, as source and target.
     pub(super) made: Vec<(&'a ElementName, &'a ElementName)>,
 }
 

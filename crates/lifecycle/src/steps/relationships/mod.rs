@@ -42,7 +42,7 @@ use crate::situation::{Options, Reads, Version};
 pub(crate) struct Related {
     /// The changes of the plan.
     pub(crate) changes: Vec<RelationshipChange>,
-    /// The changes of relationships between existing parts that a limited plan skips.
+    /// The changes that a limited plan skips. Each of them is the change of a relationship between existing parts.
     pub(crate) undone: Vec<RelationshipChange>,
 }
 

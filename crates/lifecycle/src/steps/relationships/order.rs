@@ -15,12 +15,13 @@ use crate::rank;
 
 /// Adds the waits of relationships without operations. N sources and M targets need N + M waits.
 ///
-/// A part without a step cannot wait. If another step waits for this part, that step also waits for the steps for
-/// which the part should wait. For this purpose, the relationships are processed in the order of [`in_order`].
-/// For steps to lower states, they are processed in reverse order.
+/// A part without a step cannot wait, so it passes on its waits. Each step that waits for the part also takes over
+/// the waits of the part; see [`Constraints::passed`]. A relationship can pass on only waits that the function has
+/// already added. So the function handles the relationships in the order of [`in_order`], and in the reverse order
+/// for steps to lower states.
 ///
-/// The steps that create relationships with operations also get such waits. `arrivals` contains the range of the
-/// entries of each relationship in `Constraints::arrivals`, which lists these steps.
+/// The steps that create relationships with operations take over waits, too. [`Constraints::arrivals`] lists these
+/// steps. For each relationship, `arrivals` contains the range of its entries in this list.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -151,7 +152,8 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
 
 /// Tells whether nodes at an end of a relationship change in batches.
 ///
-/// In this case, the creation of the relationship does not wait in place of parts without steps.
+/// In this case, the creation of the relationship does not take over the waits of parts without steps; see
+/// [`Constraints::passed`].
 pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) -> bool {
     let mut ends = of.sources.iter().chain(&of.targets);
     ends.any(|end| rolls(constraints, constraints.desired(), end))
@@ -159,8 +161,8 @@ pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) 
 
 /// Returns a barrier that waits for several steps. For a single step in `waits`, returns the step itself.
 ///
-/// The barrier needs the success of the steps `waits`. It also waits for the end of the steps `passed`, even if
-/// they fail. A part without a step should wait for the steps `passed`, and the barrier waits in its place; see
+/// The barrier needs the success of the steps `waits`. It also waits for the end of the steps `passed`, even if they
+/// fail. A part without a step cannot wait for the steps `passed`, so the barrier takes over this wait; see
 /// [`Constraints::passed`].
 fn gate(
     constraints: &mut Constraints<'_>,
@@ -182,14 +184,14 @@ fn gate(
     Some(gate)
 }
 
-/// The sources or the targets of a relationship, with their required states as [ranks](crate::rank).
-///
-/// `rank` is the state that the relationship declares for them. `least` is the state that they must have before
-/// the elements at the other end of the relationship may reach their state.
+/// The sources or the targets of a relationship, with the [ranks](crate::rank) that the relationship requires of
+/// them.
 #[derive(Clone, Copy)]
 struct Stage<'r> {
     ends: &'r [Endpoint],
+    /// The rank of the state that the relationship declares for these elements.
     rank: u8,
+    /// The minimum rank of these elements that permits the elements at the other end to reach their own `rank`.
     least: u8,
 }
 

@@ -25,19 +25,18 @@ pub(super) struct Relation<'a> {
 pub(super) struct Node<'a> {
     pub(super) element: &'a Element,
     pub(super) path: NodePath,
-    /// The position of the node's part in `Parts::list`; none if the node is no resource.
+    /// The position of the node's part in `Parts::list`; `None` if the node is not a resource.
     pub(super) place: Option<usize>,
-    /// Whether the existing pairs of the node can stay.
+    /// Whether the existing pairs of the node can stay. A pair is one source and one target of a relationship.
     pub(super) stays: bool,
-    /// Whether the plan must remove the pairs of the node, because it brings the node below the required state.
-    ///
-    /// A pair is one source and one target of a relationship. The relationship requires a state of each.
+    /// Whether the plan must remove the pairs of the node, because it brings the node below the state that the
+    /// relationship requires.
     pub(super) drops: bool,
     /// Whether the node is also an end of the desired version of the relationship.
     pub(super) wanted: bool,
 }
 
-/// The data of a plan under construction that the steps of relationships need.
+/// Plans the steps that create and remove relationships. `constraints` is the plan under construction.
 pub(super) struct RelationshipPlanner<'p, 'a> {
     pub(super) constraints: &'p mut Constraints<'a>,
     pub(super) options: &'p Options,
@@ -48,7 +47,8 @@ pub(super) struct RelationshipPlanner<'p, 'a> {
 }
 
 impl<'a> RelationshipPlanner<'_, 'a> {
-    /// Returns the nodes of some ends, each marked as desired.
+    /// Returns the nodes of some ends of a relationship. In each node, the flag [`Node::wanted`] is set, and the
+    /// other flags are not.
     pub(super) fn nodes(&self, topology: Option<&'a Topology>, ends: &'a [Endpoint]) -> Vec<Node<'a>> {
         let Some(topology) = topology else { return Vec::new() };
         let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));

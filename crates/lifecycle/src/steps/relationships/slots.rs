@@ -14,23 +14,29 @@ use super::relation::Node;
 
 /// The turn (the number of the batch) in which a pair is re-created; `None` if the pair has no turn.
 ///
-/// A pair has no turn if an end is tied, or if the relationship is suspended. A pair that is not desired has
-/// no turn either, unless one of its ends is replaced. A pair without a turn is ceased before any end leaves
-/// its state, and created after all ends have reached their states.
+/// A pair has no turn in these cases:
+///
+/// - One of its nodes is *tied*: several batches concern the node.
+/// - Its two nodes go down in different batches, and the relationship is suspended.
+/// - The pair is not desired, and no node of it is replaced.
+/// - The pair is not desired, and its remaining node goes down in another batch than the replaced node.
+///
+/// A pair without a turn is removed before any node leaves its state, and created after all nodes have reached their
+/// states.
 pub(super) type Slot = Option<u32>;
 
-/// The slot of pairs without nodes in batches.
+/// The slot of a pair if none of its nodes changes in a batch.
 pub(super) const STATIC: Slot = Some(0);
 
 /// The pairs of one target that are re-created in the same batch. A pair is given as the position of its source.
 pub(super) struct InSlot<'s> {
     /// All pairs of the slot.
     pub(super) pairs: &'s [usize],
-    /// The pairs that an earlier slot has re-created.
+    /// The pairs of the slot that the plan has already re-created in an earlier slot.
     pub(super) again: Vec<usize>,
-    /// Whether some of the pairs have not been re-created in an earlier batch.
+    /// Whether the plan re-creates at least one of the pairs for the first time. If not, all pairs are in `again`.
     pub(super) is_first: bool,
-    /// Whether some of the pairs exist before the plan.
+    /// Whether at least one of the pairs exists before the plan, and is re-created for the first time in this slot.
     pub(super) existed: bool,
 }
 
@@ -98,7 +104,7 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the [`Slot`] (the batch) in which a pair is removed that the desired version does not contain.
+/// Returns the [`Slot`] (the batch) in which the plan removes a pair that is not in the desired version.
 ///
 /// If one node of the pair is removed and replaced, the slot is the batch of that node. Returns `None` if no node
 /// of the pair is replaced, or if the other node goes down in another batch.
@@ -115,15 +121,15 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
     (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
 }
 
-/// The pairs of a target in the order of their slots, by the positions of their sources.
+/// The pairs of one target, sorted by [`Slot`]. A pair is given as the position of its source.
 pub(super) struct BySlot {
-    /// The batches in which the pairs are re-created. A pair that is re-created in two batches has two entries.
+    /// The re-creations of the pairs. A pair that is re-created in two batches has two entries.
     turns: Vec<Turn>,
     /// The positions of the sources of the pairs, parallel to `turns`.
     sources: Vec<usize>,
 }
 
-/// A turn of one pair.
+/// The re-creation of one pair in one batch.
 struct Turn {
     slot: Slot,
     /// Whether the plan has already re-created the pair in an earlier batch.
@@ -139,8 +145,10 @@ impl BySlot {
         Self { turns: std::iter::repeat_with(turn).take(sources.len()).collect(), sources }
     }
 
-    /// Groups the pairs of a target with some sources. `was_there` tells for the position of a source whether
-    /// its pair exists before the plan.
+    /// Groups the pairs of `target` by their [`Slot`] (the batch of their re-creation).
+    ///
+    /// `pairs` contains the positions in `sources` of the sources of the pairs. `was_there` tells for such a position
+    /// whether the pair exists before the plan.
     pub(super) fn of(
         pairs: Vec<usize>,
         sources: &[Node<'_>],
