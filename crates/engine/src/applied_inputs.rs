@@ -16,8 +16,8 @@ use windlass_store::Batch;
 use crate::values::{Unknown, argument, secret_gone};
 use crate::world::{Secrets, World};
 
-/// Returns the values that the operations which create a pair were called with; `None` if these values are not
-/// recorded.
+/// Returns the values that the engine has passed to the operations which create a pair. Returns `None` if these
+/// values are not recorded.
 ///
 /// A [pair](PairKey) is a relationship between two nodes.
 ///
@@ -43,8 +43,8 @@ pub(crate) fn given(
     Ok(Some(opened))
 }
 
-/// Records the values with which the creating operations of a pair are called. The values replace those of an
-/// earlier attempt.
+/// Records the values that the engine passes to the operations which create a pair. The new values replace the
+/// values of an earlier attempt.
 pub(crate) fn give(
     world: &mut World,
     key: &PairKey,
@@ -58,7 +58,8 @@ pub(crate) fn give(
     pairs.put_inputs(key, given, now, batch);
 }
 
-/// Returns the values of a pair in the form for its record. Secrets among the values are sealed in the store.
+/// Converts the values of a pair to the form in which its record contains them. Each sensitive value is sealed in
+/// the store, and the record contains only its reference.
 fn sealed(
     secrets: &mut Secrets,
     own: &AssemblyName,
@@ -91,9 +92,11 @@ fn open(secrets: &Secrets, given: &Given) -> Option<Input> {
     })
 }
 
-/// Finds the pairs that were created with other values than the desired version of the assembly gives them now.
-/// Returns these pairs, each with its changed values. If a value of the desired version is not known yet, this
-/// value does not count as changed: the plan already waits for the element that will publish the value.
+/// Returns the pairs that were created with outdated values, each with the changes of its values. A value is
+/// outdated if the desired version of the assembly now gives the pair another value.
+///
+/// An unknown value of the desired version does not count as changed. The plan already waits for the element that
+/// will publish this value.
 pub(crate) fn outdated_pairs(world: &World) -> Vec<(PairKey, Vec<ValueChange>)> {
     let topology = world.topology();
     let mut resolver = Resolver::new(topology, world);

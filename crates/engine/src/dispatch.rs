@@ -93,8 +93,8 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until a record about a job is durable. Then, if the entry names a job to remove, removes this job from
-/// its runtime.
+/// Waits until the record of a job is durable. Then, if the entry names a job to remove, removes this job from its
+/// runtime.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
     let Some((runtime, job)) = entry.remove else { return Ok(()) };
@@ -109,9 +109,10 @@ async fn settle(entry: Entry) -> Result<(), StoreError> {
 struct CallDispatcher<'a> {
     env: &'a ProcessEnv,
     journal: Journal,
-    /// Intermediate reports of drivers.
+    /// Receives the intermediate reports of drivers.
     reported: mpsc::Receiver<Checkpoint>,
-    /// The commits of records about jobs.
+    /// Receives an [`Entry`] when the commit of a job record has begun. The host then waits until the record is
+    /// durable.
     entered: mpsc::Receiver<Entry>,
     /// The channels for answers to drivers. Each of these drivers waits until its intermediate report is
     /// durable. The key of a channel is the number of the answer. The same number is the field `reply` of
@@ -212,8 +213,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Returns work that waits for a record about a job, and then removes the job, as the function [`settle`]
-    /// does.
+    /// Returns the work for a record of a job. The work waits until the record is durable, and then removes the job
+    /// that `entry` names.
     ///
     /// The removal of a job may hang. After a stop, the work therefore ends when the future of
     /// [`overdue`](Self::overdue) ends.

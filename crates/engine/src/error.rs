@@ -43,7 +43,7 @@ pub enum EngineError {
     NameTaken {
         /// The name that is taken.
         name: AssemblyName,
-        /// The descriptor of that assembly.
+        /// The descriptor of the assembly that has the name.
         other: DescriptorName,
     },
     /// The intent changes existing assemblies, and none exists.
@@ -176,37 +176,39 @@ pub enum EngineError {
     /// Elements can't be placed or adopted.
     #[error("{}", unplaced(.0))]
     Unplaceable(Vec<Unplaced>),
-    /// An operator must state the outcome of calls.
+    /// An operator must state the outcome of the undecided calls: only a person can tell it.
     #[error("{}", undecided(.name, .calls))]
     NeedsDecision {
         /// The name of the assembly.
         name: AssemblyName,
-        /// The records of the undecided calls.
+        /// The records of the calls whose outcome the operator must state.
         calls: Vec<CallRecord>,
     },
-    /// No call is undecided.
+    /// The operator has given an answer about undecided calls, but the assembly has no undecided call.
     #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
     NothingToDecide(AssemblyName),
-    /// A dry run got an answer about undecided calls, but the assembly has other open calls of an interrupted
-    /// process. A dry run must not determine the outcome of these calls.
+    /// A dry run can't use the operator's answer. An interrupted process has open calls whose outcome windlass must
+    /// determine before it uses the answer, and a dry run must not determine an outcome.
     #[error(
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
     NotObserved(AssemblyName),
-    /// The named call is not undecided.
+    /// The operator's answer names a call that is unknown or needs no answer. Only an *undecided* call needs an
+    /// answer: only a person can tell the outcome of such a call.
     #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
     NotUndecided {
-        /// The id of the named call.
+        /// The id of the call that the answer names.
         call: CallId,
-        /// The records of the undecided calls.
+        /// The records of the undecided calls of the assembly. The named call is not among them.
         calls: Vec<CallRecord>,
     },
-    /// No call of the named element is undecided.
+    /// The operator's answer names an element without an *undecided* call. Only a person can tell the outcome of an
+    /// undecided call.
     #[error("`{}` has no undecided call; these parts have one: `{}`", .part.local(), listed(.calls))]
     NoUndecidedCall {
-        /// The name of the element.
+        /// The name of the element that the answer names.
         part: ElementName,
-        /// The records of the undecided calls.
+        /// The records of the undecided calls of the assembly. None of them belongs to the named element.
         calls: Vec<CallRecord>,
     },
     /// A recorded open call is damaged: this engine can't have written its record.
@@ -219,7 +221,8 @@ pub enum EngineError {
         /// The reason why the record is damaged.
         why: String,
     },
-    /// The outputs or the natural id in the operator's answer are not possible.
+    /// The operator's answer states outputs or a natural id that the undecided call can't have reported. The text
+    /// gives the reason.
     #[error("{0}")]
     NotPublished(String),
     /// The name of an argument of a command is not a valid property name.
@@ -283,7 +286,7 @@ pub enum EngineError {
     Stopped,
 }
 
-/// The use of a name.
+/// The reason why a name can't be given to an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameUse {
     /// An assembly has the name.

@@ -38,7 +38,9 @@ pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     }
 }
 
-/// Returns the failure of an element that a round has left unresolved because too many checks hang.
+/// Returns the failure of an element that can't be checked alone, because too many checks of its batch hang.
+/// `answer` is the answer to the last check of the element's group. The message of the failure contains the reason
+/// in `answer`.
 pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     let why = match answer {
         Err(failure) => failure.message.as_str(),
@@ -81,7 +83,8 @@ impl GroupEnd {
 }
 
 impl Halving {
-    /// Begins a round. `suspects` tells for each element whether its last check has failed.
+    /// Begins a *round*: one search for the bad elements of a batch. `suspects` tells for each element whether its
+    /// last check has failed.
     pub fn new(suspects: Vec<bool>) -> Self {
         let (bad, good): (Group, Group) = (0..suspects.len()).partition(|element| suspects[*element]);
         let (alone, together) = bad.split_at(if bad.len() > MAX_ALONE { 0 } else { bad.len() });
@@ -114,7 +117,9 @@ impl Halving {
         self.wave.extend(halves);
     }
 
-    /// Returns the unresolved elements of the round that are not suspects.
+    /// Returns the unresolved elements of the search, as positions in the batch. An element is unresolved if a check
+    /// of its group timed out, and too many timeouts prevent further checks in smaller groups. The result omits
+    /// *suspects*: elements whose last check before this search has failed.
     pub fn unresolved(&self) -> impl Iterator<Item = usize> {
         self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
     }

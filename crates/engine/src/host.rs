@@ -91,8 +91,7 @@ pub enum Input<M: Machine + ?Sized> {
     Begin,
     /// An event of the machine.
     Event(M::Event),
-    /// The time of a timer has come. After a stop, all timers are due at once, including timers that start
-    /// later.
+    /// The time of a timer has come. After a stop, each timer is due immediately, even a timer that starts later.
     Due(M::Timer),
     /// A stop is requested. If the stop was requested before the run, the machine gets this input in place of
     /// [`Input::Begin`].
@@ -121,7 +120,8 @@ pub type Work<E> = Pin<Box<dyn Future<Output = Result<Option<E>, StoreError>> + 
 pub enum Incoming<E> {
     /// An event for the machine.
     Event(E),
-    /// Work that the host awaits like the work of a command.
+    /// Work that the host awaits, although it belongs to no command. For example, the work waits until a record is
+    /// durable.
     Work(Work<E>),
 }
 

@@ -41,21 +41,22 @@ pub(crate) struct Journal {
     /// are cancelled.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
-    /// Sends the commits of records about jobs to the host, which awaits them.
+    /// Sends an [`Entry`] to the host when the commit of a job record has begun. The host then waits until the
+    /// record is durable.
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
 /// An open call that an earlier process made on another host or in another folder. Its jobs can't be found from
 /// here.
 pub(crate) struct RemoteCall {
-    /// The number of the last attempt of this call on the other host or in the other folder. Later attempts of
-    /// the call are made on this host and in this folder.
+    /// The number of the last attempt that the earlier process made. Later attempts of the call are made on this
+    /// host and in this folder.
     pub(crate) attempt: u32,
-    /// The host and the folder, for people.
+    /// The host and the folder in which the earlier process made the call, in words for people.
     pub(crate) from: String,
 }
 
-/// The commit of a record about a job.
+/// A job record whose commit has begun.
 pub(crate) struct Entry {
     /// Resolves when the record is durable.
     pub(crate) ticket: windlass_store::Ticket,
@@ -89,8 +90,8 @@ pub(crate) struct CallContext {
     /// The host and the folder of this attempt, if an earlier process made it on another host or in another
     /// folder.
     elsewhere: Option<String>,
-    /// The text in the job ids of this attempt that differs from the text in the job ids of other attempts and of
-    /// observations. For example, the text of the second attempt is `a2`.
+    /// A text that every job id of this attempt contains: for example, `a2` for the second attempt. The job ids of
+    /// other attempts and of observations contain another text.
     round: String,
     location: String,
     /// Whether this is the context of an observation.
@@ -122,10 +123,10 @@ pub(crate) struct CallArtifacts {
     pub(crate) hidden: Vec<String>,
     /// Whether the call's first job was refused because of a stop, so that nothing was done.
     pub(crate) is_refused: bool,
-    /// Whether a job of the call has started, so that the call may have acted.
+    /// Whether a job of the call has started, so that the call may have had effects.
     pub(crate) started: bool,
-    /// The output of each job in `jobs`, with secrets not masked yet. All secrets in the output are known only
-    /// when the call has ended.
+    /// The output of each job in `jobs`, in the same order. The secrets in the output are not masked yet, because
+    /// the driver may name further secrets until the call has ended.
     written: Vec<Written>,
 }
 
@@ -169,7 +170,7 @@ impl CallContext {
         self
     }
 
-    /// Sets the failure because of which the call's first job must not begin.
+    /// Sets the failure that prevents the first job of the call. `None` means that the first job may begin.
     pub(crate) fn begins_unless(mut self, failed_endpoint: Option<Failure>) -> Self {
         self.failed_endpoint = failed_endpoint;
         self
@@ -379,10 +380,11 @@ impl CallContext {
         runtime.wait(id).await.map_err(|error| unavailable(&error))
     }
 
-    /// Reserves the natural id in a report of this call for the launched application, if the call launches an
-    /// application.
+    /// Claims the natural id of a launched application, so that no other application of the factory can have this
+    /// id. If the call launches no application, the function does nothing.
     ///
-    /// The natural id is the id that the driver reports for the instance.
+    /// `report` contains the natural id: the id of the instance outside of windlass, such as the id of a virtual
+    /// machine in its cloud.
     pub(crate) async fn claim(&self, report: &Report) -> Result<(), Failure> {
         if !self.claims {
             return Ok(());
@@ -483,8 +485,8 @@ impl CallContext {
         self.enter(recorded, None).await;
     }
 
-    /// Lets the host await the commit of a record, and then remove the job `remove` from its runtime. If the
-    /// host has ended, a later process finds the job.
+    /// Lets the host wait until a record is durable, and then remove the job `remove` from its runtime. If the host
+    /// has ended, a later process finds the job.
     async fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
         let _ = self.journal.entries.send(Entry { ticket, remove }).await;
     }

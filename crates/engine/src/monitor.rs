@@ -1,11 +1,10 @@
 //! The monitor of the policies of an assembly. It takes samples and the time, and returns demands. It has no
 //! clock and no I/O.
 //!
-//! A policy reads one metric. Each sample is *in order* or a *breach*. A policy fires after `smoothing`
-//! consecutive breaches. A sample in order resets the count. A publication period without a sample counts as a
-//! missing sample.
+//! A policy reads one metric. Each sample is *good* or a *breach*. A policy fires after `smoothing` consecutive
+//! breaches. A good sample resets the count. A publication period without a sample counts as a missing sample.
 //!
-//! | policy | breach | in order | missing sample |
+//! | policy | breach | good | missing sample |
 //! |---|---|---|---|
 //! | heal | integrity `BROKEN` | `OK` | a breach |
 //! | scale | load above `scaleOut_threshold`, or below `scaleIn_threshold` | any other load | neutral |
@@ -16,8 +15,8 @@
 //! measured values. A reading of the wrong kind, such as a load for an integrity metric, is ignored.
 //!
 //! [`Heals`] counts, for each element, the heals since the last recovery of the element. If this number is
-//! [`MOST_HEALS`], policies do not heal the element any more. An element has recovered after `smoothing`
-//! consecutive samples in order.
+//! [`MOST_HEALS`], policies do not heal the element any more. An element has recovered after `smoothing` consecutive
+//! good samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,14 +60,15 @@ pub struct Demand {
     pub because: String,
 }
 
-/// The use of a sample for the policies of an assembly.
+/// Tells whether the policies of an assembly count a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleUse {
-    /// A policy reads the metric.
+    /// A policy reads the metric of the sample, and counts the sample.
     Counted,
-    /// A policy reads the metric, and expects another kind of value, which the text names.
+    /// A policy reads the metric of the sample, but expects another kind of value. The text describes the expected
+    /// kind.
     OtherSort(&'static str),
-    /// No policy reads the metric.
+    /// No policy reads the metric of the sample.
     Unread,
 }
 
@@ -91,7 +91,7 @@ pub const MOST_HEALS: u32 = 3;
 pub struct Heals(BTreeMap<ElementName, u32>);
 
 impl Heals {
-    /// Takes the counts from the records of elements.
+    /// Reads the number of heals of each element from the records of the elements.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a ElementRecord>) -> Self {
         let tried = records.into_iter().filter(|record| record.heals > 0);
         Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
@@ -133,13 +133,13 @@ struct Rule {
     period: Option<i64>,
     /// The time at which a sample counts as missing.
     due: Option<Timestamp>,
-    /// The last reading of each source since the last count.
+    /// The last reading of each source, until the readings of all sources are counted as one sample.
     readings: BTreeMap<String, Reading>,
     /// The number of consecutive breaches. `high` counts breaches of the upper threshold or of integrity. `low`
     /// counts breaches of the lower threshold.
     high: u32,
     low: u32,
-    /// The number of breaches in `high` that were missing samples.
+    /// The number of breaches in `high` that are missing samples. A missing sample is a breach for a heal policy.
     missing: u32,
     /// The number of consecutive samples without a breach; `None` before the first sample is counted.
     well: Option<u32>,
@@ -170,7 +170,7 @@ impl Monitor {
         self.rules.iter().flat_map(|rule| &rule.sources).map(String::as_str)
     }
 
-    /// Returns the use of a sample for the policies.
+    /// Tells whether the policies count a sample.
     pub fn use_of(&self, sample: &Sample) -> SampleUse {
         let mut found = SampleUse::Unread;
         for rule in self.rules.iter().filter(|rule| rule.sources.contains(&sample.id)) {
@@ -182,8 +182,9 @@ impl Monitor {
         found
     }
 
-    /// Returns the elements that have recovered: each heal policy of the element has counted `smoothing`
-    /// consecutive samples in order. One good sample is not enough, since an element may break again and again.
+    /// Returns the elements that have recovered. An element has recovered when each of its heal policies has counted
+    /// `smoothing` consecutive good samples. One good sample is not enough, since an element may break again and
+    /// again.
     pub fn well(&self) -> BTreeSet<&ElementName> {
         let heal = |rule: &&Rule| matches!(rule.limits, Limits::Heal { .. });
         let (well, unwell): (Vec<&Rule>, Vec<&Rule>) =
@@ -329,7 +330,8 @@ impl Rule {
         demand
     }
 
-    /// Counts the readings since the last count.
+    /// Counts the collected readings of all sources as one sample, and discards the readings. If there is no
+    /// reading, the sample is missing. Returns the demand of the policy if the policy fires now.
     fn count(&mut self) -> Option<Demand> {
         let readings = std::mem::take(&mut self.readings);
         match self.limits {

@@ -35,7 +35,7 @@ impl OutdatedInputs {
     }
 }
 
-/// The outputs of an element at some time.
+/// A copy of the outputs of an element, for example before a call.
 pub(crate) struct Published {
     element: ElementName,
     pub(crate) outputs: BTreeMap<PropertyName, Output>,

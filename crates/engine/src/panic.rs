@@ -39,7 +39,7 @@ pub(crate) fn only<T>(answers: Vec<T>) -> Result<T, Failure> {
     Ok(as_many(answers, 1)?.remove(0))
 }
 
-/// Returns the answers of a driver to `calls` calls.
+/// Returns the answers of a driver if the driver has given one answer for each call. `calls` is the number of calls.
 ///
 /// # Errors
 /// The number of answers is not `calls`.

@@ -293,13 +293,13 @@ impl World {
     }
 }
 
-/// The choice of the signals that other elements can read in an instance document. A signal is a named value
-/// that an instance reports.
+/// The signals of an instance that other elements can read. A signal is a named value that an instance reports in
+/// its instance document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
-    /// The signals of the interface with the output properties.
+    /// The signals of the interface [`OUTPUTS`], which are the output properties.
     Outputs,
-    /// The signals of all interfaces, as in an application.
+    /// The signals of all interfaces. This is the choice for an application.
     All,
 }
 

@@ -23,11 +23,11 @@ use windlass_plan::{Step, StepNumber, Task, WaitKind};
 #[derive(Debug)]
 pub(crate) struct Runner {
     plan: Plan,
-    /// The dependents of each step, with the kind of each wait.
+    /// For each step, the steps that wait for it, with the kind of each wait.
     dependents: Links<(StepId, WaitKind)>,
-    /// The number of waits of each step that have not ended yet.
+    /// For each step, the number of its waits that have not ended yet.
     open: Vec<usize>,
-    /// Whether each step is skipped.
+    /// For each step, whether the step is skipped.
     doomed: Vec<bool>,
     ready: BinaryHeap<Reverse<StepId>>,
     skipped: Vec<Skipped>,

@@ -104,7 +104,8 @@ pub struct Schedule<K> {
     duties: BTreeMap<K, Duty>,
     /// The duties that do not run, by their next fire time.
     agenda: BTreeSet<(Timestamp, K)>,
-    /// The time that the last call of a function of this type gave.
+    /// The argument `now` of the last call of [`set`](Self::set), [`start`](Self::start) or [`ended`](Self::ended).
+    /// An earlier `now` in the next call shows that the clock was set back.
     now: Timestamp,
 }
 

@@ -26,9 +26,10 @@ pub(crate) enum Unknown {
 }
 
 impl Unknown {
-    /// Returns the treatment of unknown values in the calls of `action` in a version. In the installed version,
-    /// all calls except commands remove elements, cease relationships or check the health. These calls omit
-    /// unknown values, because they must remain possible.
+    /// Returns the treatment of unknown values in a call of `action` with the values of the version `side`.
+    ///
+    /// A call with the values of the installed version removes an element, ceases a relationship or checks the
+    /// health, unless it is a command. An unknown value must not prevent such a call, so the call omits the value.
     pub(crate) fn of(action: &Action, side: Side) -> Self {
         match (action, side) {
             (Action::Transition(_) | Action::Operation(_), Side::Installed) => Self::LeftOut,
@@ -158,9 +159,11 @@ pub(crate) fn argument(
     resolver.template(&template.bind_ends(&|end, property| bind_end(topology, pair, end, property)))
 }
 
-/// Converts a reference to a property of the source or the target into a reference to a property of the element
-/// that is the source or the target of the pair. The words `name`, `id` and `index` mean the fields of the
-/// instance, unless the element declares a property with the same name.
+/// Binds a reference to one pair. The reference names a property of the *source* or the *target*. The result names
+/// the same property of the element at that end of the pair.
+///
+/// The words `name`, `id` and `index` mean the fields of the instance, unless the element declares a property with
+/// the same name.
 fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyName) -> Part {
     let element = match end {
         End::Source => &pair.source,

@@ -1,10 +1,10 @@
 //! Health checks of applications. Their reports may change the records.
 //!
-//! One check covers several applications that have the same factory and the same script. Each application is an
-//! assembly of its own. The check itself needs no lease. A daemon holds the lease of the factory during the
+//! One check covers several applications that have the same package, location and configuration. Each application is
+//! an assembly of its own. The check itself needs no lease. A daemon holds the lease of the factory during the
 //! check, so that no other daemon checks at the same time. A report that changes the records of an assembly is
-//! applied under a short lease of that assembly. The report is dropped if the records have changed since the
-//! check began. A report that changes nothing writes nothing.
+//! applied under a short lease of that assembly. The report is dropped if the records have changed since the check
+//! began. A report that changes nothing writes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -153,7 +153,8 @@ impl<'a> Writer<'a> {
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
     }
 
-    /// Applies the answers about an assembly under its lease. Returns the result of the last answer.
+    /// Takes the lease of an assembly, and updates the records of the assembly with the answers. Returns the result
+    /// of the last answer.
     async fn write(
         &self,
         before: &Revision,
@@ -248,8 +249,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the lease of a factory. If the caller does not hold the lease, takes it. Returns `None` if the
-    /// lease can't be taken.
+    /// Returns the lease of a factory. This is the lease `held` if it belongs to this factory, and otherwise a new
+    /// lease. `None` means that the new lease can't be taken, for example because another program holds it.
     async fn lease_of(&self, factory: &AssemblyName) -> Option<Cow<'a, Lease>> {
         if let Some(held) = self.held.filter(|held| held.scope == *factory) {
             return Some(Cow::Borrowed(held));
@@ -257,7 +258,8 @@ impl<'a> Writer<'a> {
         self.engine.store.lease(factory, self.holder).await.ok().map(Cow::Owned)
     }
 
-    /// Releases a lease of [`lease_of`](Self::lease_of), unless the caller holds it.
+    /// Releases a lease that [`lease_of`](Self::lease_of) has taken. If [`lease_of`](Self::lease_of) has returned
+    /// the lease `held`, the function does nothing: `held` belongs to the caller of the check.
     async fn release(&self, lease: Cow<'_, Lease>) -> Result<(), StoreError> {
         match lease {
             Cow::Owned(lease) => self.engine.store.release(lease).await,
@@ -312,8 +314,11 @@ pub(super) fn without_news(
     batch.is_empty().then_some(end)
 }
 
-/// Applies the answer to a health check or a search under the lease of its assembly. If the answer is an
-/// observation, and the records in the store differ from `before`, the function drops this observation.
+/// Updates the records of an assembly with the answer to a health check or a search. `lease` is the lease of this
+/// assembly, and `before` describes its records at the beginning of the check.
+///
+/// If the records in the store now differ from `before`, the function drops an observation, and returns
+/// [`CheckEnd::Dropped`].
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
@@ -349,7 +354,8 @@ struct Verdict {
     batch: Batch,
 }
 
-/// Applies the answer to a health check or a search to the records in memory.
+/// Updates the records in memory with the answer to a health check or a search. Returns the result of the check, and
+/// a batch with the same changes for the store.
 fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let (call, driver, observed) = match answer {
         Answered::Observed { call, driver, observed } => (call, driver, observed),

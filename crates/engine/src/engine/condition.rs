@@ -1,8 +1,8 @@
-//! The conditions of elements that do not match their records.
+//! The ways in which an element can differ from its record.
 
 use serde::{Deserialize, Serialize};
 
-/// The condition of an element that does not match its record.
+/// The way in which an element differs from its record, as a health check has found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {

@@ -8,10 +8,9 @@ use windlass_model::AssemblyName;
 
 use super::fingerprint::PlanFingerprint;
 
-/// The plans that may remove or replace parts which are recorded as healthy.
+/// The user's permission to remove or replace parts that are recorded as healthy.
 ///
-/// A plan may remove or replace parts that are recorded as Failed or Broken, or whose removal has begun,
-/// without consent.
+/// No permission is needed for a part that is recorded as Failed or Broken, or for a part whose removal has begun.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -37,23 +36,25 @@ impl Consent {
     }
 }
 
-/// A plan without consent that removes or replaces parts which are recorded as healthy.
+/// A plan that the engine refuses. The plan removes or replaces parts that are recorded as healthy, and the user has
+/// not consented to it.
 #[derive(Debug, Clone)]
 pub struct DestructivePlan {
     /// The assembly that the plan is for.
     pub assembly: AssemblyName,
     /// The changes that the plan makes.
     pub changes: Diff,
-    /// The fingerprint of the plan, which a program passes to [`Consent::Plan`] to agree to this plan.
+    /// The fingerprint of the plan. To agree to this plan, a program passes the fingerprint to [`Consent::Plan`].
     pub fingerprint: PlanFingerprint,
 }
 
-/// The maximum number of parts that a message names.
+/// The maximum number of parts that a list in a message names.
 const MOST_NAMED: usize = 3;
 
 impl DestructivePlan {
-    /// Names the first parts that are recorded as healthy and would be removed or replaced, each with the
-    /// reason. Then names the first parts that no longer exist.
+    /// Returns a text with two lists of names, for a message. The first list contains the healthy parts that the
+    /// plan removes or replaces, each with the reason. The second list contains the parts that no longer exist. Each
+    /// list names at most [`MOST_NAMED`] parts, and counts the others.
     pub(crate) fn named(&self) -> String {
         let list = |found: Vec<String>| {
             let more = found.len().saturating_sub(MOST_NAMED);
@@ -75,7 +76,7 @@ impl DestructivePlan {
     }
 }
 
-/// Names a part that is removed or replaced, with the reason.
+/// Returns the name of a part that is removed or replaced, followed by the reason in parentheses.
 fn reason(change: &ElementChange) -> String {
     let properties: Vec<String> =
         change.properties.iter().take(2).map(|changed| format!("`{}`", changed.property)).collect();

@@ -18,7 +18,7 @@ use crate::panic::caught;
 /// A search for existing instances.
 #[derive(Debug, Clone)]
 pub struct DiscoveryQuery {
-    /// The package of the resource, which declares `queries`.
+    /// The package of the resource to search for. The entries `queries` of this package choose the driver.
     pub package: Arc<Package>,
     /// The placement, which chooses the location.
     pub placement: Placement,

@@ -1,4 +1,4 @@
-//! Drafts intents: the desired assembly, the plan, and the changes that the plan makes.
+//! Drafts intents. A [`Draft`] contains the desired assembly, the plan, and the changes that the plan makes.
 //!
 //! Drafting is a pure function, so a preview and the real execution can't differ.
 
@@ -90,11 +90,11 @@ pub(super) struct Draft {
     pub(super) broken: Vec<ElementName>,
     /// The results of the health checks; `None` if no health checks were made.
     pub(super) seen: Option<Vec<Seen>>,
-    /// The changes of the records that follow from these results.
+    /// The changes of the records that follow from the health checks in `seen`.
     pub(super) found: Found,
     /// Facts about the assembly before the intent; `None` for a new assembly.
     pub(super) before: Option<Before>,
-    /// The plans that may remove or replace parts which are recorded as healthy.
+    /// The user's permission to remove or replace parts that are recorded as healthy.
     pub(super) consent: Consent,
     /// The additional nodes that a group had before the intent, because its nodes were being changed. These nodes
     /// are removed without the user's consent.
@@ -589,8 +589,11 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process that has written the version of an element. When a process has reached its version, this
-/// version becomes the version of all elements, even of the unchanged elements.
+/// Returns the process whose version of the assembly describes an element. This is the later of two processes: the
+/// process that last gave values to the element, and the process whose version was last reached completely.
+///
+/// A completely reached version describes all elements, even the elements that its process did not change. If the
+/// returned process has written no version itself, the newest version of an earlier process describes the element.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }

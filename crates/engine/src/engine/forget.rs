@@ -17,7 +17,7 @@ use crate::sealing::markers;
 pub struct ForgottenRecords {
     /// The resources that are recorded as existing, by name.
     pub parts: Vec<ForgottenPart>,
-    /// The number of created pairs.
+    /// The number of relationships between two nodes (pairs) that are recorded as completely created.
     pub pairs: usize,
 }
 

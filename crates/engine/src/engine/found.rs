@@ -13,8 +13,8 @@ use super::look::Seen;
 use crate::world::World;
 
 impl Seen {
-    /// Returns the condition of the element; `None` if the element matches its record, or if the check could
-    /// not find out.
+    /// Returns the way in which the element differs from its record. `None` means that the element matches its
+    /// record, or that the check gave no clear answer.
     pub fn condition(&self) -> Option<Condition> {
         match &self.sight {
             Ok(Observation::Absent) => Some(Condition::Gone),
@@ -24,7 +24,7 @@ impl Seen {
     }
 }
 
-/// Returns the names of the elements that do not match their records, each with its condition.
+/// Returns the elements that differ from their records, each with its condition.
 pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }

@@ -267,7 +267,8 @@ pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
 /// A failed job of a health check, with the input and output of the job.
 pub(super) type FailedJob = (RecordedJob, Transcript);
 
-/// A warning or an error on the stderr of a successful check, with the name of one of the checked applications.
+/// A warning or an error that a successful check of applications has written to stderr. The name is the name of the
+/// first application that this check covered.
 pub(super) type Line = (AssemblyName, LogEntry);
 
 /// The output of jobs that have checked applications.
@@ -294,9 +295,9 @@ const LINES: usize = 100;
 struct CheckRound {
     /// The token that ends the checks.
     stop: CancellationToken,
-    /// The maximum time for all checks.
+    /// The maximum time for all checks; `None` if there is no limit.
     within: Option<Duration>,
-    /// The assembly whose lease is held during the round.
+    /// The assembly whose lease is held during the round; `None` if no lease is held.
     held: Option<AssemblyName>,
     /// The locations at which a check has waited for a slot, and got none.
     full: Mutex<BTreeSet<String>>,
@@ -365,8 +366,8 @@ impl CheckRound {
         Failure::new(FailureKind::Infrastructure, why)
     }
 
-    /// Waits until the round of checks is cancelled. Then waits until the time is over in which the drivers may
-    /// still answer and remove their jobs.
+    /// Waits until the round of checks is cancelled, and then waits for the time [`LAST_ANSWER`]. During this time,
+    /// the drivers may still answer and remove their jobs.
     async fn is_overdue(&self) {
         self.stop.cancelled().await;
         tokio::time::sleep(LAST_ANSWER).await;
@@ -488,8 +489,8 @@ pub(super) enum Answered {
     Failed(Seen),
 }
 
-/// Returns a unique prefix for the ids of the jobs of a check or a search. The prefix contains the time, in
-/// seconds, after which no process waits for these jobs. If the check runs under the lease of an assembly, the
+/// Returns a unique prefix for the ids of the jobs of a check or a search. The prefix contains the expiry time, in
+/// seconds: after this time, no process waits for these jobs. If the check runs under the lease of an assembly, the
 /// prefix also contains a mark of that assembly.
 pub(super) fn round(
     store: &StoreId,
@@ -516,8 +517,12 @@ fn mark(assembly: &AssemblyName) -> String {
     format!("of{:06x}", hasher.finish() & 0xff_ffff)
 }
 
-/// Tells whether a job belongs to a health check or a search, and no process waits for the job any more. Either
-/// the time in the job id is over, or the job ran under the lease of `held`, which the caller holds now.
+/// Tells whether a job of a health check or a search is forgotten: no process waits for the job any more. There are
+/// two cases:
+///
+/// - The expiry time in the job id has passed.
+/// - The job ran under an earlier lease of the assembly `held`, as the mark in the job id shows. The caller holds
+///   the lease of this assembly now, so the earlier process no longer waits for the job.
 pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &AssemblyName) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
     let Some((over, rest)) = rest.and_then(|rest| rest.split_once('-')) else { return false };
@@ -551,7 +556,8 @@ mod tests {
 
     use super::*;
 
-    /// Job ids are unique across simultaneous checks, and contain the time when the check is over.
+    /// Simultaneous checks have different job ids. A job counts as forgotten when the expiry time in its id has
+    /// passed. A job also counts as forgotten when the lease under which it ran has a new holder.
     #[test]
     fn no_two_looks_have_the_same_jobs() {
         let (store, now) = ("shop".parse().unwrap(), Timestamp::from_millis(1_700_000_000_123));

@@ -15,10 +15,10 @@ use windlass_store::{Store, StoreError};
 use super::request::Request;
 use crate::error::{EngineError, MovedTo};
 
-/// The version of the document's format.
+/// The version of the format of [`Moved`] in the store.
 const VERSION: u32 = 1;
 
-/// The body of the document.
+/// The content of the document which records that an assembly was renamed or exported.
 #[derive(Debug, Serialize, Deserialize)]
 struct Moved {
     to: MovedTo,
@@ -71,7 +71,8 @@ async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<Moved
     Ok((newest <= last).then_some(to))
 }
 
-/// Returns the key of the document for an old name. The import of the assembly drops the document.
+/// Returns the key of the document which records that the assembly `name` was renamed or exported. When the assembly
+/// is imported again under this name, the import drops the document.
 pub(super) fn key(name: &AssemblyName) -> DocumentKey {
     DocumentKey {
         scope: DocumentScope::Project,

@@ -56,20 +56,22 @@ pub struct Ended {
     pub reached: State,
     /// Whether the process was limited to some elements; also `true` if this is unknown.
     pub limited: bool,
-    /// The elements and pairs with outdated inputs, which another plan updates.
+    /// The elements and pairs with outdated inputs. A further process updates these inputs, for example the retry
+    /// that [`continued`](Self::continued) requests.
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
-    /// The consent for a further process, which [`continued`](Self::continued) requests.
+    /// The consent that [`continued`](Self::continued) passes on to a further process.
     pub consent: Consent,
     /// The first changed group that demands a rollback because a node, or a relationship of a node, has failed.
     /// `None` if no group demands a rollback. A group demands a rollback by the setting `on-failure` in the
     /// descriptor.
     pub failed_group: Option<ElementName>,
-    /// The groups that still have additional nodes of a rolling change, each with the number of these nodes.
-    /// Another plan removes the additional nodes.
+    /// The groups that still have additional nodes of a rolling change, each with the number of these nodes. A
+    /// further process removes the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
-    /// The failed process that this process has rolled back.
+    /// The failed process that [`continued`](Self::continued) has rolled back; `None` if it has rolled back no
+    /// process.
     pub rolled_back: Option<ProcessId>,
 }
 

@@ -131,10 +131,10 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions of the assembly that together describe all existing elements and pairs.
+    /// Reads the versions of the assembly that describe existing elements and pairs, the oldest first.
     ///
-    /// The first of these versions is the last version that a process has completely brought about. All later
-    /// versions follow. If the newest version describes all existing elements and pairs, the result is empty.
+    /// The list begins with the version that was last reached completely, and ends with the newest version. If the
+    /// newest version alone describes all existing elements and pairs, the list is empty.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -192,8 +192,8 @@ impl Records<'_> {
         Ok(PreviousState { versions, packages, unfinished, limits, paused })
     }
 
-    /// Returns the groups in whose pause the last process was interrupted, each with the time at which the pause
-    /// would have ended.
+    /// Returns the groups for which the last process was interrupted during a pause, each with the planned end of
+    /// the pause. A pause is a step that waits between two batches of nodes of a group.
     async fn paused(&self, name: &AssemblyName) -> Result<BTreeMap<ElementName, Timestamp>, EngineError> {
         let last = self.store.processes_of(name, None, 1).await?.pop();
         let last = last.filter(|process| process.status != ProcessStatus::Completed);

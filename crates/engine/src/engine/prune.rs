@@ -15,14 +15,15 @@ use crate::recordings;
 /// The number of records that are read or removed at once.
 const MANY: usize = 200;
 
-/// The removed records of an assembly, the oldest first.
+/// The records of an assembly that were removed, or that would be removed, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pruned {
-    /// The processes, with their steps, calls, jobs and events.
+    /// The ids of the processes. The steps, calls, jobs and events of these processes are removed, too.
     pub processes: Vec<ProcessId>,
-    /// The versions, to which a rollback is no longer possible.
+    /// The versions, each as the id of the process that wrote the version. After the removal of a version, no
+    /// rollback to this version is possible.
     pub versions: Vec<ProcessId>,
-    /// The events that health checks and discoveries have recorded outside of processes.
+    /// The numbers of the events that health checks and discoveries have recorded outside of processes.
     pub checks: Vec<Seq>,
 }
 

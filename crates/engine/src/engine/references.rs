@@ -32,8 +32,8 @@ pub struct Offer {
     pub descriptor: DescriptorName,
     /// The public properties of the assembly that have a value.
     pub properties: BTreeMap<PropertyName, Resolved>,
-    /// The operations that other assemblies can call by the names that this assembly gives to them. Each entry
-    /// contains such a name, and the operation of a resource that is called by this name.
+    /// The operations that other assemblies can call. Each entry contains the name under which this assembly offers
+    /// the operation, and the resource that executes the operation.
     pub operations: Vec<(OperationName, Operation)>,
     /// Whether the assembly is being removed.
     pub is_going_down: bool,
@@ -41,7 +41,7 @@ pub struct Offer {
     pub below: Option<State>,
 }
 
-/// Returns the offer of a recorded assembly.
+/// Returns the values and operations that a recorded assembly offers to referring assemblies.
 pub fn offer(snapshot: Snapshot) -> Offer {
     let world = World::load(snapshot);
     let operations = world.topology().root().map(|root| root.operations.clone()).unwrap_or_default();
@@ -104,9 +104,11 @@ impl Visitor<'_> {
         Ok(visits)
     }
 
-    /// Takes the leases of other assemblies that have an element with an open call of this process's assembly.
+    /// Takes the leases of the other assemblies on which the open calls in `snapshot` act. `lease` is the lease of
+    /// the calling assembly.
     ///
-    /// The outcome of an open call is not final yet.
+    /// For example, a process of `shop` has called an operation on an element of `lb`, and was interrupted. The
+    /// outcome of this open call is not final yet.
     pub(super) async fn of_open_calls(
         &self,
         lease: &Lease,

@@ -96,7 +96,7 @@ impl Upkeep<'_> {
         Ok(others)
     }
 
-    /// Refuses an assembly that does not exist, or one of whose processes was interrupted.
+    /// Refuses an assembly that does not exist or has an interrupted process.
     async fn is_finished(&self, name: &AssemblyName) -> Result<(), EngineError> {
         match self.store.load_sealed(name).await? {
             None => Err(unknown(&**self.store, name).await?),

@@ -1,4 +1,5 @@
-//! The calls that recorded jobs belong to. A program needs them to apply the recorded output of a job again.
+//! Builds calls for recorded jobs. With such a call, a program can interpret the recorded output of a job again. No
+//! job runs.
 
 use windlass_driver::Call;
 use windlass_model::AssemblyName;

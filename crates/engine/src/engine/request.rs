@@ -29,8 +29,8 @@ pub struct Answer {
     /// tell. The answer gives the outcome of all undecided calls of these elements. If `of` and
     /// [`calls`](Self::calls) are both empty, the answer applies to all undecided calls.
     pub of: Vec<ElementName>,
-    /// The single undecided calls to which this answer applies. Calls of one element can have different outcomes,
-    /// and then need different answers.
+    /// The individual undecided calls to which this answer applies, in addition to the calls of the elements in
+    /// [`of`](Self::of). Calls of one element can have different outcomes, and then need different answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallId>,
     /// The outputs of the element, if its call was executed and the report of the call is lost. If the operator
@@ -136,7 +136,7 @@ pub struct Request {
     pub(super) arguments: Arguments,
     /// The required plan. An intent that leads to another plan is refused.
     pub(super) expected: Option<PlanFingerprint>,
-    /// The plans that may remove or replace parts which are recorded as healthy.
+    /// The user's permission to remove or replace parts that are recorded as healthy.
     pub(super) consent: Consent,
     /// The maximum time for the health checks before the plan is made; `None` means that no health checks are
     /// made.

@@ -62,12 +62,12 @@ impl Engine {
 
     /// Returns the snapshot that would exist if the operator's answer about the undecided calls were recorded.
     ///
-    /// An undecided call is a call whose outcome only a person can tell. If such a call has no answer, the intent
-    /// is refused.
+    /// An undecided call is a call whose outcome only a person can tell. If an undecided call has no answer, the
+    /// function returns [`EngineError::NeedsDecision`].
     ///
-    /// An interrupted process may also have open calls whose outcome windlass itself can determine. A dry run
-    /// must not determine these outcomes, so these calls stay open. If there is such a call, an answer is
-    /// refused.
+    /// An interrupted process may also have open calls whose outcome windlass itself can determine. A dry run must
+    /// not determine these outcomes, so these calls stay open. If there are such calls and the operator has given an
+    /// answer, the function returns [`EngineError::NotObserved`].
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,
@@ -205,10 +205,10 @@ impl Engine {
 
     /// Removes the jobs of an assembly's processes from the runtimes.
     ///
-    /// When this function is called, all calls are settled, so normally no job of the assembly runs. A job that
-    /// runs nevertheless belongs to a call without a record, because older releases of windlass recorded
-    /// `repeatable` calls late. Such a job is awaited, since no other job may run beside it. A runtime that
-    /// does not answer is an error, since it may run such a job.
+    /// When this function is called, all calls are settled, so normally no job of the assembly runs. There is one
+    /// exception: older releases of windlass recorded `repeatable` calls late. So a job of a call without a record
+    /// may still run. The function waits until such a job has ended, since no other job may run beside it. A runtime
+    /// that does not answer is an error, since it may run such a job.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         let mut owners = HashMap::new();
@@ -342,8 +342,8 @@ fn named(
     }
 }
 
-/// Applies the changes of elements, pairs, calls and secrets in a batch of records to a snapshot, as the
-/// store would.
+/// Applies a batch of records to a snapshot, as the store would. The function applies only the changes of elements,
+/// instances, pairs, calls and secrets.
 fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     for change in batch.changes() {
         match change {

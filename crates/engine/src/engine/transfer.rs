@@ -38,16 +38,17 @@ pub struct Bundle {
     pub instances: Vec<InstanceRecord>,
     /// The assembly's relationships, one entry per pair of nodes.
     pub pairs: Vec<PairRecord>,
-    /// The processes that were to bring about the versions, and the processes that created or configured the
+    /// The processes that wrote the [versions](Self::versions), and the processes that created or configured the
     /// elements.
     pub processes: Vec<ProcessRecord>,
-    /// The versions of the assembly.
+    /// The versions of the assembly, the oldest first, without the versions of an earlier assembly of the same name.
     pub versions: Vec<VersionRecord>,
-    /// The packages of the assembly's elements and versions. The program that writes the bundle to a file
-    /// stores the packages separately.
+    /// The packages of the assembly's elements and versions. `serde` skips this field. The program that writes the
+    /// bundle to a file adds the packages in a form of its own.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
-    /// The assembly's secrets. The program that writes the bundle to a file seals them.
+    /// The assembly's secrets, in clear. `serde` skips this field. The program that writes the bundle to a file
+    /// seals the secrets, and then adds them.
     #[serde(skip)]
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }

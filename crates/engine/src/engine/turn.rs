@@ -18,7 +18,7 @@ use super::core::Engine;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
 
-/// A duty of a factory.
+/// A duty of a factory: work that daemons repeat for the factory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FactoryDuty {
@@ -37,29 +37,32 @@ impl FactoryDuty {
     }
 }
 
-/// The time for which a daemon asks for a turn.
+/// The time of a requested turn. A *turn* is one execution of a [duty](FactoryDuty) of a factory by one daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnTime {
-    /// The fire time of a cron expression, which all daemons compute alike.
+    /// The turn is for this fire time of a cron expression. All daemons compute the same fire times.
     At(Timestamp),
-    /// Once in each period. The periods of different daemons begin at different times.
+    /// The duty is periodic: one turn is due in each period. The periods of different daemons begin at different
+    /// times.
     Every(Duration),
 }
 
-/// The answer to a daemon that asks for a turn.
+/// The answer to a daemon that requests a turn with [`take_turn`]. A *turn* is one execution of a
+/// [duty](FactoryDuty) of a factory by one daemon.
 #[non_exhaustive]
 pub enum Turn {
-    /// The daemon gets the turn.
+    /// The daemon gets the turn, and executes the duty.
     Own(DutyTurn),
-    /// Another daemon executes the duty for this time or has already executed it, or the factory no longer
-    /// exists.
+    /// No turn is needed. Another daemon has already begun the duty for the requested fire time or period, or the
+    /// factory no longer exists.
     Over,
     /// Another program holds the lease of the factory. The daemon asks again later.
     Held,
 }
 
-/// A turn, with the lease of its factory.
+/// A turn that a daemon has got, with the lease of the factory. A *turn* is one execution of a [duty](FactoryDuty)
+/// of a factory by one daemon.
 pub struct DutyTurn {
     renewal: Renewal,
 }
@@ -70,10 +73,11 @@ impl DutyTurn {
         self.renewal.lease()
     }
 
-    /// Runs `work`, which executes the duty of the factory, and then releases the lease of the factory.
+    /// Awaits `work`, and then releases the lease of the factory. The future `work` executes the duty.
     ///
     /// # Errors
-    /// The error of the work, or of the store. If the lease is lost, the work ends with an error.
+    /// The error of `work`, or an error of the store. If the lease is lost, `work` is dropped, and the function
+    /// returns an error.
     pub async fn run<T, E: From<StoreError>>(
         mut self,
         work: impl Future<Output = Result<T, E>>,
@@ -86,7 +90,7 @@ impl DutyTurn {
     }
 }
 
-/// The last turn at a duty.
+/// The record of the last execution of a duty by a daemon (the last *turn*).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LastTurn {
     /// The daemon that had the turn.
@@ -106,18 +110,19 @@ impl LastTurn {
         Self { holder: lease.holder.clone(), began: lease.since, fired }
     }
 
-    /// Tells whether a new turn is unnecessary, because this last turn was recent enough.
+    /// Tells whether this last turn makes a new turn unnecessary. A *turn* is one execution of a duty by one daemon.
+    /// `time` is the time of the new turn, and `lease` is the lease of the daemon that requests the new turn.
     ///
-    /// A turn is one execution of a duty by one daemon. `time` is the time for which the new turn is requested,
-    /// and `lease` is the lease for the new turn. If one daemon requests the new turn and also had the last turn,
-    /// only the fire time of the last turn counts: the new turn is unnecessary if its fire time is not later. For
-    /// periodic duties, this daemon always gets the new turn, because the schedule of the daemon already keeps
-    /// the period.
+    /// - For a fire time, a new turn is unnecessary if the last turn was for the same or a later fire time. It is
+    ///   also unnecessary if another daemon began the last turn at the fire time of the new turn or later.
+    /// - For a periodic duty, a new turn is unnecessary if another daemon began the last turn less than 90 % of a
+    ///   period ago. The daemon of the last turn always gets the new turn, because its own schedule keeps the
+    ///   period.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
-            // If another daemon had the last turn, that turn may have begun after its fire time. A new turn is
-            // then also unnecessary for each fire time before that beginning.
+            // If another daemon had the last turn, that turn may have begun after its fire time. The last turn then
+            // also covers each fire time before its beginning.
             TurnTime::At(fired) => self.fired >= Some(fired) || !is_own && self.began >= fired,
             TurnTime::Every(period) => {
                 // A daemon may request its turn slightly before the period is over. This request is granted,
@@ -140,9 +145,9 @@ fn key(factory: &AssemblyName, duty: FactoryDuty) -> DocumentKey {
     }
 }
 
-/// Requests a turn for a daemon, which is the right to execute a duty of a factory once.
+/// Requests a turn for a daemon: one execution of a duty of a factory.
 ///
-/// If another daemon has already executed the duty for the same time, the result is [`Turn::Over`].
+/// If another daemon has already begun the duty for the same fire time or period, the result is [`Turn::Over`].
 ///
 /// # Errors
 /// An error of the store.
@@ -165,8 +170,8 @@ pub async fn take_turn(
     Ok(Turn::Over)
 }
 
-/// Records a turn. Returns false if another daemon has already taken this turn, or if the factory does not
-/// exist.
+/// Records a turn, and returns `true`. If the turn is unnecessary or the factory does not exist, records nothing and
+/// returns `false`.
 async fn record_turn(
     store: &dyn Store,
     lease: &Lease,
@@ -207,7 +212,8 @@ mod tests {
         Lease { scope: "vms".parse().unwrap(), epoch: Epoch(std::num::NonZeroU64::MIN), holder, since }
     }
 
-    /// The daemon `a` had a turn for second 60, and began it at second 63.
+    /// The last turn is for second 60. Daemon `a` has begun this turn late, at second 63. Each case requests a
+    /// further turn. `is_over` tells whether this further turn is unnecessary.
     #[test]
     fn a_turn_is_had_once() {
         let last = LastTurn::new(&lease("a", second(63)), TurnTime::At(second(60)));

@@ -11,7 +11,8 @@ pub(super) struct Timers<K> {
     times: BTreeMap<K, Instant>,
     /// The timers in the order in which they are due.
     agenda: BTreeSet<(Instant, K)>,
-    /// Whether all timers are due at once.
+    /// Whether each timer is due immediately, even a timer that starts later. This is `true` after
+    /// [`hurry`](Self::hurry).
     is_over: bool,
 }
 
@@ -33,7 +34,7 @@ impl<K: Clone + Ord> Timers<K> {
         self.agenda.insert((at, timer));
     }
 
-    /// Makes all timers due at once, including those that start later.
+    /// Makes each timer due immediately, even a timer that starts later.
     pub(super) fn hurry(&mut self) {
         self.is_over = true;
         let now = Instant::now();

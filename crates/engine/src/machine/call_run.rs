@@ -17,8 +17,8 @@ pub(super) struct CallRun {
     pub(super) call: Call,
     pub(super) driver: Arc<dyn Driver>,
     pub(super) nature: Nature,
-    /// The time after the beginning of a command during which its results may arrive; `None` if only its call
-    /// reports results.
+    /// The length of the period in which a health check may report results of a command. The period begins with the
+    /// command. `None` means that only the call itself can report results.
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
@@ -43,8 +43,8 @@ impl CallRun {
         self.record.state == CallState::Open
     }
 
-    /// Tells whether a failed call may have acted. If the kind of the failure does not tell, the call may have
-    /// acted if one of its jobs has started.
+    /// Tells whether a failed call may have had effects. If the kind of the failure does not tell, the call may have
+    /// had effects if one of its jobs has started.
     pub(super) fn may_have_acted(&self, failure: &Failure) -> bool {
         match failure.kind {
             FailureKind::Refused | FailureKind::AlreadyExists => false,

@@ -453,7 +453,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Applies the failure of a call that may have acted.
+    /// Records the consequences of a failed call that may have had effects.
     fn cut(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, pair, then, process, .. } = record;
         let (pair, then, process) = (pair.as_ref(), *then, *process);

@@ -21,12 +21,12 @@ pub(super) struct Failed<'a> {
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,
-    /// Whether the call may have acted before it failed.
+    /// Whether the call may have had effects before it failed.
     pub(super) acted: bool,
 }
 
 impl ProcessMachine {
-    /// Applies the success of a call.
+    /// Records the consequence `then` of a successful call. For example, the element reaches a new state.
     pub(super) fn attain(
         &mut self,
         element: &ElementName,
@@ -57,7 +57,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Applies the failure of a call.
+    /// Records the consequences of a failed call for its element and its pair.
     pub(super) fn fall(&mut self, failed: Failed<'_>) {
         let Failed { element, action, pair, then, failure, process, acted } = failed;
         if let Some(pair) = pair {
@@ -377,7 +377,7 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an operation of a pair has failed and may have acted.
+    /// Records that an operation of a pair has failed, and that the operation may have had effects.
     pub(super) fn doubt_pair(&mut self, key: &PairKey, then: Advance) {
         let known = self.world.pairs.get(key);
         let is_made = known.is_some_and(|pair| pair.created);

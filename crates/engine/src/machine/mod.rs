@@ -82,7 +82,7 @@ pub(crate) enum Timer {
     Pause(StepKey),
 }
 
-/// A command of the machine.
+/// A command that the machine gives to the [dispatcher](crate::dispatch), which executes it.
 pub(crate) enum Command {
     /// Commits a batch of records. When the batch is durable, [`Event::Durable`] returns `acks`.
     Commit { batch: Batch, acks: Vec<Ack> },
@@ -153,7 +153,7 @@ impl Tally {
     }
 }
 
-/// The environment of a machine.
+/// The parts of an engine that a machine needs.
 pub(crate) struct Tools {
     pub(crate) store: StoreId,
     pub(crate) drivers: Registry,
@@ -562,7 +562,8 @@ mod tests {
         }
     }
 
-    /// A driver waits for the answer to its intermediate report, even if its call has ended.
+    /// A driver waits for an answer to each intermediate report. So the machine answers even a report of an unknown
+    /// call: it refuses the report.
     #[test]
     fn a_checkpoint_for_an_unknown_call_is_refused() {
         let tools = Tools {

@@ -131,7 +131,7 @@ impl Preparer {
             started: seed.started,
             ended: None,
         };
-        let call = call(world, &record, driver.family(), Found { package, binding, location, again })?;
+        let call = call(world, &record, driver.family(), Chosen { package, binding, location, again })?;
         Ok(Some(CallRun {
             record,
             call,
@@ -283,7 +283,7 @@ impl Preparer {
     }
 }
 
-fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Result<Call, Failure> {
+fn call(world: &World, record: &CallRecord, family: &str, chosen: Chosen) -> Result<Call, Failure> {
     let missing =
         |element: &ElementName| Failure::new(FailureKind::NotFound, format!("`{element}` has no record"));
     let home = world.home(&record.element);
@@ -316,13 +316,13 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
         clear_complaint(&mut document);
     }
     let arguments = match (&record.action, &record.pair) {
-        (_, Some(pair)) => arguments(world, pair, unknown, record.side, found.again)?,
+        (_, Some(pair)) => arguments(world, pair, unknown, record.side, chosen.again)?,
         (Action::Command(_), None) => command_arguments::open(world, record.process)?,
         (_, None) => BTreeMap::new(),
     };
     let configuration = match &home.configuration {
         Some(configuration) => configuration.clone()?,
-        None => found.location.configuration(),
+        None => chosen.location.configuration(),
     };
     Ok(Call {
         id: record.id.clone(),
@@ -339,9 +339,9 @@ fn call(world: &World, record: &CallRecord, family: &str, found: Found) -> Resul
         pair: record.pair.clone(),
         open_commands: commands::awaited(home, &record.element),
         private,
-        package: found.package,
-        binding: found.binding,
-        location: found.location,
+        package: chosen.package,
+        binding: chosen.binding,
+        location: chosen.location,
     })
 }
 
@@ -387,8 +387,8 @@ fn is_by_queries(package: &Package, action: &Action) -> bool {
         && !bindings.queries.is_empty()
 }
 
-/// The parts of a call that are already chosen.
-struct Found {
+/// The package, the driver binding and the location that [`Preparer::prepare`] has chosen for a call.
+struct Chosen {
     package: Arc<Package>,
     binding: Binding,
     location: Arc<Location>,

@@ -25,8 +25,9 @@ pub(super) struct Queues {
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// The elements on which a call has ended while other steps of the element waited. If a new call runs on such
-    /// an element, the element is skipped.
+    /// The elements on which a call has ended while steps were parked at the element. [`wake`](Self::wake) wakes the
+    /// next step of the first element. If a new call already runs on this element, [`wake`](Self::wake) removes the
+    /// element from the list.
     left: VecDeque<ElementName>,
     /// The parked steps of each location. A queue exists until the slot that was requested for it arrives.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,

@@ -37,7 +37,7 @@ pub(crate) use self::pairs::Pairs;
 pub(crate) use self::readers::{Reader, Readers};
 pub(crate) use self::secrets::Secrets;
 
-/// Another assembly, on whose elements operations are called.
+/// Another assembly, with its lease. The process calls operations on elements of this assembly.
 pub(crate) struct ForeignAssembly {
     pub(crate) lease: Lease,
     pub(crate) world: World,
@@ -67,7 +67,8 @@ pub(crate) struct World {
     pub(crate) commands: Commands,
     /// Whether the plan is limited to some elements of the assembly.
     pub(crate) limited: bool,
-    /// Other assemblies on whose elements operations are called, each under its own lease.
+    /// The other assemblies that have elements on which the process calls operations, by name. The process holds the
+    /// lease of each of these assemblies.
     pub(crate) foreign_assemblies: BTreeMap<AssemblyName, ForeignAssembly>,
 }
 
@@ -143,7 +144,8 @@ impl World {
         }
     }
 
-    /// Returns the world that contains an element, for changes.
+    /// Returns a mutable reference to the world that contains an element: this world, or the world of another
+    /// assembly.
     pub(crate) fn home_mut(&mut self, element: &ElementName) -> &mut Self {
         if !self.foreign_assemblies.contains_key(&element.assembly()) {
             return self;
@@ -278,7 +280,8 @@ impl World {
         self.lowest().unwrap_or(self.assembly.goal)
     }
 
-    /// Returns the package for the calls of an element in a version.
+    /// Returns the package that the calls on an element use. `side` is the version of the assembly from which these
+    /// calls take their values.
     pub(crate) fn package(&self, element: &Element, side: Side) -> Result<Arc<Package>, Failure> {
         self.packages.of(element, self.elements.get(&element.name), side)
     }

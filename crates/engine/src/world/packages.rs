@@ -22,7 +22,8 @@ pub(crate) struct Packages {
     /// Pairs of an installed and a desired package. With the desired package, the drivers can manage the
     /// instances that were created from the installed package: they *keep* the instances.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
-    /// Whether calls of the installed version also use the packages of the desired version.
+    /// Whether calls of the installed version use the packages of the desired version instead of previous packages.
+    /// See [`prefer_desired`](Self::prefer_desired).
     prefers_desired: bool,
 }
 
@@ -33,14 +34,17 @@ impl Packages {
         Self { previous, ..Self::default() }
     }
 
-    /// Replaces all previous packages of the same name by a package.
+    /// Replaces each previous package that has the same name as `package` by `package`.
     pub(crate) fn use_instead(&mut self, package: &Arc<Package>) {
         let same = self.previous.values_mut().filter(|known| known.name() == package.name());
         same.for_each(|known| *known = package.clone());
     }
 
-    /// Lets calls of the installed version also use the packages of the desired version, in place of previous
-    /// packages of the same names.
+    /// Lets calls of the installed version use the packages of the desired version instead of previous packages. A
+    /// call still uses the previous package in two cases:
+    ///
+    /// - The desired version has no package of the same name.
+    /// - The driver can't manage the existing instance with the desired package.
     pub(crate) fn prefer_desired(&mut self) {
         self.prefers_desired = true;
     }
@@ -103,7 +107,8 @@ impl Packages {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }
 
-    /// Returns the package for the calls of an element in the version `side`.
+    /// Returns the package that the calls on an element use. `side` is the version of the assembly from which these
+    /// calls take their values.
     ///
     /// If the driver can't manage an existing instance with the desired package, all calls use the package that
     /// the element was created from. Otherwise, a call of the desired version uses the desired package.
@@ -145,8 +150,8 @@ impl Packages {
         })
     }
 
-    /// Tells whether an element exists, and its driver can't manage the existing instance with the desired
-    /// package.
+    /// Tells whether the package of an existing element has changed, and the driver can't manage the existing
+    /// instance with the desired package. Returns `false` for an element in the state Absent or Failed.
     fn is_outdated(&self, element: &Element, record: &ElementRecord) -> bool {
         if matches!(record.state, State::Absent | State::Failed) {
             return false;

@@ -56,7 +56,7 @@ fn one_entry_each(readers: &mut Vec<Reader>) {
     readers.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
 }
 
-/// Adds the readers of each output in one version.
+/// Adds to `readers` all readers in the version `side`. `topology` is the topology of this version.
 fn add(readers: &mut ByOutput, topology: &Topology, side: Side) {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {
