@@ -67,7 +67,11 @@ fn the_driver_of_a_command_is_checked() {
     );
     env.edit(RESOURCE, "default-driver:\n  script:", "default-driver:\n  noop:");
     env.edit(RESOURCE, "    properties: {effect: once}\n", "");
-    assert_snapshot!(env.refuses(&["check", "small"]), @"");
+    let error = env.refuses(&["check", "small"]);
+    assert!(
+        error.contains("error[WL0404]: in `resource::box::1.0`: the driver property `timeout`"),
+        "{error}"
+    );
 }
 
 /// Arguments from files are secrets: they are sealed, masked, and deleted when the process ends.

@@ -139,7 +139,10 @@ fn binds() {
     m.yaml:7:11: error[WL0606]: pin `ip` of a composition exposes a pin of a component, and this is a type
         help: write `bind(component#interface.ip)`
     ");
-    assert_snapshot!(vm("disks: configuration(list<int>)", "disks: bind(vm#compute.ip)"), @"");
+    assert_snapshot!(vm("disks: configuration(list<int>)", "disks: bind(vm#compute.ip)"), @"
+    m.yaml:29:18: error[WL0606]: pin `disks` of a component has a type, and this is `bind(…)`
+        help: only a composition, which has `components`, exposes pins by `bind(…)`
+    ");
     assert_snapshot!(vm("\"*\": bind(vm#compute.*)", "\"*\": 'bind(vm#compute.*, vm#compute.*)'"), @"
     m.yaml:7:32: error[WL0612]: `ip` comes from `vm#compute.*` and from `vm#compute.*`
         help: say which counts: `ip: bind(vm#compute.ip)`
