@@ -1,7 +1,7 @@
 //! Builds the desired state of an assembly: reads and checks its descriptor, composes the topology, and loads
 //! the packages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
