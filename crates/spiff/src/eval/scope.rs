@@ -25,8 +25,10 @@ pub(crate) struct Scope {
     /// scope is not the outermost scope of the document.
     items: RwLock<Option<Arc<Vec<Node>>>>,
     next: Option<Arc<Scope>>,
-    /// Outermost scope of the chain; `None` if this scope is the outermost one.
+    /// The scope at which references with a leading dot begin; `None` if this scope is the one.
     root: Option<Arc<Scope>>,
+    /// Whether the next inner scope is a root, although it is not the outermost scope of the chain.
+    ends_root: bool,
     /// Path of the map in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
     /// Id of the [`Flow`] in which the scope was created.
@@ -37,12 +39,14 @@ pub(crate) struct Scope {
 
 impl Scope {
     fn new(next: Option<Arc<Scope>>, path: Option<Steps>, flow: u64, fields: Arc<Map>) -> Self {
-        let root = next.as_ref().map(|next| next.root.clone().unwrap_or_else(|| next.clone()));
+        let outer = next.as_ref().filter(|next| !next.ends_root);
+        let root = outer.map(|outer| outer.root.clone().unwrap_or_else(|| outer.clone()));
         Self {
             fields: RwLock::new(fields),
             items: RwLock::new(None),
             next,
             root,
+            ends_root: false,
             path,
             flow,
             watched: AtomicBool::new(false),
@@ -234,10 +238,12 @@ impl Env {
         Self { scope: Some(Arc::new(scope)), statics: Some(statics), ..self.clone() }
     }
 
-    /// Returns the environment with a new, empty root. A reference with a leading dot begins there.
+    /// Returns the environment for a document that has its own root: a reference with a leading dot begins at the
+    /// root of that document.
     pub(crate) fn with_new_root(&self) -> Self {
         let mut scope = Scope::new(self.scope.clone(), None, self.flow.id, Arc::default());
         scope.root = None;
+        scope.ends_root = true;
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
