@@ -8,6 +8,7 @@ mod families;
 mod function_table;
 mod fuzz;
 mod memory;
+mod parsing;
 mod passes;
 mod safety;
 mod typed;
