@@ -1,4 +1,4 @@
-//! Drawings of an assembly: its components and relationships, and the properties that read other properties.
+//! Drawings of an assembly: its components with their relationships, and the references between properties.
 
 use std::collections::HashMap;
 
@@ -68,9 +68,10 @@ fn nodes_of_components() -> Vec<(Sign, String)> {
     ]
 }
 
-/// Draws which properties read properties of other components.
+/// Draws the components, and the references between their properties.
 ///
-/// An edge leads from the component with a property to the component that reads this property.
+/// For example, the property `url` of a web server refers to the property `address` of a database. Then an edge leads
+/// from the database to the web server.
 pub fn draw_properties(topology: &Topology) -> Drawing {
     let mut drawing = Drawing::new(format!("{}: references between properties", topology.name()));
     let places = components(topology, &mut drawing);

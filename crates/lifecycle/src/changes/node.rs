@@ -1,7 +1,7 @@
-//! The state changes that a plan makes at an end of a relationship: the type [`NodePath`].
+//! The state changes that a plan makes in a source or target of a relationship: the type [`NodePath`].
 //!
-//! The end is a resource, a group or an assembly. For a group or an assembly, the state changes of all its resources
-//! are combined.
+//! The source or target is a resource, a group or an assembly. For a group or an assembly, the state changes of all its
+//! resources are combined.
 
 use windlass_model::State;
 
@@ -9,24 +9,25 @@ use super::part::{ChangeKind, Part};
 use super::rolls::Rolls;
 use crate::rank;
 
-/// The state changes that a plan makes at one end of a relationship.
+/// The state changes that a plan makes in one element: a source or a target of a relationship.
 ///
-/// A part may first go down to a lower state, for example to be stopped, and then up to a higher state.
+/// The element is a resource, or a group or an assembly with several resources. The plan may first bring a resource
+/// down to a lower state, for example to stop it, and then up to a higher state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NodePath {
-    /// The lowest [rank](crate::rank) to which the plan brings the endpoint down.
+    /// The lowest [rank](crate::rank) to which the plan brings a resource of the element down.
     ///
-    /// If the plan brings no resource of the endpoint to a lower state, the value is [`rank::ABOVE_ALL`].
+    /// If the plan brings no resource of the element down, the value is [`rank::ABOVE_ALL`].
     pub(crate) falls_to: u8,
-    /// The [rank](crate::rank) that the endpoint has after the plan.
+    /// The lowest [rank](crate::rank) that a resource of the element has after the plan.
     pub(crate) end: u8,
-    /// Whether the endpoint and all its parts are Absent before the plan.
+    /// Whether all resources of the element are Absent before the plan.
     pub(crate) absent: bool,
-    /// Whether the plan brings a resource of the endpoint to a higher state.
+    /// Whether the plan brings a resource of the element up to a higher state.
     pub(crate) climbs: bool,
-    /// Whether the endpoint is removed, is lowered or re-installed, or neither.
+    /// Whether the plan removes the element, or changes it in another way; see [`Disposition`].
     pub(crate) disposition: Disposition,
-    /// The batch and the group in which the endpoint changes, if it changes in a rolling change.
+    /// The batch and the group in which the element changes, if it changes in a rolling change.
     pub(crate) rolls: Rolls,
 }
 
@@ -37,14 +38,15 @@ pub(crate) enum Disposition {
     /// All other cases. For example, the element stays as it is, or is added, reconfigured or healed.
     #[default]
     Other,
-    /// The element, or a part of it, is lowered or re-installed.
+    /// A resource of the element is lowered or re-installed.
     Changed,
-    /// The element, or a part of it, is removed.
+    /// A resource of the element is removed.
     Removed,
 }
 
 impl NodePath {
-    /// The value for an element that is always Active. The plan does not change the state of such an element.
+    /// The value for an element that is always Active, for example a reference. The plan does not change the state of
+    /// such an element.
     pub(crate) const FIXED: Self = Self {
         falls_to: rank::ABOVE_ALL,
         end: rank::ACTIVE,
@@ -54,12 +56,12 @@ impl NodePath {
         rolls: Rolls { turn: 0, group: 0, tied: false, swaps: false },
     };
 
-    /// Tells whether the plan brings a resource of the endpoint to a lower state.
+    /// Tells whether the plan brings a resource of the element to a lower state.
     pub(crate) fn falls(self) -> bool {
         self.falls_to < rank::ABOVE_ALL
     }
 
-    /// Returns the state changes of an endpoint that is the resource `part`.
+    /// Returns the state changes of a single resource.
     pub(crate) fn of(part: &Part<'_>) -> Self {
         Self {
             falls_to: part.falls_to().unwrap_or(rank::ABOVE_ALL),
@@ -75,9 +77,9 @@ impl NodePath {
         }
     }
 
-    /// Combines the state changes of two resources of the same endpoint.
+    /// Combines the state changes of two resources of the same element.
     ///
-    /// For example, the endpoint is an assembly with two resources. The assembly reaches a state only when both
+    /// For example, the element is an assembly with two resources. The assembly reaches a state only when both
     /// resources have reached the state. So the field `end` is the lower of the two values.
     pub(crate) fn both(self, other: Self) -> Self {
         Self {

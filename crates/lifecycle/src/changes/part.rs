@@ -12,7 +12,10 @@ use crate::situation::{ElementNow, Shown};
 /// Stands for the position of an element that is not a resource, or that the topology does not contain.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// The kind of a resource's change, which determines its path.
+/// The kind of change that a plan makes to a resource.
+///
+/// The kind determines the resource's [path](crate#the-path-of-a-part): the states through which the plan brings the
+/// resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     /// The resource stays in its state, or is raised to a higher state.
@@ -48,11 +51,10 @@ pub(crate) enum PackageChange {
     Outdated,
 }
 
-/// A resource and its path: from its current state down to the rank `low`, and from there up to the rank
-/// `end`.
+/// A resource and its path: from its current state down to the rank `low`, and from there up to the rank `end`.
 ///
-/// The planner often reads the name, the descriptor and the transitions. So a part contains copies of them:
-/// each access to the element would be a cache miss.
+/// The fields `name`, `descriptor` and `declared` are copies, because the planner reads them often. A read from the
+/// element itself takes longer: the elements of a large assembly do not fit into the caches of the processor.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) name: ElementName,
@@ -71,7 +73,8 @@ pub(crate) struct Part<'a> {
     pub(crate) now: &'a ElementNow,
     pub(crate) change_kind: ChangeKind,
     pub(crate) package: PackageChange,
-    /// Whether a limited plan leaves the part as it is.
+    /// Whether the part stays as it is, because the options limit the plan to other parts. See
+    /// [`crate::Options::target`].
     pub(crate) untouched: bool,
     /// The lowest [rank](crate::rank) that the part has during the plan.
     pub(crate) low: u8,

@@ -55,8 +55,9 @@ impl<'a> Places<'a> {
         (element.kind == ElementKind::Resource).then_some((u32::try_from(at).ok()?, element))
     }
 
-    /// Records that the part of the element at position `at` of the topology is at position `place` of the
-    /// list.
+    /// Records the position of an element's part.
+    ///
+    /// `at` is the position of the element in the topology, and `place` is the position of the part in [`Parts::list`].
     fn put(&mut self, at: u32, place: u32) {
         if let Some(known) = self.list.get_mut(at as usize) {
             *known = place;
@@ -103,17 +104,22 @@ impl<'a> Parts<'a> {
         self.list.push(part);
     }
 
-    /// Returns the position of a resource in the list.
+    /// Returns the position of a resource's part in [`list`](Self::list); `None` if no part has this name.
     pub(crate) fn place(&self, name: &ElementName) -> Option<usize> {
         self.desired.get(name).or_else(|| self.installed.get(name))
     }
 
-    /// Returns the part of a resource by the resource's position in the desired topology.
+    /// Returns the part of the resource at the position `place` of the desired topology.
+    ///
+    /// Returns `None` if the element at this position is not a resource.
     pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
         self.place_at(place).map(|at| &self.list[at])
     }
 
-    /// Converts the position of a resource in the desired topology to the position of its part in the list.
+    /// Converts a position in the desired topology to a position in [`list`](Self::list).
+    ///
+    /// `place` is the position of a resource, and the result is the position of its part. Returns `None` if the element
+    /// at `place` is not a resource.
     pub(crate) fn place_at(&self, place: usize) -> Option<usize> {
         let place = *self.desired.list.get(place)?;
         (place != NOWHERE).then_some(place as usize)
@@ -165,7 +171,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the highest [rank](crate::rank) that a node of an endpoint has after the plan.
+    /// Returns the highest [rank](crate::rank) that a node of the element `endpoint` has after the plan.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)
@@ -174,7 +180,7 @@ impl<'a> Parts<'a> {
     /// Returns the state changes that the plan makes in an element at an end of a relationship.
     ///
     /// The changes of an assembly or a group are the combined changes of all its resources. For a resource, the
-    /// function also returns the position of its part in the list.
+    /// function also returns the position of its part in [`list`](Self::list).
     pub(crate) fn node(&self, topology: &Topology, node: &Element) -> (NodePath, Option<usize>) {
         let of = |place: Option<usize>| place.map_or(NodePath::default(), |at| NodePath::of(&self.list[at]));
         match node.kind {

@@ -1,7 +1,8 @@
 //! Finds the property values that a plan changes, and updates the kind of change of the affected resources.
 //!
-//! A value changes if its declaration changes. A value also changes if it reads an output of another part, and the
-//! other part publishes the output again.
+//! A value changes if its declaration changes. A value also changes if it contains an output of another part, and the
+//! other part publishes a new output. For example, the plan installs a database again, and the database then has
+//! another address.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,10 @@ use crate::situation::{Shown, Situation, Version};
 
 /// Records in each part the properties whose values change, and updates the part's kind of change.
 ///
-/// A value may change because the desired version declares another value, or because another part publishes again an
-/// output that the value reads.
+/// A value changes in these cases:
+///
+/// - The desired version declares another value.
+/// - The value contains an output of another part, and that part publishes a new output.
 pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     let Some(desired) = situation.desired else { return };
     if !parts.any_before {
@@ -28,7 +31,9 @@ pub(crate) fn follow_values(parts: &mut Parts<'_>, situation: &Situation<'_>) {
     follow_readers(parts, situation.installed, desired);
 }
 
-/// Compares the installed with the desired values of existing parts.
+/// Compares the two versions, and records in each existing part the properties whose values differ.
+///
+/// The function also updates the part's kind of change.
 fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Version<'_>) {
     let mut comparison = Comparison::new(installed, desired);
     for part in &mut parts.list {
@@ -43,10 +48,11 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
     }
 }
 
-/// Records that properties change because they read outputs that are published again.
+/// Records the properties that change because another part publishes a new output.
 ///
-/// A *reader* is a part with such a property, and the *producer* is the part that publishes the output. The new
-/// value of the property is known only after the plan has installed the producer.
+/// A *reader* is a part with a property that reads an output, and the *producer* is the part that publishes the output.
+/// A producer publishes a new output if the plan installs the producer. The new value of the reader's property is known
+/// only after this installation.
 ///
 /// The function also records a change if the producer was last installed after the reader was last configured.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
@@ -82,11 +88,10 @@ struct Read {
     property: PropertyName,
 }
 
-/// Records that a property changes, because the part at the position `producer` publishes again the output that the
-/// property reads. `read` names the property and its part, the reader.
+/// Records that the property `read` changes, because the part at the position `producer` has a new output.
 ///
-/// If the reader must therefore be re-installed, the reader publishes its outputs again, too. Then the function adds
-/// the position of the reader to `open`.
+/// The property belongs to another part, the reader. If the reader must therefore be re-installed, the reader publishes
+/// new outputs, too. Then the function adds the position of the reader to `open`.
 fn note(
     parts: &mut Parts<'_>,
     producer: usize,
@@ -119,8 +124,9 @@ fn note(
     }
 }
 
-/// Returns the properties of existing parts that read an output of another part. The map groups these
-/// properties by the producer: the position of the part that publishes the output.
+/// Finds the properties that read an output of another part. The function examines existing parts only.
+///
+/// The key of the map is the position of the producer: the part that publishes the output.
 fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> {
     let mut readers: BTreeMap<usize, Vec<Read>> = BTreeMap::new();
     let mut resolver = Resolver::of_all(desired, &NothingYet);

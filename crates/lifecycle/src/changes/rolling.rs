@@ -51,11 +51,13 @@ pub(crate) struct Rolling {
     pub(crate) surge: BTreeMap<ElementName, u32>,
     /// The relationships that are suspended during all batches.
     pub(crate) suspended: Suspended,
-    /// The relationships for which the plan re-creates a pair of nodes twice: in the batch of each node.
+    /// The relationships with a pair that the plan re-creates in two batches.
+    ///
+    /// The source of such a pair changes in one batch, and the target in another batch.
     pub(crate) twice: Suspended,
 }
 
-/// Names of relationships, each with the assembly that declares the relationship.
+/// A set of relationships. A relationship is given as the assembly that declares it, and its name.
 pub(crate) type Suspended = BTreeSet<(ElementName, RelationshipName)>;
 
 /// A group that changes in batches.
@@ -70,7 +72,7 @@ pub(crate) struct RollingGroup {
     ///
     /// This is the case if the previous change of the group was interrupted during a pause.
     pub(crate) paused: bool,
-    /// The positions in `Parts::list` of the parts of unchanged nodes.
+    /// The parts of unchanged nodes, as positions in [`Parts::list`].
     ///
     /// Relationships of these nodes may still have to be created.
     pub(crate) others: Vec<usize>,
@@ -85,7 +87,7 @@ pub(crate) struct RollingGroup {
 pub(crate) struct RollingNode {
     pub(crate) name: ElementName,
     pub(crate) role: Role,
-    /// The positions of the node's parts in `Parts::list`. Most nodes have one part.
+    /// The parts of the node, as positions in [`Parts::list`]. Most nodes have one part.
     parts: SmallVec<[usize; 2]>,
 }
 
@@ -96,7 +98,9 @@ pub(crate) enum Role {
     Works,
     /// The node is a new additional node.
     Surges,
-    /// The node is down already, and is repaired. All nodes with this role are in the first batch.
+    /// The node is down before the plan, and the plan repairs it.
+    ///
+    /// All nodes with this role are in the first batch.
     Down,
     /// The node is removed, or the node is new and replaces a removed node.
     ///
@@ -106,13 +110,14 @@ pub(crate) enum Role {
 }
 
 impl RollingGroup {
-    /// Returns the positions in `Parts::list` of the parts in a batch.
+    /// Returns all parts of the nodes in a batch, as positions in [`Parts::list`].
     pub(crate) fn parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         batch.iter().flat_map(|node| node.parts.iter().copied())
     }
 
-    /// Returns the positions in `Parts::list` of those parts of a batch that wait for the previous batch. The parts
-    /// of nodes that are down don't wait.
+    /// Returns the parts that wait for the previous batch, as positions in [`Parts::list`].
+    ///
+    /// All parts in the batch wait, except the parts of nodes that are down before the plan.
     pub(crate) fn waiting_parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         let waiting = batch.iter().filter(|node| node.role != Role::Down);
         waiting.flat_map(|node| node.parts.iter().copied())
@@ -179,13 +184,15 @@ impl Rolling {
         !self.suspended.is_empty() && self.suspended.contains(&key(relationship))
     }
 
-    /// Records that the existing pairs of a relationship are ceased before the first batch and created after
-    /// the last one.
+    /// Suspends a relationship during all batches.
+    ///
+    /// The plan removes the existing pairs of the relationship before the first batch, and creates them again after the
+    /// last batch.
     pub(crate) fn suspend(&mut self, relationship: &Relationship) {
         self.suspended.insert(key(relationship));
     }
 
-    /// Records that the plan creates pairs of a relationship twice.
+    /// Adds a relationship to [`twice`](Self::twice), because the plan re-creates one of its pairs in two batches.
     pub(crate) fn create_twice(&mut self, relationship: &Relationship) {
         self.twice.insert(key(relationship));
     }
@@ -241,7 +248,7 @@ fn is_removed(part: &Part<'_>) -> bool {
     part.change_kind == ChangeKind::Remove && part.now.state != State::Absent && !part.untouched
 }
 
-/// The data that determines the roles of nodes in the groups of the desired assembly.
+/// The data from which [`nodes`](Self::nodes()) decides the [`Role`] of each node in a group.
 struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
@@ -254,11 +261,14 @@ struct Groups<'p, 'a> {
     surge: &'p BTreeSet<ElementName>,
 }
 
-/// The nodes of a group by their roles in its change.
+/// The nodes of one group, in one list for each way in which nodes change.
 #[derive(Default)]
 struct Nodes {
+    /// Active nodes that change.
     works: Vec<RollingNode>,
+    /// Nodes that are down before the plan.
     down: Vec<RollingNode>,
+    /// Removed nodes that still have pairs.
     removed: Vec<RollingNode>,
     /// New nodes that replace removed nodes.
     added: Vec<RollingNode>,
@@ -266,28 +276,31 @@ struct Nodes {
     surge: Vec<RollingNode>,
     /// Whether the group contains additional nodes, new or existing.
     surges: bool,
-    /// The positions in `Parts::list` of the parts of all unchanged nodes.
+    /// The parts of all unchanged nodes, as positions in [`Parts::list`].
     others: Vec<usize>,
     /// The size of the group: the number of kept nodes plus the number of new nodes that replace removed nodes.
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The parts outside of the group that must go down together with nodes of the group.
+    /// The parts that must go down together with a node in `works`, because the node reads their outputs.
     ///
-    /// Nodes in `works` read the outputs of these parts.
+    /// The parts are outside of this node.
     follows: BTreeSet<ElementName>,
 }
 
 /// The way in which a group changes.
 enum Rolled {
     InBatches(RollingGroup),
-    /// All changing nodes of the group go down together, although fewer nodes may be down at once.
+    /// The changing nodes of the group go down together. They cannot change in batches, because they read outputs of
+    /// re-created parts.
     Together(Together),
+    /// The nodes of the group change as in a plan without batches, for example because one batch would contain all of
+    /// them.
     AtOnce,
 }
 
 impl Groups<'_, '_> {
-    /// Returns the nodes of a group by their roles.
+    /// Decides for each node of a group how the node changes (its [`Role`]).
     fn nodes(&self, group: &Element) -> Nodes {
         let Self { parts, desired, .. } = *self;
         let mut nodes = Nodes { removed: self.removed(group), ..Nodes::default() };
@@ -442,10 +455,12 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the parts outside of `node` with which `part` must go down, because `part` reads their outputs.
+/// Returns the parts that must go down together with `part`, because `part` reads their outputs.
 ///
-/// If `part` is not re-installed, `part` does not go down, and the result is empty. The result also omits each
-/// publishing part that has no instance, because a missing instance cannot go down.
+/// `part` belongs to the node `node`. The result contains only parts outside of this node.
+///
+/// The result is empty if `part` is not re-installed, because `part` then stays up. The result omits parts without an
+/// instance, because a missing instance cannot go down.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -509,6 +524,7 @@ impl<'a> Limits<'a> {
         Self { given, given_surge: options.max_surge, related }
     }
 
+    /// Returns how many nodes of a group may be down at once; `None` if the group does not change in batches.
     fn of(&self, group: &Element) -> Option<MaxUnavailable> {
         let declared = || group.update.and_then(|update| update.max_unavailable);
         let surges = || self.surge_of(group).is_some_and(|surge| surge.of(1) > 0);
@@ -516,7 +532,9 @@ impl<'a> Limits<'a> {
         self.given.or_else(declared).or_else(|| is_one().then_some(MaxUnavailable::ONE))
     }
 
-    /// Returns the number of additional nodes that a group has during a change.
+    /// Returns how many additional nodes a group gets during a change.
+    ///
+    /// The options precede the declaration of the group. Returns `None` if neither of them contains a number.
     fn surge_of(&self, group: &Element) -> Option<MaxSurge> {
         self.given_surge.or_else(|| group.update.and_then(|update| update.max_surge))
     }

@@ -1,32 +1,37 @@
-//! The type [`Rolls`]: the batch and the group in which a part, or an endpoint of a relationship, changes.
+//! The type [`Rolls`]: the batch and the group in which an element changes.
 
-/// The batch and the group in which a part, or an endpoint of a relationship, changes; see [`super::rolling`].
+/// The batch and the group in which an element changes; see [`super::rolling`].
+///
+/// The element is a part, or a source or target of a relationship, for example an assembly with several parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rolls {
-    /// The number of the batch in which the part or endpoint changes (its *turn*).
+    /// The number of the batch in which the element changes (its *turn*).
     ///
-    /// The number is 0 if the part or endpoint is in no batch, or if it is down before the plan.
+    /// The number is 0 in these cases:
+    ///
+    /// - The element is in no batch.
+    /// - The element is already down when the plan begins. The first batch contains such an element, but its repair
+    ///   does not wait for a batch.
     pub(crate) turn: u32,
-    /// The number of the group that changes in batches, from 1; 0 if the part or endpoint belongs to no such
-    /// group.
+    /// The number of the group that changes in batches, from 1; 0 if the element belongs to no such group.
     pub(crate) group: u32,
-    /// Whether several batches concern the part or endpoint.
+    /// Whether several batches concern the element.
     ///
-    /// A part is tied if it reads outputs of nodes that change in batches, and must go down together with these
-    /// nodes. An endpoint is tied if one of its parts is tied, or if its parts belong to different batches.
+    /// A part is tied if it reads outputs of nodes that change in batches, and must go down together with these nodes.
+    /// An element with several parts is tied if one of the parts is tied, or if the parts belong to different batches.
     pub(crate) tied: bool,
-    /// Whether the batch removes or creates only the relationships of the part, and not the part itself.
+    /// Whether the batch removes or creates only the relationships of the element, and not the element itself.
     ///
-    /// The part itself changes in the same phases as in a plan without batches. The flag is set for a removed node of
-    /// a group, and for a new node that replaces a removed node.
+    /// The element itself changes in the same phases as in a plan without batches. The flag is set for a removed node
+    /// of a group, and for a new node that replaces a removed node.
     pub(crate) swaps: bool,
 }
 
 impl Rolls {
-    /// Combines the values of two parts of the same endpoint.
+    /// Combines the values of two parts of one element, for example of an assembly.
     ///
-    /// If the parts have different turns, the endpoint has turn 0 and is [tied](Self::tied). If the parts have
-    /// different groups, the endpoint has group 0.
+    /// If the parts change in different batches, the result belongs to no batch: `turn` is 0, and [`tied`](Self::tied)
+    /// is set. If the parts belong to different groups, `group` is 0.
     pub(crate) fn both(self, other: Self) -> Self {
         let differ = self.turn != other.turn;
         Self {
@@ -37,7 +42,7 @@ impl Rolls {
         }
     }
 
-    /// Tells whether the part or endpoint itself changes in a batch, and not only its relationships.
+    /// Tells whether the element itself changes in a batch, and not only its relationships.
     pub(crate) fn moves_in_turn(self) -> bool {
         self.turn > 0 && !self.swaps
     }

@@ -1,15 +1,18 @@
-//! The parts that a limited plan may change: the parts that the user names, and the parts that these need to run.
+//! The parts that a limited plan may change.
 //!
-//! A part needs the parts that publish the outputs that it reads. A relationship may have to be created before
-//! the part reaches its state. In this case, the part also needs the elements at the other end of the
-//! relationship, and the parts that publish the values of the relationship.
+//! A plan is *limited* if the user selects some parts; see [`Options::target`] and [`Options::except`]. The plan may
+//! change the selected parts. It may also change a *needed* part: a part without which a selected part cannot run.
 //!
-//! If a needed part has a sufficient state, the plan does not change it. Otherwise, the plan contains all steps of
-//! the needed part, and also plans the parts that the needed part needs. All other parts have no steps.
+//! A part needs the parts that publish the outputs that it reads. A part may also need a relationship, because the
+//! relationship must be created before the part reaches its state. Then the part needs the elements at the other end of
+//! the relationship. The part also needs the parts that publish the values of the relationship.
 //!
-//! A *pair* is one source and one target of a relationship. The plan may re-create a pair if it may change both
-//! nodes, or if it brings one of them below the state that the relationship requires. The plan may also create a
-//! missing pair if a part cannot run without the pair.
+//! If the state of a needed part is sufficient, the plan does not change the part. Otherwise, the plan contains all
+//! steps of the needed part, and treats it like a selected part. All remaining parts have no steps.
+//!
+//! A *pair* is one source and one target of a relationship. The plan may re-create a pair if it may change both nodes.
+//! The plan may also re-create a pair if it brings one of the nodes below the state that the relationship requires. The
+//! plan may create a missing pair if a part cannot run without the pair.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,9 +39,16 @@ pub(crate) struct Scope {
 pub(crate) enum ScopeError {
     /// A value can't be resolved.
     Value(ResolveError),
-    /// The plan may change the part `part`, which needs the part `needs` of [`Options::except`]. The state of
-    /// `needs` is not sufficient, or an output of `needs` is not known yet.
-    NeedsExcepted { part: ElementName, needs: ElementName },
+    /// The plan may change a part that cannot run without a part of [`Options::except`].
+    ///
+    /// The plan may not change the excepted part, and this part is not ready: its state is too low, or its output is
+    /// not known yet.
+    NeedsExcepted {
+        /// The part that the plan may change.
+        part: ElementName,
+        /// The part of [`Options::except`].
+        needs: ElementName,
+    },
     /// The part `part` stays, and depends on the part `needs`, which the plan would remove.
     NeedsRemoved { part: ElementName, needs: ElementName },
 }
@@ -49,15 +59,17 @@ impl From<ResolveError> for ScopeError {
     }
 }
 
-/// The permitted changes of a pair in a limited plan.
+/// The changes that a plan may make to a pair: one source and one target of a relationship.
+///
+/// A plan for all parts may make all changes. A plan for some parts ([`Options::target`]) must leave some pairs as they
+/// are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// All changes are permitted.
     All,
-    /// The plan may create the pair if it is missing.
+    /// The plan may create the pair if the pair does not exist.
     ///
-    /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
-    /// requires.
+    /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship requires.
     Missing,
     /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
     /// requires.
@@ -69,7 +81,7 @@ pub(crate) enum Reach {
 impl Scope {
     /// Returns the parts that a limited plan may touch.
     ///
-    /// `changing` contains the parts that the plan would change without the limit.
+    /// `changing` contains the parts that a plan for all parts would change.
     pub(crate) fn of(
         parts: &Parts<'_>,
         situation: &Situation<'_>,
@@ -106,9 +118,11 @@ impl Scope {
         }
     }
 
-    /// Checks that no part stays while the plan removes all parts at the other end of one of its
-    /// dependencies. A dependency is a relationship without operations. A relationship with operations needs
-    /// no check, because it can be ceased.
+    /// Checks that the plan removes no part on which a remaining part depends.
+    ///
+    /// The dependency is a relationship without operations, such as `depends-on`. If a part depends on several parts,
+    /// the check fails only if the plan removes all of them. A relationship with operations needs no check, because the
+    /// plan can remove the relationship.
     pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
         let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {
@@ -145,7 +159,7 @@ impl Scope {
         self.acting.contains(part)
     }
 
-    /// Returns the permitted changes of a pair of two nodes.
+    /// Returns the changes that the plan may make to the pair of `source` and `target`.
     pub(crate) fn reach(&self, topology: &Topology, source: &Element, target: &Element) -> Reach {
         let any = |node: &Element, of: &HashSet<ElementName>| match node.kind {
             ElementKind::Reference => false,

@@ -28,47 +28,60 @@ pub(crate) struct Constraints<'a> {
     ///
     /// A pair is one source and one target of a relationship. A node of the pair changes in the batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create pairs of nodes whose group changes in batches.
+    /// The steps that must create pairs before a batch is complete.
     ///
-    /// Each entry contains the number of the group, the number of the batch, and the step. The number of the batch is
-    /// 0 if the step creates its pairs outside of batches. If a step creates pairs of several nodes, the list may
-    /// contain the step several times.
+    /// Each entry contains the number of the group, the number of the batch, and the step. The number of the batch is 0
+    /// if the step creates its pairs outside of batches. If a step creates pairs of several nodes, the list may contain
+    /// the step several times.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
-    /// The results of [`reached`](Self::reached()) for groups and assemblies, by the element's position in the
-    /// desired topology and the [rank](crate::rank).
+    /// A cache of the function [`reached`](Self::reached()) for groups and assemblies.
+    ///
+    /// The key contains the position of the element in the desired topology, and the [rank](crate::rank). The value is
+    /// the step or barrier after which the element has this rank.
     reached: HashMap<(usize, u8), Option<Draft>>,
-    /// The results of [`left`](Self::left()) for groups and assemblies, by the element's position in the installed
-    /// topology and the [rank](crate::rank).
+    /// A cache of the function [`left`](Self::left()) for groups and assemblies.
+    ///
+    /// The key contains the position of the element in the installed topology, and the [rank](crate::rank). The value
+    /// is the step or barrier after which the element has left this rank.
     left: HashMap<(usize, u8), Option<Draft>>,
+    /// The waits of elements before they reach a [rank](crate::rank).
     holds: Holds,
+    /// The waits of elements before they leave a [rank](crate::rank).
     releases: Holds,
-    /// Whether [`passed`](Self::passed) must look for the waits of parts that lack a step to a higher state.
+    /// Whether [`passed`](Self::passed()) can find waits. Otherwise, the function returns an empty list at once.
     ///
-    /// The flag is set if at least one part has a step to a higher state, and at least one part lacks a step to some
-    /// state. For example, an unchanged part lacks the steps to all states.
+    /// The flag is `false` in two cases:
+    ///
+    /// - No part has a step to a higher state.
+    /// - Every part goes up from Absent. Then every part has a step that can wait.
     lacks_up: bool,
-    /// Whether [`passed_leaving`](Self::passed_leaving) must look for the waits of parts that lack a step to a lower
-    /// state.
+    /// Whether [`passed_leaving`](Self::passed_leaving()) can find waits. Otherwise, the function returns an empty list
+    /// at once.
     ///
-    /// The flag is set if at least one part has a step to a lower state, and at least one part lacks a step from some
-    /// state.
+    /// The flag is `false` in two cases:
+    ///
+    /// - No part has a step to a lower state.
+    /// - Every part goes down to Absent. Then every part has a step that can wait.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
-    /// The requirements of the steps that create relationships. Each requires a state of a source or target.
+    /// The states that sources and targets must have before steps create their relationships.
     pub(crate) arrivals: Vec<Arrival>,
-    /// The results of [`passed`](Self::passed), by the element's position and the [rank](crate::rank).
+    /// A cache of the function [`passed`](Self::passed()).
+    ///
+    /// The key contains the position of the element in the desired topology, and the [rank](crate::rank).
     passed: HashMap<(usize, u8), Vec<Draft>>,
-    /// The results of [`passed_leaving`](Self::passed_leaving), by the element's position and the
-    /// [rank](crate::rank).
+    /// A cache of the function [`passed_leaving`](Self::passed_leaving()).
+    ///
+    /// The key contains the position of the element in the installed topology, and the [rank](crate::rank).
     passed_leaving: HashMap<(usize, u8), Vec<Draft>>,
 }
 
-/// The requirement that an end of a relationship has reached a [rank](crate::rank) before a step creates the
-/// relationship.
+/// The rule that a source or target must have a [rank](crate::rank) before a step creates the relationship.
 pub(crate) struct Arrival {
+    /// The step that creates the relationship.
     pub(crate) step: Draft,
-    /// The source or target that must reach `rank` before `step`.
+    /// The source or target that must have the rank `rank` before `step`.
     pub(crate) end: ElementName,
     pub(crate) rank: u8,
     pub(crate) why: Why,
@@ -78,8 +91,10 @@ pub(crate) struct Arrival {
 /// element's position in its topology, and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
-/// A wait of an element for the step `until`, with its priority and reason. [`Constraints::settle`] turns a
-/// hold into waits of the steps of the element's parts.
+/// The rule that an element waits for the step `until`, with the priority and the reason of this wait.
+///
+/// An element such as a group has no steps of its own. So [`Constraints::settle`] makes the steps of the element's
+/// parts wait for `until`.
 #[derive(Clone, Copy)]
 struct Hold {
     until: Draft,
@@ -171,17 +186,16 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Tells whether [`passed`](Self::passed) or [`passed_leaving`](Self::passed_leaving) must look for the waits of
-    /// parts that lack a step.
+    /// Tells whether [`passed`](Self::passed()) or [`passed_leaving`](Self::passed_leaving()) can find waits.
     pub(crate) fn passes_on(&self) -> bool {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the waits that an element passes on, because one of its parts has no step that could wait.
+    /// Returns the steps for which other elements must wait in place of the element `name`, on the way up.
     ///
-    /// For example, `a` depends on `b`, and `b` depends on `c`. The part `b` has no steps, so `b` cannot wait for the
-    /// steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the steps of `a` wait for
-    /// them, so `a` and `c` keep their order.
+    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step that
+    /// could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the steps of
+    /// `a` wait for them, so `a` and `c` keep their order.
     ///
     /// The result contains the steps for which the element should wait before it reaches the [rank](crate::rank). The
     /// function considers only earlier calls of [`hold`](Self::hold) and [`hold_whole`](Self::hold_whole).
@@ -205,11 +219,11 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the waits that an element passes on, because one of its parts has no step that leaves a
-    /// [rank](crate::rank).
+    /// Returns the steps for which other elements must wait in place of the element `name`, on the way down.
     ///
-    /// The result contains the steps for which the element should wait before it leaves the rank. The function
-    /// [`passed`](Self::passed) does the same for the steps to higher states.
+    /// The result contains the steps for which the element should wait before it leaves the [rank](crate::rank). A part
+    /// of the element has no step that leaves the rank, so this part cannot wait. The function
+    /// [`passed`](Self::passed()) does the same for the way up, and contains an example.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -253,9 +267,9 @@ impl<'a> Constraints<'a> {
 
     /// Makes an element wait for the step `until` before it reaches a [rank](crate::rank).
     ///
-    /// An assembly or a group reaches a rank when the last of its parts reaches the rank. So one waiting part is
-    /// sufficient. All parts get soft constraints. If the wait of one part would close a cycle, the planner drops
-    /// this wait.
+    /// An assembly or a group reaches a rank when the last of its parts reaches the rank. So it is sufficient that one
+    /// part waits. The function therefore adds a soft constraint for each part. The planner drops the constraints that
+    /// would close a cycle. If each part has a step to the rank, the planner keeps at least one constraint.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -285,14 +299,14 @@ impl<'a> Constraints<'a> {
         self.graph.settle_soft_constraints();
     }
 
-    /// Makes steps of parts wait, as the recorded waits of elements (see [`Hold`]) demand.
+    /// Turns the recorded waits of elements ([`Hold`]) into waits of the steps of their parts.
     ///
-    /// If `up` is set, the waiting steps are those that reach a [rank](crate::rank). Otherwise, they are the
-    /// steps that leave the rank.
+    /// The key of each entry in `holds` contains an element and a [rank](crate::rank). If `up` is set, the parts of the
+    /// element wait before they reach this rank. Otherwise, they wait before they leave this rank.
     ///
-    /// If an element with several parts has several waits that must not be dropped, all parts wait for one common
-    /// barrier. Waits that may be dropped apply to each part separately. So the planner can drop the wait of one
-    /// part and keep the waits of the others.
+    /// If an element has several parts and several required waits, all parts wait for one common barrier. Waits that
+    /// may be dropped apply to each part separately. So the planner can drop the wait of one part and keep the waits of
+    /// the others.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -317,10 +331,10 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Replaces several holds of an element by one hold.
+    /// Combines several waits of an element into one wait.
     ///
-    /// Adds a barrier that waits for the awaited steps of all given holds ([`Hold::until`]). The returned hold waits
-    /// for this barrier.
+    /// The function adds a barrier that waits for the step [`Hold::until`] of each given wait. In the returned wait,
+    /// the element waits for this barrier.
     fn held_at_gate(&mut self, name: &ElementName, rank: u8, up: bool, holds: Vec<Hold>) -> Hold {
         let word = if up { "may become" } else { "may leave" };
         let gate = self.graph.barrier(format!("{} {word} {}", name.local(), rank::state(rank)));
@@ -331,7 +345,9 @@ impl<'a> Constraints<'a> {
         Hold { until: gate, priority: Priority::Required, why }
     }
 
-    /// Returns the steps in which parts reach or leave a [rank](crate::rank).
+    /// Returns the steps in which the parts of `leaves` reach (`up`) or leave (not `up`) a [rank](crate::rank).
+    ///
+    /// Each step has the kind of wait that it needs.
     fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(Draft, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;
@@ -351,17 +367,16 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which the element `name` should wait, although a resource has no step that could wait.
+/// Returns the steps for which the element `name` should wait, but cannot wait.
 ///
-/// `holds` contains the recorded waits of all elements; see [`Hold`]. The function examines each hold whose
-/// [rank](crate::rank) is in `ranks`, and whose element meets one of these conditions:
+/// `holds` contains the waits of all elements; see [`Hold`]. `lacks` returns `true` if a resource cannot wait at a
+/// [rank](crate::rank), because the resource has no step that reaches or leaves the rank.
 ///
-/// - The element is `name`, or is inside `name`. The result contains the step `until` of the hold if `lacks` returns
-///   `true` for a resource of the hold's element.
-/// - The element contains `name`. The result contains the step `until` of the hold if `lacks` returns `true` for a
-///   resource of `name`.
+/// The function examines the waits at the ranks in `ranks`, of these elements:
 ///
-/// `lacks` tells whether a resource has no step that reaches or leaves a rank.
+/// - The element `name`, and the elements inside it. The result contains the awaited step if a resource of the waiting
+///   element cannot wait.
+/// - The elements that contain `name`. The result contains the awaited step if a resource of `name` cannot wait.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

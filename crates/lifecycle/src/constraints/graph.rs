@@ -19,11 +19,15 @@ use super::soft::{self, Priority, SoftConstraint};
 #[derive(Default)]
 pub(crate) struct Graph {
     builder: PlanBuilder<Work, Reason>,
-    /// The relation of each step to the phases.
+    /// For each step or barrier, its phase, and whether it waits for earlier phases.
     roles: Vec<PhaseRole>,
-    /// Waits that may be dropped.
+    /// The soft constraints with [`Priority::Strong`].
+    ///
+    /// The planner drops such a wait only if the wait would close a cycle.
     strong: Vec<SoftConstraint>,
-    /// Waits that may be dropped. The planner drops waits of this list rather than waits of `strong`.
+    /// The soft constraints with [`Priority::Weak`].
+    ///
+    /// If such a wait closes a cycle with waits of `strong`, the planner drops the wait of `weak`.
     weak: Vec<SoftConstraint>,
     /// The number of *wholes* so far, which is also the identifier of the next whole.
     ///
@@ -32,7 +36,7 @@ pub(crate) struct Graph {
     wholes: u32,
 }
 
-/// The relation of a step to the phases.
+/// The phase of a step, and whether the step waits for earlier phases.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PhaseRole {
     /// A step that waits for the phases before its own.
@@ -61,7 +65,7 @@ impl PhaseRole {
 }
 
 impl Graph {
-    /// Creates an empty draft with capacity for some steps and waits.
+    /// Creates a graph without steps and waits. The arguments are the expected numbers of steps and waits.
     pub(crate) fn with_capacity(steps: usize, waits: usize) -> Self {
         let builder = PlanBuilder::with_capacity(steps, waits);
         Self { builder, roles: Vec::with_capacity(steps), ..Self::default() }
@@ -102,7 +106,7 @@ impl Graph {
         self.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
     }
 
-    /// Returns the steps that create or cease pairs.
+    /// Returns the steps that create or remove pairs. A pair is one source and one target of a relationship.
     pub(crate) fn relates(&self) -> impl Iterator<Item = (Draft, &Relate)> {
         self.builder.drafts().filter_map(|(step, task)| match task {
             Task::Work(Work::Relate(relate)) => Some((step, &**relate)),
@@ -130,9 +134,9 @@ impl Graph {
         }
     }
 
-    /// Makes each of some steps wait for `on` by a soft constraint.
+    /// Makes all given steps wait for the step `on`. These waits are soft constraints.
     ///
-    /// The constraints form a *whole* (see [`super::soft`]): at least one of them is kept.
+    /// The constraints form a *whole* (see [`super::soft`]): the planner keeps at least one of them.
     pub(crate) fn wait_as_whole(&mut self, steps: &[(Draft, WaitKind)], on: Draft, why: Why) {
         let whole = Some(self.wholes);
         self.wholes += 1;
@@ -218,7 +222,9 @@ impl Graph {
         components
     }
 
-    /// Returns the relationships that the steps create or cease, with the assemblies that declare them.
+    /// Returns the relationships for which the plan has steps.
+    ///
+    /// A relationship is given as the assembly that declares it, and its name.
     pub(crate) fn ties(&self) -> HashSet<(&ElementName, &RelationshipName)> {
         let ties = self.builder.drafts().filter_map(|(_, task)| match task.work()? {
             Work::Relate(relate) => Some((&relate.assembly, &relate.relationship)),
@@ -227,7 +233,7 @@ impl Graph {
         ties.collect()
     }
 
-    /// Returns the builder of the plan, and the relation of each step to the phases.
+    /// Returns the builder of the plan, and the [`PhaseRole`] of each step or barrier.
     pub(crate) fn into_parts(self) -> (PlanBuilder<Work, Reason>, Vec<PhaseRole>) {
         (self.builder, self.roles)
     }

@@ -55,10 +55,10 @@ pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), Reso
     Ok(())
 }
 
-/// Returns the step of a producer that must wait for a step of a reader.
+/// Returns the wait that keeps a producer installed until a reader no longer needs its output.
 ///
-/// The producer publishes an output that the reader reads. The result contains the waiting step of the producer,
-/// the step of the reader, and the kind and priority of the wait. Returns `None` if no wait is needed.
+/// The result contains the waiting step of the producer, the awaited step of the reader, and the kind and priority of
+/// the wait. Returns `None` if no wait is needed.
 fn reader_first(reader: &Part<'_>, producer: &Part<'_>) -> Option<(Draft, Draft, WaitKind, Priority)> {
     // If the producer has no instance, its removal needs no wait.
     let leaving = producer.leaving(rank::INSTALLED).filter(|_| producer.is_there())?;

@@ -21,7 +21,7 @@ pub(crate) const CHANGE: Phase = 10;
 pub(crate) const AGAIN: Phase = 20;
 /// Nodes that change in batches are brought to lower states, and then to higher states again.
 pub(crate) const ROLL: Phase = 25;
-/// Relationships between nodes that stay in their states are removed or created.
+/// Relationships are removed or created, and the nodes at their ends stay in their states.
 ///
 /// For example, a relationship gets another target, and the old and the new target stay Active.
 pub(crate) const CUT_OVER: Phase = 26;

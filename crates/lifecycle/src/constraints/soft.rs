@@ -19,14 +19,17 @@ use windlass_model::links::Links;
 use windlass_model::work::{Reason, Work};
 use windlass_plan::{Draft, PlanBuilder, WaitKind, Why};
 
-/// The priority of a wait: whether it may be dropped.
+/// The priority of a wait. It determines whether the planner may drop the wait.
+///
+/// The variants `Strong` and `Weak` are the two priorities of soft constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Priority {
     /// A hard constraint, which is never dropped.
     Required,
-    /// A soft constraint: the wait is dropped if it would close a cycle of waits.
+    /// The wait is dropped if it would close a cycle of waits.
     Strong,
-    /// A soft constraint that the planner drops rather than a strong one.
+    /// The wait is dropped if it would close a cycle of waits. It is dropped rather than a strong wait in the same
+    /// cycle.
     Weak,
 }
 

@@ -33,7 +33,7 @@ pub struct Diff {
     /// The groups whose nodes change in batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<Batches>,
-    /// The groups whose changing nodes go down together, although fewer nodes of the group may be down at once.
+    /// The groups that cannot change in batches. Their changing nodes go down together; see [`Together`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
     /// The relationships that are suspended during the batches. Their existing pairs are removed before the first
@@ -42,14 +42,17 @@ pub struct Diff {
     pub suspended: Vec<RelationshipName>,
 }
 
-/// A group whose nodes go down together, because they read outputs of parts that are re-created.
+/// A group that cannot change in batches. Its nodes go down together, because they read outputs of parts that are
+/// re-created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Together {
     /// The name of the group.
     pub group: ElementName,
     /// The nodes that go down.
     pub nodes: Vec<ElementName>,
-    /// The re-created parts whose outputs the nodes of the group read.
+    /// The parts because of which the nodes go down together.
+    ///
+    /// The plan re-creates these parts, and the nodes read their outputs.
     pub producers: Vec<ElementName>,
 }
 

@@ -27,9 +27,10 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Returns the properties of an element whose values change.
+    /// Compares the property values of an element in two versions, and returns the differences.
     ///
-    /// `outdated` contains the properties whose values have changed since they were applied. See
+    /// `before` is the element in the installed version, and `after` is the element in the desired version. The result
+    /// also contains the properties in `outdated`: their values have changed since they were applied. See
     /// [`crate::ElementNow::outdated`].
     pub(crate) fn changes(
         &mut self,

@@ -1,4 +1,4 @@
-//! The steps of batches, found in a finished plan.
+//! The type [`BatchSteps`]: for a finished plan, the batches of nodes and the steps of each batch.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use windlass_plan::StepNumber;
 
 use super::planned::Plan;
 
-/// The batches of a plan with their steps. The methods tell to which batch a step belongs, and which batches
-/// are in progress.
+/// The batches in which a plan changes the nodes of groups, and the steps of each batch.
 ///
-/// The batches are found in the plan itself, where a barrier waits for the last steps of each batch.
+/// The methods tell to which batch a step belongs, and which batches are in progress. The function [`of`](Self::of)
+/// finds the batches in the plan itself, where a barrier waits for the last steps of each batch.
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,

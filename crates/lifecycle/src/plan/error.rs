@@ -27,11 +27,15 @@ pub enum LifecycleError {
     Unknown {
         /// The name of the unknown element.
         name: ElementName,
-        /// The elements of both versions, sorted.
+        /// The names that the message suggests, sorted.
+        ///
+        /// These are all elements of the installed and the desired version, except references and the assembly itself.
         known: Vec<ElementName>,
     },
-    /// The plan may change a part that needs a part of [`Options::except`](crate::Options::except). The state
-    /// of the needed part is not sufficient, or its output is not known yet.
+    /// The plan may change a part that cannot run without a part of [`Options::except`](crate::Options::except).
+    ///
+    /// The plan may not change the excepted part, and this part is not ready: its state is too low, or its output is
+    /// not known yet.
     #[error(
         "`{}` needs `{}`, which stays as it is; leave `{}` as it is too, or plan both",
         part.local(), needs.local(), part.local()
@@ -42,7 +46,9 @@ pub enum LifecycleError {
         /// The part that the changing part needs.
         needs: ElementName,
     },
-    /// The limited plan would remove a part on which a remaining part depends.
+    /// The plan would remove a part on which a remaining part depends.
+    ///
+    /// This error occurs only if the options limit the plan to some parts.
     #[error(
         "`{}` depends on `{}`, which would be removed; remove `{}` too, or leave `{}` as it is",
         part.local(), needs.local(), part.local(), needs.local()
@@ -67,15 +73,15 @@ impl From<ScopeError> for LifecycleError {
 
 /// The error if the rules demand an impossible order of steps.
 ///
-/// The message contains a shortest cycle with the origin of each wait, and the changes of the descriptor that
-/// would break the cycle.
+/// The message contains a shortest cycle with the origin of each wait. It also suggests changes of the descriptor that
+/// avoid the cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
 impl OrderError {
     /// Returns the relationships that the plan re-creates twice, and whose steps are in the cycle.
     ///
-    /// The plan re-creates a relationship twice if its two nodes are in different batches.
+    /// The plan re-creates a relationship twice if its source and its target are in different batches.
     pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {
         let again = self.0.edges.iter().filter_map(|edge| match &edge.step {
             Task::Work(Work::Relate(relate)) => Some(relate),
@@ -108,7 +114,7 @@ impl fmt::Display for OrderError {
     }
 }
 
-/// Lists the changes of a descriptor that would break a cycle.
+/// Returns the last line of the error message: it suggests changes of the descriptor that avoid the cycle.
 fn help(edges: &[CycleEdge<Work, Reason>]) -> String {
     let mut ways: Vec<String> = Vec::new();
     for edge in edges {

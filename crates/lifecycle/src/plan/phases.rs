@@ -52,9 +52,8 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
 
 /// Returns for each step the earliest phase that needs the step; `None` if the waits form a cycle.
 ///
-/// The result is the phase of the step itself, or an earlier phase with a step that depends on this step. For
-/// example, a step of phase 20 is needed by a step of phase 4. Then the result for the step of phase 20 is 4, so this
-/// step does not wait for the end of phase 4.
+/// Usually, this is the phase of the step itself. But suppose that step `b` belongs to phase 20, and that step `a` of
+/// phase 4 waits for `b`. Then the result for `b` is 4, and `b` must not wait for the end of phase 4.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

@@ -14,13 +14,15 @@ use super::shown::ValueChange;
 #[derive(Debug, Clone, Default)]
 pub struct Current {
     elements: HashMap<ElementName, ElementNow>,
-    /// The created pairs, by the assembly that declares the relationship, and by the relationship's name.
-    pairs: HashMap<ElementName, HashMap<String, Targets>>,
-    /// The partly created pairs, by declaring assembly and relationship.
-    half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
-    /// The pairs that were created with outdated values.
+    /// The created pairs: each pair is one source and one target of a relationship.
     ///
-    /// The keys are the assembly that declares the relationship, and the name of the relationship.
+    /// The outer key is the assembly that declares the relationship. The inner key is the name of the relationship.
+    pairs: HashMap<ElementName, HashMap<String, Targets>>,
+    /// The partly created pairs, with the same keys as `pairs`.
+    half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
+    /// The outdated pairs, with the same keys as `pairs`.
+    ///
+    /// The values of an outdated pair have changed since the pair was created.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
 
@@ -36,20 +38,21 @@ pub struct HalfMade {
     pub in_doubt: usize,
 }
 
-/// The partly created pairs of a relationship, by target.
+/// The partly created pairs of a relationship. The key is the target of the pairs.
 type HalfMadeTargets = HashMap<ElementName, HalfMadeSources>;
 
-/// The partly created pairs at one target, by source.
+/// The partly created pairs at one target. The key is the source of the pair.
 pub(crate) type HalfMadeSources = HashMap<ElementName, HalfMade>;
 
-/// The created pairs of a relationship: for each target, its sources.
+/// The created pairs of a relationship. The key is the target of the pairs, and the value contains their sources.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
 
-/// For each target of a relationship, its pairs whose values have changed since their creation.
+/// The outdated pairs of a relationship. The key is the target of the pairs.
 pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
-/// The pairs of one target whose values have changed since their creation: for each source, the changes of the
-/// values.
+/// The outdated pairs at one target. The key is the source of the pair.
+///
+/// The value contains the values of the pair that have changed since the pair was created.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
 /// The recorded state of an element.
@@ -79,13 +82,14 @@ pub struct ElementNow {
     pub installed_by: u64,
     /// The number of the process that last installed or reconfigured the element; 0 if unknown.
     ///
-    /// If a part whose outputs the element reads was installed by a later process, the values of the element are
-    /// outdated. This is the case if the later process ended before it gave the new values to the element.
+    /// The planner compares this number with [`installed_by`](Self::installed_by) of each part whose outputs the
+    /// element reads. For example, process 5 configured the element, and process 7 installed such a part. Process 7
+    /// then failed before it could reconfigure the element. So the element still has the old output.
     pub configured_by: u64,
-    /// The properties whose values have changed since they were applied, each with the applied value.
+    /// The properties with a new value that the instance has not received yet.
     ///
-    /// The value is `None` if it is secret. Such changes occur when a producer publishes new outputs without
-    /// a re-installation.
+    /// The map contains the value that the instance last received; `None` if this value is secret. For example, a
+    /// Reconfigure of another part has changed an output, and the element reads this output.
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
 }
 
@@ -133,7 +137,7 @@ impl Current {
         self.elements.insert(name, now);
     }
 
-    /// Records that a pair of a relationship is created.
+    /// Records that a pair exists: one source and one target of a relationship.
     pub fn pair(&mut self, key: PairKey) {
         insert(&mut self.pairs, key);
     }
@@ -171,13 +175,13 @@ impl Current {
         self.elements.get(name).unwrap_or(&NOTHING)
     }
 
-    /// Tells whether a pair of a relationship is created.
+    /// Tells whether a pair of a relationship exists, according to the records.
     pub fn has_pair(&self, key: &PairKey) -> bool {
         self.sources_at(&key.assembly, key.relationship.as_str(), &key.target)
             .is_some_and(|sources| sources.contains(&key.source))
     }
 
-    /// Returns the ends of all created pairs.
+    /// Returns the sources and targets of all created pairs.
     pub(crate) fn related(&self) -> HashSet<&ElementName> {
         let targets = self.pairs.values().flat_map(HashMap::values).flatten();
         targets.flat_map(|(target, sources)| sources.iter().chain([target])).collect()

@@ -19,22 +19,21 @@ use super::as_of;
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
 /// - `made`: the pairs of nodes between which a relationship has been created, at least in part.
 ///
-/// A relationship is taken from the oldest version to which a part at one of its ends still belongs. The
-/// relationship also gets the sources and targets that it has in later versions, so that the plan can remove
-/// every created pair.
+/// A relationship is taken from the oldest version to which a part at one of its ends still belongs. The relationship
+/// also gets the sources and targets that it has in later versions, so that the plan can remove every created pair.
 ///
-/// In this version, the relationship possibly calls no operations for a created pair. For example, both nodes of the
-/// pair already belong to a newer version. In this case, the function searches for the newest version in which the
-/// relationship calls operations for the pair. The function adds the sources and targets of that version. If the
-/// result has no operations, the function also adds the operations of that version.
+/// The relationship of the oldest version may call no operations for a created pair. For example, both nodes of the
+/// pair already belong to a newer version. Then the function looks for the newest version in which the relationship
+/// calls operations for the pair. The sources and targets of that version are added to the result. If the relationship
+/// in the result calls no operations at all, it also gets the operations of that version.
 ///
-/// The properties of a resource of an older version may read assemblies and references. The resource keeps the
-/// values that these had in the older version, because it may not have got their new values yet. A relationship
-/// reads the values of the newest version, because it can be re-created without a change of its sources and
+/// A property of a resource may read a property of an assembly or a reference. A resource of an older version keeps the
+/// value from the older version, because the resource may not have received the newest value yet. A relationship reads
+/// the values of the newest version, because the plan can re-create a relationship without a change of its sources and
 /// targets.
 ///
-/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to the version of
-/// this process, even elements without steps. The caller can then forget the older versions.
+/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to the version of this
+/// process, even elements without steps. The caller can then forget the older versions.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,
@@ -107,7 +106,9 @@ fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut K
     }
 }
 
-/// Tells whether the topology of an assembly describes how a pair is ceased.
+/// Tells whether a topology contains the operations for a pair.
+///
+/// The topology must declare the relationship of the pair with operations, and with both nodes of the pair as its ends.
 pub fn describes(topology: &Topology, pair: &PairKey) -> bool {
     let found = topology.relationship(&pair.assembly, pair.relationship.as_str());
     found.is_some_and(|found| relates(topology, found, pair))

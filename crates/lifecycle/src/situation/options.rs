@@ -13,9 +13,10 @@ pub struct Options {
     /// Parts below this state are raised, and parts above it are lowered. A part ends in a higher state if a
     /// relationship requires the higher state.
     pub goal: State,
-    /// Whether parts that don't exist are adopted, and not created.
+    /// Whether the plan adopts parts: it takes over existing instances, and creates no new ones.
     ///
-    /// Adopted parts become Active. The value of `goal` is then ignored: the planner treats it as Active.
+    /// The plan adopts each part for which windlass has recorded no instance. Such an instance was created outside of
+    /// windlass. Adopted parts become Active. The value of `goal` is then ignored: the planner treats it as Active.
     pub adopt: bool,
     /// The packages of the desired version. If a part was installed from another package, and its resource
     /// declares `on-package-change: replace`, the part is re-installed. For the other declarations of
@@ -26,14 +27,16 @@ pub struct Options {
     /// Each entry is an installed and a desired package. The driver can manage an instance of the installed package
     /// with the desired package.
     ///
-    /// For such a change, [`Element::package_change`](windlass_model::Element::package_change) of the part determines
-    /// the next step:
+    /// For such a change, the planner follows the value of the part's
+    /// [`Element::package_change`](windlass_model::Element::package_change):
     ///
     /// - `replace`: The part is re-installed.
-    /// - `reconfigure`: The part is reconfigured if it stays Active.
+    /// - `reconfigure`: The part is reconfigured if it is Active, stays Active, and declares Reconfigure. If not, the
+    ///   rule for `keep` applies.
+    /// - `keep`: The new package is recorded for the part, and no driver is called.
     ///
-    /// In all other cases, the new package is recorded for the part, and no driver is called. If the set does not
-    /// contain a package change, a part keeps its old package until the part is re-installed.
+    /// If a change of packages is not in the set, the rules for `reconfigure` and `keep` do not apply. The part then
+    /// keeps its old package until the part is re-installed.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,
@@ -45,7 +48,8 @@ pub struct Options {
     pub restore: BTreeSet<ElementName>,
     /// The elements that the plan is limited to; empty means all.
     ///
-    /// Missing parts that these elements need to run are planned too. All other parts stay as they are.
+    /// The plan also changes a part without which these elements cannot run, for example a stopped database. All other
+    /// parts stay as they are.
     pub target: BTreeSet<ElementName>,
     /// The elements that stay as they are, even if they are in `target`.
     ///
@@ -66,7 +70,9 @@ pub struct Options {
     /// For each group, how many additional nodes the group has already. These nodes stay while a node of
     /// their group is down or lacks a relationship.
     pub open_surge: BTreeMap<ElementName, u32>,
-    /// The groups whose last change was interrupted in a pause. A change of their nodes begins with a pause.
+    /// The groups whose last rolling change was interrupted during a pause between two batches.
+    ///
+    /// If the plan changes such a group in batches, it repeats the pause before the first batch.
     pub paused: BTreeSet<ElementName>,
 }
 

@@ -1,4 +1,7 @@
-//! The outputs of other parts that properties read.
+//! The type [`Reads`]: finds the outputs for which a resource or a relationship must wait.
+//!
+//! For example, a property of a web server reads the address of a database. The database publishes its address only
+//! after its installation, so the web server must wait.
 
 use windlass_model::resolve::{Answer, Lookup, Missing, ResolveError, Resolver};
 use windlass_model::template::End;
@@ -7,16 +10,18 @@ use windlass_model::{Element, ElementName, Origin, Part, PropertyName, Relations
 
 use crate::rank;
 
-/// A finder of the outputs that properties read and that are not known yet. Each output is found with its
-/// producer.
+/// Finds the outputs for which a resource or a relationship must wait.
+///
+/// A reader must wait for an output that its producer (another part) has not published yet.
 pub(crate) struct Reads<'a> {
     topology: &'a Topology,
     resolver: Resolver<'a>,
     found: Vec<Read<'a>>,
 }
 
-/// An output that its producer (the part with this output) has not published yet, with the first property
-/// that reads it.
+/// An output that its producer has not published yet, and the first property that reads this output.
+///
+/// The producer is the part that publishes the output.
 pub(crate) struct Read<'a> {
     pub(crate) producer: &'a ElementName,
     /// The position of the producer in the topology.
@@ -27,13 +32,12 @@ pub(crate) struct Read<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// Creates a finder for a caller that examines all or most elements of a topology. The finder allocates a cache
-    /// for all properties.
+    /// Prepares a search in all or most elements of a topology. Allocates a cache for all properties.
     pub(crate) fn all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::of_all(topology, lookup), found: Vec::new() }
     }
 
-    /// Creates a finder for a caller that examines a few elements of a topology.
+    /// Prepares a search in a few elements of a topology.
     pub(crate) fn few(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
@@ -106,12 +110,13 @@ impl<'a> Reads<'a> {
 
     /// Finds the outputs that the property `name` of an element reads, and the parts that publish them.
     ///
-    /// Each found [`Read`] names `reader` as the property that reads the output, and `origin` as its place in the
-    /// descriptor.
+    /// The function [`relationship`](Self::relationship) examines such properties, because the operations of the
+    /// relationship receive their values. Each found [`Read`] names `reader` as the property that reads the output, and
+    /// `origin` as its place in the descriptor.
     ///
     /// The function skips a property without a value, because such a property is an output of the element itself. The
-    /// function also ignores a value that cannot be resolved. The engine reports the error later, when it calls an
-    /// operation of the relationship with this value.
+    /// function also ignores a value that cannot be resolved. The engine reports the error when it calls the
+    /// operations.
     fn of_another(
         &mut self,
         element: &'a Element,

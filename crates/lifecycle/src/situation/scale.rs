@@ -76,14 +76,15 @@ fn clusters_of(clusters: &[ElementName]) -> String {
     format!("the clusters are {}", names.join(", "))
 }
 
-/// Returns the assembly with one of its clusters scaled by its increment.
+/// Returns the assembly after one step of scaling: with more or fewer nodes in one cluster.
 ///
-/// Scaling in removes the nodes with the highest numbers.
+/// The increment of the cluster is the number of nodes that are added or removed. Scaling in removes the nodes with the
+/// highest numbers.
 ///
 /// # Errors
 ///
-/// Returns an error if the element is not a cluster, or if the cluster's bounds forbid the full increment. An
-/// increment is never applied in part.
+/// Returns an error if the element is not a cluster, or if the cluster's bounds forbid the full increment. An increment
+/// is never applied in part.
 pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let nodes = count(topology, cluster);
@@ -252,8 +253,7 @@ impl Resize<'_> {
     /// Returns the name that the copy of an element has in the node with the number `index`.
     ///
     /// The first node of the cluster is copied to create further nodes. For example, `t__web__1__db` becomes
-    /// `t__web__3__db` in the node with the number 3. The function returns unchanged each name that does not belong
-    /// to the first node.
+    /// `t__web__3__db` in the node with the number 3. A name from outside of the first node stays the same.
     fn rename(&self, name: &ElementName, index: u32) -> ElementName {
         if !self.is_first(name) {
             return name.clone();

@@ -24,9 +24,10 @@ pub(crate) fn add(graph: &mut Graph, part: &mut Part<'_>) {
     }
 }
 
-/// Returns the base of the phase numbers of the steps that bring a part to lower states.
+/// Returns the number of the phase in which a part goes to lower states.
 ///
-/// The offset of a step, for example [`phase::STOP`], is added to the bases [`phase::CHANGE`] and [`phase::OUT`].
+/// The phases [`phase::CHANGE`] and [`phase::OUT`] are divided further: the caller adds the offset of each step. For
+/// example, the Stop of a removed part has the phase `OUT + STOP`.
 fn down_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
         ChangeKind::Remove => phase::OUT,
@@ -36,9 +37,10 @@ fn down_base(part: &Part<'_>) -> Phase {
     }
 }
 
-/// Returns the base of the phase numbers of the steps that bring a part to higher states.
+/// Returns the number of the phase in which a part goes to higher states.
 ///
-/// The [rank](crate::rank) that a step reaches is added to the bases [`phase::CLIMB`] and [`phase::AGAIN`].
+/// The phases [`phase::CLIMB`] and [`phase::AGAIN`] are divided further: the caller adds the [rank](crate::rank) that
+/// each step reaches. For example, the Install of a new part has the phase `CLIMB + INSTALLED`.
 fn up_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
         _ if part.rolls.moves_in_turn() => phase::ROLL,

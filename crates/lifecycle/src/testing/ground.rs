@@ -32,16 +32,16 @@ pub struct Thing {
 
 /// The real state of some assemblies, and their requested versions.
 ///
-/// A failed check returns a description of the violation for people.
+/// The methods `check_…` return an error if the state violates a rule. The error describes the violation.
 #[derive(Debug, Clone, Default)]
 pub struct Ground {
     versions: Vec<Topology>,
     things: BTreeMap<ElementName, Thing>,
     /// The created and partly created pairs.
     pairs: BTreeMap<PairKey, Bond>,
-    /// The pairs of nodes whose relationship still exists, although a node is below the required state.
+    /// The existing pairs with a node below the state that the relationship requires.
     ///
-    /// The node went to the lower state because of a failure, before the relationship could be removed.
+    /// The node went to the lower state because of a failure, before the pair could be removed.
     loose: BTreeSet<PairKey>,
     /// The states of all resources at the start of the current process.
     before: BTreeMap<ElementName, State>,
@@ -64,8 +64,9 @@ struct End {
     leaves: BTreeSet<ElementName>,
     /// The minimum rank (a state as a number) that the source or target must have.
     least: u8,
-    /// The rank of the state that the relationship names for the source or target; `None` if the versions name
-    /// different states.
+    /// The rank of the state that the relationship names for the source or target.
+    ///
+    /// The value is `None` if the versions of the assembly declare different states or modifiers for this end.
     named: Option<u8>,
 }
 
@@ -150,16 +151,16 @@ impl Ground {
         self.pairs.retain(|key, _| !gone.contains(key));
     }
 
-    /// Removes a resource whose creation failed without leftovers. Its existing pairs stay.
+    /// Removes a resource after its creation has failed and left nothing behind. The pairs of the resource stay.
     pub fn clear(&mut self, name: &ElementName) {
         self.things.remove(name);
     }
 
-    /// Removes the created pairs of the assembly `root` that have a missing node: a source or target of which no part
-    /// exists.
+    /// Removes each pair of the assembly `root` with a source or target that does not exist.
     ///
-    /// An interrupted process may have created such a pair before the node was installed. If `recorded` returns
-    /// `true` for the pair, the pair is kept, because the next process ceases it.
+    /// An assembly exists if at least one of its resources exists. An interrupted process may have created a pair
+    /// before the node was installed. If `recorded` returns `true` for the pair, the pair is kept, because the next
+    /// process removes it.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -256,7 +257,7 @@ impl Ground {
         }
     }
 
-    /// Creates or ceases a pair. `peer` is the value of the pair's property `peer`.
+    /// Creates or removes a pair, as `direction` demands. `peer` is the value of the pair's property `peer`.
     pub fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         match direction {
             Direction::Create => {
@@ -271,11 +272,11 @@ impl Ground {
         self.loose.remove(key);
     }
 
-    /// Checks that both ends of a pair have the state that its creation or its ceasing requires.
+    /// Checks that both ends of a pair have the states that are required to create or remove the pair.
     ///
     /// # Errors
     ///
-    /// Returns an error if an end is below that state.
+    /// Returns an error if an end is below its required state.
     pub fn check_tie(&self, key: &PairKey, direction: Direction) -> Result<(), String> {
         if direction != Direction::Create && self.loose.contains(key) {
             return Ok(());
@@ -300,10 +301,10 @@ impl Ground {
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
     }
 
-    /// Checks that all pairs exist that must be created before a resource reaches the state `to`.
+    /// Checks that a resource has the necessary pairs before the resource reaches the state `to`.
     ///
-    /// The modifier `pre` of a relationship requires that the pairs are created before the source or target reaches
-    /// its state. The check applies to processes that make the whole assembly Active.
+    /// A pair is necessary if its relationship declares this state and the modifier `pre` for the resource. The check
+    /// applies to processes that make the whole assembly Active.
     ///
     /// # Errors
     ///
@@ -328,7 +329,10 @@ impl Ground {
         Ok(())
     }
 
-    /// Checks that a resource may change its state while one of its pairs is created or ceased.
+    /// Checks that two steps may run at the same time.
+    ///
+    /// The first step brings a resource from the state `from` to the state `to`. The second step creates or removes a
+    /// pair between two nodes.
     ///
     /// # Errors
     ///
@@ -418,8 +422,8 @@ impl Ground {
 
     /// Returns the ends of a pair with their requirements.
     ///
-    /// The creation of a pair must meet the requirements of the newest version. For its cessation, the most
-    /// permissive requirements of all versions apply.
+    /// The creation of a pair must meet the requirements of the newest version. For its removal, the most permissive
+    /// requirements of all versions apply.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());
@@ -453,11 +457,10 @@ impl Ground {
         [end(&key.source, sources.collect()), end(&key.target, targets.collect())]
     }
 
-    /// Returns the observable state of an assembly that should be as `desired`.
+    /// Returns the observable state of an assembly: the state of each resource, and the state of each pair.
     ///
-    /// The observable state of a resource is its state, its type, and whether its values are up to date. The
-    /// observable state of a pair is one of three: up to date, created with outdated values, or only partly
-    /// created.
+    /// For a resource, the text contains its state, its type, and whether its values are those of `desired`. For a
+    /// pair, the text is one of three: up to date, created with outdated values, or only partly created.
     pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let own = |name: &ElementName| name.assembly() == *desired.name();
         let mut things = BTreeMap::new();
@@ -473,7 +476,7 @@ impl Ground {
         (things, pairs.collect())
     }
 
-    /// Returns the observable state after a successful process.
+    /// Returns the observable state of the assembly `desired` after a successful process.
     pub fn expected(desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let resources = desired.elements().iter().filter(|e| e.kind == ElementKind::Resource);
         let things = resources.map(|e| (e.name.to_string(), format!("Active up to date {}", e.descriptor)));

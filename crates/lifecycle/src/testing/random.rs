@@ -22,17 +22,18 @@ pub struct Component {
     pub shape: u8,
     /// The number of nodes or parts of the component.
     pub nodes: u8,
-    /// The value of the property named `in` of the component's resources, unless `reads` selects another component.
+    /// The fixed value of the property named `in`, if `reads` selects no component.
     pub value: u8,
     /// The optional transitions that the component's resources declare: Create and Delete (1), Reconfigure
     /// (2), or none (other numbers).
     pub kind: u8,
     /// Whether the properties of the component's resources may change while the resources are Active.
     pub volatile: bool,
-    /// Selects an earlier component, whose output is the value of the property named `in`; `None` if `value` is the
-    /// value.
+    /// Selects an earlier component. The property named `in` of this component's resources then reads an output of the
+    /// earlier component.
     ///
-    /// The number is a position among the earlier components, modulo the number of these components.
+    /// The number is a position among the earlier components, modulo the number of these components. If it is `None`,
+    /// or if there is no earlier component, the property has the fixed value `value`.
     pub reads: Option<u8>,
     /// The relationship between the parts of the component.
     pub inner: Tie,
@@ -52,7 +53,9 @@ pub struct Tie {
     /// The operations that the relationship calls: no operation (0), an operation of its target (1), an
     /// operation of its source (2), or both operations (3).
     pub operations: u8,
-    /// The property that the relationship reads from its source: none (0), the value (1), or an output (2).
+    /// The property of the source that the relationship reads: none (0), `in` (1), or `out` (2).
+    ///
+    /// If the source publishes no output `out` in time, the relationship reads `in` instead.
     pub reads: u8,
 }
 
@@ -309,7 +312,9 @@ impl Draft<'_> {
         self.elements.push(resource);
     }
 
-    /// Returns the value that reads the output of an earlier component.
+    /// Returns a value that reads the output of the component that [`Component::reads`] selects.
+    ///
+    /// `own` is the position of `component`. Returns `None` if `component` reads no output.
     fn read(&self, component: &Component, own: usize) -> Option<Template> {
         let components = &self.spec.components;
         let before: Vec<usize> = (0..own).filter(|at| components[*at].is_some()).collect();
@@ -347,7 +352,9 @@ impl Draft<'_> {
     }
 }
 
-/// Declares on an element the operations that relationships call.
+/// Declares on `element` the operations that random relationships call.
+///
+/// The calls are passed on to the operations of the element `leads_to`.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");

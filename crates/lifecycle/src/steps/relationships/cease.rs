@@ -96,10 +96,12 @@ pub(super) fn cease<'a>(
     ceased
 }
 
-/// Returns each pair of a target that must be removed, with the [`Slot`] (the batch) of its removal, sorted by slot.
+/// Returns the pairs that the plan removes at a target, each with the batch ([`Slot`]) of its removal.
 ///
-/// If the plan re-creates a pair in two batches, the slot is the earlier batch. A pair is given as the position of
-/// its source in `sources`, both in `ended` and in the result.
+/// The result is sorted by batch. `ended` contains the source of each pair, as a position in `sources`. The result
+/// contains the same positions.
+///
+/// If the plan re-creates a pair in two batches, the result contains the earlier batch.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
@@ -118,7 +120,7 @@ fn by_first_slot(
 
 /// Adds a step that removes existing pairs of a target in the batch `slot`.
 ///
-/// The step calls `operations`. `ended` contains the positions in `sources` of the sources of the pairs.
+/// The step calls `operations`. `ended` contains the sources of these pairs, as positions in `sources`.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
@@ -158,11 +160,11 @@ fn cease_at<'a>(
     step
 }
 
-/// Delays the step `step`, which removes pairs, until the target is stopped. So a running target keeps its pairs.
+/// Makes `step`, which removes pairs, wait until the target is stopped. So a running target keeps its pairs.
 ///
-/// The function adds the wait only if the relationship is created before its target reaches a state below Active.
-/// Then the order of the removal is the reverse of the order of the creation. The planner drops the wait if the wait
-/// would close a cycle.
+/// The wait reverses the order of the creation: the pairs were created before the target was started. If the
+/// relationship permits another order of the creation, the function adds no wait. The planner drops the wait if the
+/// wait would close a cycle.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,
@@ -185,9 +187,9 @@ fn after_target_rests(
     }
 }
 
-/// Keeps sources in their required state until the relationship is removed at all targets.
+/// Keeps each source in its required state until its pairs with all targets are removed.
 ///
-/// The steps `ceased` remove the relationship.
+/// The steps `ceased` remove the pairs.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,

@@ -30,7 +30,9 @@ use crate::situation::{Current, OutdatedTargets};
 /// changes. The number is 0 if the part changes outside of batches.
 pub(super) type Awaited = Vec<(Draft, Reason, u32)>;
 
-/// A relationship that the plan creates, with the sources and targets that reach the required states.
+/// A relationship that the plan creates, with the nodes between which the plan can create pairs.
+///
+/// The lists of nodes omit each node that ends below the state that the relationship requires.
 struct Making<'a> {
     new: &'a Relationship,
     sources: Vec<Node<'a>>,
@@ -69,15 +71,17 @@ impl Making<'_> {
     }
 }
 
-/// A step that creates pairs which did not exist before, at one target.
+/// A step that creates at least one new pair at a target. A new pair does not exist before the plan.
 pub(super) struct NewPairs<'a> {
     pub(super) step: Draft,
-    /// The ends of the new pairs, each with its side.
+    /// The sources of the new pairs, followed by their target.
     pub(super) ends: Vec<(End, &'a Element)>,
 }
 
-/// Adds the steps that create the pairs of a relationship. Returns the steps among them that create pairs
-/// which did not exist before.
+/// Adds the steps that create the pairs of a relationship.
+///
+/// Some of these steps only re-create pairs that existed before. The result contains the other steps; see [`NewPairs`].
+/// If the plan removes no part, the result is not needed, and is empty.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -160,7 +164,9 @@ pub(super) fn create<'a>(
     new_pairs
 }
 
-/// Returns those pairs created by a step that do not exist before the plan. Returns `None` if all pairs exist.
+/// Returns the new pairs that a step creates: the pairs that do not exist before the plan.
+///
+/// `pairs` contains all pairs that the step creates. Returns `None` if none of them is new.
 fn new_pairs_of<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -196,16 +202,16 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
     all.into_iter().flatten().chain(some).flatten()
 }
 
-/// Tells whether a node changes before or together with the pairs of a [`Slot`] (a batch).
+/// Tells whether a node changes in the batch `slot` or earlier. A node that changes in no batch counts as earlier.
 ///
-/// If the slot is `None`, the pairs are created after all nodes have changed.
+/// If `slot` is `None`, the result is always `true`, because the pairs are created after all batches.
 fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Groups the pairs that the plan creates at a target by their [`Slot`] (the batch of their creation).
+/// Groups the pairs that the plan creates at a target by the batch of their creation ([`Slot`]).
 ///
-/// `open` contains the positions in `making.sources` of the sources of these pairs.
+/// `open` contains the sources of these pairs, as positions in `making.sources`.
 fn open_by_slot(
     planner: &RelationshipPlanner<'_, '_>,
     making: &Making<'_>,
@@ -227,8 +233,8 @@ fn open_by_slot(
 
 /// Adds a step that removes pairs which this plan has created in an earlier batch.
 ///
-/// `again` contains the positions of the sources of these pairs. `earlier` contains the step that has created each
-/// pair.
+/// `again` contains the sources of these pairs, as positions in `making.sources`. `earlier` contains the step that has
+/// created the pair with each source.
 fn cease_again<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -267,13 +273,13 @@ fn cease_again<'a>(
     step
 }
 
-/// Makes `step` wait until nodes that changed in an earlier batch have reached their states.
+/// Delays the step `step`, which removes pairs, until the nodes of these pairs have reached their states.
 ///
-/// `again` contains the positions of the sources of some pairs. The plan has created these pairs in an earlier batch,
-/// and `step` removes them.
+/// An earlier batch has created these pairs, and has changed one node of each pair. If the relationship declares the
+/// modifier `pre` for this node, the node reaches its state only after the creation of its pairs. So the pairs must
+/// stay until then.
 ///
-/// If the relationship declares the modifier `pre` for a node, the node reaches its state after its pairs are
-/// created. So the pairs must exist until the node has reached its state.
+/// `again` contains the sources of the pairs, as positions in `making.sources`.
 fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -296,7 +302,7 @@ fn after_held_ends<'a>(
     }
 }
 
-/// Returns a relationship with those of its sources and targets that have the required states after the plan.
+/// Returns the nodes between which the plan can create pairs of a relationship; see [`Making`].
 fn making<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -392,10 +398,12 @@ fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modi
     }
 }
 
-/// Sets the flags `stays` and `drops` of each node, which tell whether its existing pairs can stay.
+/// Sets the flags [`Node::stays`] and [`Node::drops`] of the nodes at one end of the desired relationship.
 ///
-/// The function takes the flags from the same node in the installed version of the relationship. It returns
-/// whether the pairs of all nodes of that version stay.
+/// If a node is also at this end of the installed relationship, the function copies the flags of the node there. For
+/// all other nodes, both flags are `false`.
+///
+/// Returns `true` if the existing pairs of all nodes at this end of the installed relationship can stay.
 fn mark_staying<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -763,7 +771,7 @@ fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     count > 1
 }
 
-/// Returns the reason why old pairs are ceased at a target before new pairs are created there.
+/// Returns the reason why the plan removes old pairs at a target before it creates new pairs there.
 fn before_it(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,

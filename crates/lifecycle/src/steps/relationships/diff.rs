@@ -63,12 +63,14 @@ fn other_values<'a>(planner: &RelationshipPlanner<'_, 'a>, relation: Relation<'a
     found
 }
 
-/// The pairs of a relationship that a limited plan leaves as they are.
+/// The changes of a relationship that the plan skips, because the options limit the plan to some parts.
+///
+/// Each entry is a pair: one source and one target of the relationship.
 #[derive(Default)]
 pub(super) struct Skipped<'a> {
-    /// The existing pairs that the plan would remove without the limit, as source and target.
+    /// The existing pairs that a plan for all parts would remove.
     pub(super) ended: Vec<(&'a ElementName, &'a ElementName)>,
-    /// The pairs that the plan would create without the limit, as source and target.
+    /// The pairs that a plan for all parts would create.
     pub(super) made: Vec<(&'a ElementName, &'a ElementName)>,
 }
 

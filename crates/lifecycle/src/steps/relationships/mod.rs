@@ -1,13 +1,14 @@
 //! The steps that remove and create relationships between nodes, and the waits of these steps.
 //!
-//! A relationship is created separately for each *pair* of a source and a target. To *cease* a pair means to
-//! remove it by the operations that the relationship declares for this purpose. The planner compares the
-//! installed with the desired version of a relationship:
+//! A relationship is created separately for each *pair* of a source and a target. To *cease* a pair means to remove it
+//! by the operations that the relationship declares for this purpose. The planner compares the installed with the
+//! desired version of a relationship:
 //!
 //! - [`cease()`] adds steps that remove the pairs that cannot stay.
 //! - [`create()`] adds steps that create the missing pairs.
-//! - [`replace()`] keeps a source or target that is removed until the pairs of its replacement are created.
-//! - [`supersede()`] makes a new relationship wait until a removed relationship between the same ends is ceased.
+//! - [`replace()`] delays the removal of a source or target until the pairs of its replacement are created.
+//! - [`supersede()`] delays the creation of a new relationship until an old relationship between the same elements is
+//!   removed.
 //! - [`order()`] adds the waits of relationships without operations.
 
 mod cease;

@@ -1,4 +1,6 @@
-//! Relationships without operations, which only order their ends.
+//! The waits of relationships without operations, such as `depends-on`.
+//!
+//! Such a relationship creates nothing. It only determines whether its sources or its targets reach their states first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -15,13 +17,12 @@ use crate::rank;
 
 /// Adds the waits of relationships without operations. N sources and M targets need N + M waits.
 ///
-/// A part without a step cannot wait, so it passes on its waits. Each step that waits for the part also takes over
-/// the waits of the part; see [`Constraints::passed`]. A relationship can pass on only waits that the function has
-/// already added. So the function handles the relationships in the order of [`in_order`], and in the reverse order
-/// for steps to lower states.
+/// A part without steps cannot wait, so other steps take over its waits; see [`Constraints::passed`]. A step can only
+/// take over a wait that has already been added. So the function handles the relationships in the order of
+/// [`in_order`], and in the reverse order for steps to lower states.
 ///
 /// The steps that create relationships with operations take over waits, too. [`Constraints::arrivals`] lists these
-/// steps. For each relationship, `arrivals` contains the range of its entries in this list.
+/// steps. `arrivals` contains one range of this list for each relationship in `relations`.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -151,19 +152,17 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
 }
 
 /// Tells whether nodes at an end of a relationship change in batches.
-///
-/// In this case, the creation of the relationship does not take over the waits of parts without steps; see
-/// [`Constraints::passed`].
 pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) -> bool {
     let mut ends = of.sources.iter().chain(&of.targets);
     ends.any(|end| rolls(constraints, constraints.desired(), end))
 }
 
-/// Returns a barrier that waits for several steps. For a single step in `waits`, returns the step itself.
+/// Returns a barrier that waits for the steps in `waits` and in `passed`; `None` if both are empty.
 ///
-/// The barrier needs the success of the steps `waits`. It also waits for the end of the steps `passed`, even if they
-/// fail. A part without a step cannot wait for the steps `passed`, so the barrier takes over this wait; see
-/// [`Constraints::passed`].
+/// The barrier needs the success of the steps in `waits`. It waits for the end of the steps in `passed`, even if they
+/// fail. The steps in `passed` come from [`Constraints::passed`] or [`Constraints::passed_leaving`].
+///
+/// If there is only a single step, and it is in `waits`, the function returns this step and adds no barrier.
 fn gate(
     constraints: &mut Constraints<'_>,
     relationship: &Relationship,
@@ -191,7 +190,7 @@ struct Stage<'r> {
     ends: &'r [Endpoint],
     /// The rank of the state that the relationship declares for these elements.
     rank: u8,
-    /// The minimum rank of these elements that permits the elements at the other end to reach their own `rank`.
+    /// The minimum rank that the elements of `ends` must have before the elements at the other end reach their states.
     least: u8,
 }
 

@@ -29,8 +29,9 @@ pub(super) struct Node<'a> {
     pub(super) place: Option<usize>,
     /// Whether the existing pairs of the node can stay. A pair is one source and one target of a relationship.
     pub(super) stays: bool,
-    /// Whether the plan must remove the pairs of the node, because it brings the node below the state that the
-    /// relationship requires.
+    /// Whether the plan brings the node below the state that the relationship requires.
+    ///
+    /// Then the plan must remove the pairs of the node.
     pub(super) drops: bool,
     /// Whether the node is also an end of the desired version of the relationship.
     pub(super) wanted: bool,
@@ -47,8 +48,11 @@ pub(super) struct RelationshipPlanner<'p, 'a> {
 }
 
 impl<'a> RelationshipPlanner<'_, 'a> {
-    /// Returns the nodes of some ends of a relationship. In each node, the flag [`Node::wanted`] is set, and the
-    /// other flags are not.
+    /// Returns the nodes of the sources or targets `ends`: all nodes of a group, or an element that is not a group
+    /// itself.
+    ///
+    /// In each node, the flag [`Node::wanted`] is `true`, and the flags [`Node::stays`] and [`Node::drops`] are
+    /// `false`.
     pub(super) fn nodes(&self, topology: Option<&'a Topology>, ends: &'a [Endpoint]) -> Vec<Node<'a>> {
         let Some(topology) = topology else { return Vec::new() };
         let nodes = ends.iter().flat_map(|end| topology.nodes(&end.element));
@@ -107,7 +111,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
             })
     }
 
-    /// Returns the permitted changes of a pair.
+    /// Returns the changes that the plan may make to the pair of `source` and `target`.
     pub(super) fn reach(&self, topology: Option<&Topology>, source: &Node<'_>, target: &Node<'_>) -> Reach {
         let scope = self.scope.zip(topology);
         scope.map_or(Reach::All, |(scope, topology)| scope.reach(topology, source.element, target.element))

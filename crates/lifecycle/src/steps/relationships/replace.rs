@@ -1,9 +1,10 @@
-//! The waits that keep an old source or target of a relationship until its replacement is related.
+//! The waits that delay the removal of a source or target until its replacement is connected.
 //!
-//! If an element is removed and another element takes its place in a relationship, the old element is removed
-//! after the relationship with the new element has been created. A new node of a group replaces the removed nodes
-//! of that group. A new component replaces the removed components that were sources or targets of the same
-//! relationship.
+//! For example, a new web server replaces an old web server behind a load balancer. The plan removes the old web server
+//! after it has created the relationship between the new web server and the load balancer.
+//!
+//! A new node of a group replaces the removed nodes of that group. A new component replaces the removed components that
+//! were sources or targets of the same relationship.
 //!
 //! The planner may drop these waits, because a new part may itself wait for a removal.
 
@@ -21,11 +22,15 @@ use crate::changes::Disposition;
 use crate::constraints::Priority;
 use crate::rank;
 
-/// Identifies ends of a relationship that may replace each other. They are on the same side, and are either
-/// in the same group or outside of all groups.
+/// Identifies the sources or targets of a relationship that may replace each other.
+///
+/// The flag is `true` for targets and `false` for sources. The name is the group that contains the elements; `None` if
+/// they are in no group.
 type Kin<'a> = (bool, Option<&'a ElementName>);
 
-/// Makes the removal of an old source or target wait until the relationship with its replacement is created.
+/// Delays the removal of old sources and targets until the pairs of the new sources and targets are created.
+///
+/// `new_pairs` contains the steps that create these pairs.
 pub(super) fn replace<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -73,9 +78,7 @@ pub(super) fn replace<'a>(
     }
 }
 
-/// Returns the key of a source or target of a relationship.
-///
-/// Two elements with the same key may replace each other.
+/// Returns the [`Kin`] of a source or target. Two elements with the same value may replace each other.
 fn kin<'a>(topology: Option<&'a Topology>, side: End, end: &'a Element) -> Kin<'a> {
     let group = end.parent.as_ref().filter(|parent| {
         let parent = topology.and_then(|topology| topology.get(parent));

@@ -25,18 +25,20 @@ use super::relation::Node;
 /// states.
 pub(super) type Slot = Option<u32>;
 
-/// The slot of a pair if none of its nodes changes in a batch.
+/// The [`Slot`] of a pair whose source and target change outside of batches.
 pub(super) const STATIC: Slot = Some(0);
 
-/// The pairs of one target that are re-created in the same batch. A pair is given as the position of its source.
+/// The pairs of one target that are re-created in the same batch.
+///
+/// A pair is given as the position of its source in a list of sources.
 pub(super) struct InSlot<'s> {
-    /// All pairs of the slot.
+    /// All pairs that are re-created in this batch.
     pub(super) pairs: &'s [usize],
-    /// The pairs of the slot that the plan has already re-created in an earlier slot.
+    /// The pairs in `pairs` that an earlier batch has already re-created. This batch re-creates them a second time.
     pub(super) again: Vec<usize>,
-    /// Whether the plan re-creates at least one of the pairs for the first time. If not, all pairs are in `again`.
+    /// Whether `pairs` contains a pair that is not in `again`.
     pub(super) is_first: bool,
-    /// Whether at least one of the pairs exists before the plan, and is re-created for the first time in this slot.
+    /// Whether at least one pair that is not in `again` exists before the plan.
     pub(super) existed: bool,
 }
 
@@ -45,9 +47,9 @@ pub(super) struct InSlot<'s> {
 /// The sources may wait for all steps of the same slot.
 #[derive(Default)]
 pub(super) struct Concerned {
-    /// The position of each source, with the slot of its pair.
+    /// For each pair, its slot and the position of its source in a list of sources.
     ///
-    /// If a source has pairs with several targets, the list may contain the source several times.
+    /// If a source has several pairs in one slot, the list may contain the same entry several times.
     pub(super) sources: Vec<(Slot, usize)>,
     pub(super) steps: Vec<(Slot, Draft)>,
 }
@@ -55,7 +57,8 @@ pub(super) struct Concerned {
 impl Concerned {
     /// Calls `hold` once for each [`Slot`] that has steps.
     ///
-    /// The arguments are the sources and the steps of this slot.
+    /// The first argument of `hold` contains the entries of `sources` with this slot. The second argument contains the
+    /// entries of `steps` with this slot.
     pub(super) fn each_slot(mut self, mut hold: impl FnMut(&[(Slot, usize)], &[(Slot, Draft)])) {
         self.sources.sort_unstable();
         self.sources.dedup();
@@ -104,10 +107,13 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the [`Slot`] (the batch) in which the plan removes a pair that is not in the desired version.
+/// Returns the batch ([`Slot`]) in which the plan removes a pair that is not in the desired version.
 ///
-/// If one node of the pair is removed and replaced, the slot is the batch of that node. Returns `None` if no node
-/// of the pair is replaced, or if the other node goes down in another batch.
+/// If a new node replaces a removed node of the pair in a batch, the result is this batch. The result is `None` in two
+/// cases:
+///
+/// - No node of the pair is replaced in a batch.
+/// - The node at the other end of the pair goes down in another batch.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
@@ -121,20 +127,20 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
     (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
 }
 
-/// The pairs of one target, sorted by [`Slot`]. A pair is given as the position of its source.
+/// The pairs of one target, sorted by [`Slot`].
 pub(super) struct BySlot {
     /// The re-creations of the pairs. A pair that is re-created in two batches has two entries.
     turns: Vec<Turn>,
-    /// The positions of the sources of the pairs, parallel to `turns`.
+    /// For each entry of `turns`, the position of the pair's source in a list of sources.
     sources: Vec<usize>,
 }
 
 /// The re-creation of one pair in one batch.
 struct Turn {
     slot: Slot,
-    /// Whether the plan has already re-created the pair in an earlier batch.
+    /// Whether an earlier batch has already re-created the pair.
     is_again: bool,
-    /// Whether the pair exists before the plan, and the plan has not yet re-created it in an earlier batch.
+    /// Whether this is the first re-creation of a pair that exists before the plan.
     existed: bool,
 }
 
@@ -145,10 +151,11 @@ impl BySlot {
         Self { turns: std::iter::repeat_with(turn).take(sources.len()).collect(), sources }
     }
 
-    /// Groups the pairs of `target` by their [`Slot`] (the batch of their re-creation).
+    /// Groups the pairs of a target by the batch of their re-creation ([`Slot`]).
     ///
-    /// `pairs` contains the positions in `sources` of the sources of the pairs. `was_there` tells for such a position
-    /// whether the pair exists before the plan.
+    /// `pairs` contains the source of each pair, as a position in `sources`. `suspended` tells whether the relationship
+    /// is suspended: it has no pairs from the first batch to the last batch. `was_there` tells for the position of a
+    /// source whether its pair exists before the plan.
     pub(super) fn of(
         pairs: Vec<usize>,
         sources: &[Node<'_>],

@@ -1,12 +1,11 @@
-//! The waits of a new relationship that replaces a removed relationship between the same elements.
+//! The waits of a new relationship that replaces an old relationship between the same elements.
 //!
-//! For example, a relationship was renamed. The removed relationship is ceased before the new relationship is
-//! created. If the scripts of the removed relationship ran later, they could undo the effects of the new
+//! For example, a relationship was renamed. The plan removes the old relationship before it creates the new
+//! relationship. If the scripts of the old relationship ran later, they could undo the effects of the new
 //! relationship's scripts.
 //!
 //! The waits are soft constraints, because they may contradict other waits. For example, a part may need the new
-//! relationship before the part starts, but the removed relationship is ceased only after the parts have been
-//! started.
+//! relationship before the part starts, but the plan can remove the old relationship only after this start.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +20,7 @@ use crate::constraints::{Constraints, Priority};
 /// Relationships by assembly and name.
 type ByName<'r> = HashMap<(&'r ElementName, &'r RelationshipName), &'r Relationship>;
 
-/// Makes the creation of new relationships wait until removed relationships between the same ends are ceased.
+/// Delays the creation of new relationships until old relationships between the same elements are removed.
 pub(super) fn supersede(constraints: &mut Constraints<'_>, relations: &[Relation<'_>]) {
     let removed: ByName<'_> = named(relations.iter().filter(|of| of.new.is_none()).filter_map(|of| of.old));
     let added: ByName<'_> = named(relations.iter().filter(|of| of.old.is_none()).filter_map(|of| of.new));
@@ -65,7 +64,7 @@ fn share_a_source(one: &Relate, other: &Relate) -> bool {
     has_one_within(one, other) || has_one_within(other, one)
 }
 
-/// Tells whether a source of `inner` is a source of `outer`, or is inside of one.
+/// Tells whether a source of `inner` is a source of `outer`, or is inside a source of `outer`.
 fn has_one_within(inner: &Relate, outer: &Relate) -> bool {
     let names: HashSet<&str> = outer.sources.iter().map(ElementName::as_str).collect();
     inner.sources.iter().any(|source| source.path().any(|name| names.contains(name)))
