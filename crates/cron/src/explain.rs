@@ -191,7 +191,7 @@ fn listed(field: Field, parts: &[Part]) -> String {
     joined(&words)
 }
 
-/// Returns the words of all values that the parts of a field select, sorted and without repetitions.
+/// Returns the selected values of a field as texts, sorted and without repetitions: `1`, `16`, `31`.
 fn all(field: Field, parts: &[Part]) -> Vec<String> {
     let mut values: Vec<u16> = parts.iter().flat_map(|part| part.values(field)).collect();
     values.sort_unstable();

@@ -61,8 +61,8 @@ pub(crate) struct Values {
     pub(crate) seconds: u64,
     pub(crate) minutes: u64,
     pub(crate) hours: u64,
-    /// The days of the month (for `Days::OfMonth`) or of the week (for `Days::OfWeek`); 0 for the other
-    /// rules.
+    /// The listed days: days of the month for [`Days::OfMonth`], days of the week for [`Days::OfWeek`]. All other
+    /// variants of [`Days`] list no days, so no bit is set.
     pub(crate) days: u64,
     pub(crate) months: u64,
     /// The selected years, sorted.
@@ -120,7 +120,7 @@ impl CronExpression {
         self.values.seconds.count_ones() > 1
     }
 
-    /// Computes the sets of values.
+    /// Fills [`values`](Self::values), the set of selected values of each field.
     fn with_values(mut self) -> Self {
         let mut years: Vec<u16> = self.years.iter().flat_map(|part| part.values(Field::Year)).collect();
         years.sort_unstable();

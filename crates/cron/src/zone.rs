@@ -62,7 +62,8 @@ impl Zone {
         }
     }
 
-    /// Returns the local time of the earliest moment after `after` that can be a fire time.
+    /// Returns the local time at which the search for the next fire time begins. Usually, this is the first full second
+    /// after `after`. Returns `None` if the calendar ends before this time.
     fn start(&self, after: Timestamp) -> Option<DateTime> {
         let local = self.0.to_datetime(after);
         if let AmbiguousOffset::Fold { before, after: second } = self.0.to_ambiguous_timestamp(local).offset()

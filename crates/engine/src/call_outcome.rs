@@ -20,13 +20,14 @@ pub enum CallOutcome {
     Failed(Failure),
 }
 
-/// The facts that determine the outcome of a call.
+/// The facts that determine the outcome of a call. The driver has sent a report about the instance, and the report has
+/// already been applied to the records.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
-    /// The status before the report, if this is the first report of an operation or a command. For other
-    /// reports, an empty status.
+    /// The status of the instance before the report. It is filled only for the first report of an operation or a
+    /// command, and is empty for all other reports.
     pub before: &'a Status,
-    /// The status after the report.
+    /// The status of the instance as changed by the report.
     pub after: &'a Status,
     /// Whether the report says that the instance has settled.
     pub settled: Settled,

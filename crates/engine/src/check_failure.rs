@@ -5,7 +5,8 @@ use windlass_model::record::{Failure, FailureKind};
 /// The beginning of the recorded message of every failed health check.
 const CHECK_FAILED: &str = "the health check failed: ";
 
-/// Converts the failure of a health check into the failure to record for its element.
+/// Returns the failure that windlass records for an element after a failed health check. `failure` is the failure of
+/// the check. The recorded message consists of the words `the health check failed` and the message of `failure`.
 pub fn of(failure: &Failure) -> Failure {
     Failure { message: format!("{CHECK_FAILED}{}", failure.message), ..failure.clone() }
 }

@@ -21,7 +21,8 @@ use crate::error::EngineError;
 use crate::sealing::KnownSecrets;
 use crate::world::{Commands, World};
 
-/// The maximum number of commands of an assembly whose records are kept after the command has ended.
+/// The maximum number of ended commands that the store remembers for each assembly. The oldest records are removed
+/// first.
 pub const KEPT_COMMANDS: usize = 20;
 
 /// The maximum number of records of commands that are read at once.
@@ -73,9 +74,9 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Records the beginning of a command. Results of the command may arrive until the time `late` after this
-/// beginning. If `late` is `None`, the command gets results only from its own call, and not from later health
-/// checks.
+/// Records the beginning of a command. A health check may report results of the command after the command's call has
+/// ended. `late` is the maximum time from the beginning of the command to such a result. If `late` is `None`, health
+/// checks report no results of the command.
 pub(crate) fn begin(world: &mut World, call: &CallRecord, late: Option<Duration>, batch: &mut Batch) {
     let Action::Command(command) = &call.action else { return };
     let millis = |late: Duration| i64::try_from(late.as_millis()).unwrap_or(i64::MAX);

@@ -21,7 +21,7 @@ use crate::places::Places;
 use crate::slots::{JobSlots, LimitedLocation};
 use crate::stop::Stop;
 
-/// The environment in which the machine of a process runs.
+/// The services with which the commands of one [`ProcessMachine`] are executed, such as the store and the clock.
 pub(crate) struct ProcessEnv {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) lease: Lease,
@@ -81,7 +81,8 @@ impl ProcessEnv {
     }
 }
 
-/// The maximum number of messages from drivers that wait for the host, for each kind of message.
+/// The maximum number of messages that a channel to the [`Host`] can hold. If the channel is full, a driver that sends
+/// a further message waits.
 const QUEUE: usize = 64;
 
 /// The initial content of a [`Journal`].
@@ -213,10 +214,10 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Returns the work for a record of a job. The work waits until the record is durable, and then removes the job
-    /// that `entry` names.
+    /// Returns work that waits until the job record of `entry` is durable. If `entry` names a job to remove, the work
+    /// then removes this job from its runtime.
     ///
-    /// The removal of a job may hang. After a stop, the work therefore ends when the future of
+    /// The removal of a job may hang. After a stop, the work therefore also ends when the future of
     /// [`overdue`](Self::overdue) ends.
     fn settle(&self, entry: Entry) -> Work<Event> {
         let overdue = self.overdue();

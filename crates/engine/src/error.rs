@@ -37,8 +37,9 @@ pub enum EngineError {
         /// The names of the existing assemblies.
         known: Vec<AssemblyName>,
     },
-    /// The name belongs to an assembly of another descriptor, or to any assembly if a new assembly was
-    /// requested.
+    /// The requested name is taken. An existing assembly has the name, and the request must not change this assembly.
+    /// Either the assembly has another descriptor, or the request demands a new assembly
+    /// ([`UpOptions::only_new`](crate::UpOptions::only_new)).
     #[error("`{name}` is the name of an assembly of `{other}` already; choose another with `--name`")]
     NameTaken {
         /// The name that is taken.
@@ -104,7 +105,7 @@ pub enum EngineError {
     NameInUse {
         /// The new name of the assembly.
         name: AssemblyName,
-        /// Whether an assembly has the name, or only a history of a former assembly with the name is kept.
+        /// The present use of the name.
         by: NameUse,
     },
     /// The assembly was renamed or exported, so an `up` under its old name would create it a second time.
@@ -115,12 +116,13 @@ pub enum EngineError {
         /// The place that the assembly has moved to.
         to: MovedTo,
     },
-    /// A request for an assembly that is to be renamed is pending.
+    /// An assembly can't be renamed, because a queued request is pending. The request is for the old name, for the new
+    /// name, or for an assembly that references the renamed assembly.
     #[error(
         "{request} of `{name}` is pending; execute it with `windlass run`, or withdraw it with `windlass cancel {name} {request}`"
     )]
     Pending {
-        /// The name of the assembly.
+        /// The name of the assembly that the request is for.
         name: AssemblyName,
         /// The id of the pending request.
         request: RequestId,
@@ -187,28 +189,29 @@ pub enum EngineError {
     /// The operator has given an answer about undecided calls, but the assembly has no undecided call.
     #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
     NothingToDecide(AssemblyName),
-    /// A dry run can't use the operator's answer. An interrupted process has open calls whose outcome windlass must
-    /// determine before it uses the answer, and a dry run must not determine an outcome.
+    /// A dry run can't use the operator's [`Answer`](crate::Answer) about undecided calls, because the assembly also
+    /// has interrupted calls. windlass must determine the outcome of the interrupted calls first, and a dry run must
+    /// not do this.
     #[error(
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
     NotObserved(AssemblyName),
-    /// The operator's answer names a call that is unknown or needs no answer. Only an *undecided* call needs an
-    /// answer: only a person can tell the outcome of such a call.
+    /// The operator's [`Answer`](crate::Answer) is about a call that needs no answer, or about an unknown call. Only an
+    /// *undecided* call needs an answer: only a person can tell the outcome of such a call.
     #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
     NotUndecided {
-        /// The id of the call that the answer names.
+        /// The id in [`Answer::calls`](crate::Answer::calls) that belongs to no undecided call.
         call: CallId,
-        /// The records of the undecided calls of the assembly. The named call is not among them.
+        /// The records of all undecided calls of the assembly.
         calls: Vec<CallRecord>,
     },
-    /// The operator's answer names an element without an *undecided* call. Only a person can tell the outcome of an
-    /// undecided call.
+    /// The operator's [`Answer`](crate::Answer) is about an element without an *undecided* call. Only a person can tell
+    /// the outcome of an undecided call.
     #[error("`{}` has no undecided call; these parts have one: `{}`", .part.local(), listed(.calls))]
     NoUndecidedCall {
-        /// The name of the element that the answer names.
+        /// The element in [`Answer::of`](crate::Answer::of) that has no undecided call.
         part: ElementName,
-        /// The records of the undecided calls of the assembly. None of them belongs to the named element.
+        /// The records of all undecided calls of the assembly.
         calls: Vec<CallRecord>,
     },
     /// A recorded open call is damaged: this engine can't have written its record.
@@ -481,22 +484,23 @@ impl fmt::Display for ProtectedPart {
 pub struct Unplaced {
     /// The elements, in the order of the assembly.
     pub elements: Vec<ElementName>,
-    /// The requirement that is missing.
+    /// The kind of the problem: the elements can't be placed, or can't be adopted.
     pub lack: Lack,
     /// The reason why the elements can't be placed or adopted.
     pub why: String,
-    /// The place in the descriptor that chooses the location. For a failed adoption, the place where the first
-    /// element is declared.
+    /// The declaration in the descriptor that causes the problem. If the elements can't be placed, this is the
+    /// declaration of their location, if there is one. In all other cases, this is the declaration of the first
+    /// element. `None` if the place of the declaration is unknown.
     pub origin: Option<Origin>,
 }
 
-/// A requirement that an element lacks.
+/// The kind of the problem that an [`Unplaced`] describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Lack {
-    /// A location with a runtime and a driver.
+    /// The elements can't be placed, because a location, a runtime or a driver is missing.
     Place,
-    /// A way to adopt the existing instance.
+    /// The existing instances of the elements can't be adopted.
     Adopt,
 }
 

@@ -12,11 +12,12 @@
 use windlass_driver::{Observation, Observed};
 use windlass_model::record::{Failure, FailureKind};
 
-/// The number of timeouts in one round after which a group that times out is no longer halved.
+/// The number of timeouts after which a [round](self) no longer divides groups that time out. A round is one search for
+/// the bad elements of a batch.
 pub const MAX_TIMEOUTS: usize = 32;
 
-/// The maximum number of suspects that are checked alone. If there are more suspects, all of them are checked
-/// together first, because the script may be broken and not the elements.
+/// The maximum number of [suspects](self) that are checked alone. If there are more suspects, they are first checked
+/// together: so many failures may come from a broken script, and not from bad elements.
 pub const MAX_ALONE: usize = 16;
 
 /// The maximum number of failed groups of [suspects](self) in one round. After more failures, a failed group of
@@ -38,9 +39,9 @@ pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     }
 }
 
-/// Returns the failure of an element that can't be checked alone, because too many checks of its batch hang.
-/// `answer` is the answer to the last check of the element's group. The message of the failure contains the reason
-/// in `answer`.
+/// Returns the failure of an [unresolved](Halving::unresolved) element: the element was only checked in a group, and
+/// the check timed out. `answer` is the last answer about the element. The message of the failure contains the reason
+/// from this answer.
 pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     let why = match answer {
         Err(failure) => failure.message.as_str(),
@@ -140,7 +141,8 @@ mod tests {
         unresolved: BTreeSet<usize>,
     }
 
-    /// Runs a round. A group with a bad element fails as a whole.
+    /// Searches the elements `0..suspects.len()` for the bad elements `bad`. The check of a group fails if the group
+    /// contains a bad element. Each failed check ends with `end`.
     fn round(bad: &BTreeSet<usize>, suspects: Vec<bool>, end: GroupEnd) -> Asked {
         let mut halving = Halving::new(suspects);
         let (mut groups, mut well) = (Vec::new(), BTreeSet::new());

@@ -87,11 +87,12 @@ pub trait Machine {
 
 /// An input of a machine.
 pub enum Input<M: Machine + ?Sized> {
-    /// The machine may begin.
+    /// The first input of a run. The machine begins its work.
     Begin,
     /// An event of the machine.
     Event(M::Event),
-    /// The time of a timer has come. After a stop, each timer is due immediately, even a timer that starts later.
+    /// The time of a timer has come. After a stop, the waiting timers are due at once. A timer that the machine starts
+    /// after the stop is also due at once.
     Due(M::Timer),
     /// A stop is requested. If the stop was requested before the run, the machine gets this input in place of
     /// [`Input::Begin`].
@@ -240,8 +241,10 @@ impl<M: Machine, D: Dispatcher<M>> Running<'_, M, D> {
         }
     }
 
-    /// Returns the error that made the store refuse all later batches of records. The store answers batches
-    /// in order, so that error is already available.
+    /// Returns the error that made the store refuse all later batches of records.
+    ///
+    /// The store answers batches in order. If `error` is such a refusal, the work with the original error has therefore
+    /// already ended.
     fn root_cause(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::AfterFailure { .. }) {
             return error;

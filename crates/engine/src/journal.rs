@@ -20,7 +20,7 @@ use crate::recorder::LastJob;
 use crate::recordings::{self, RecordedJob, Transcript};
 use crate::stop::Stop;
 
-/// The maximum number of bytes that a job record keeps of each output stream, for people.
+/// The maximum number of bytes that a job record keeps of each output stream.
 const SHOWN: usize = 8 * 1024;
 
 /// The state that all calls of one machine share.
@@ -46,13 +46,13 @@ pub(crate) struct Journal {
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
-/// An open call that an earlier process made on another host or in another folder. Its jobs can't be found from
-/// here.
+/// An open call that an earlier process made on another host or in another folder. This program can't find the jobs of
+/// that process.
 pub(crate) struct RemoteCall {
-    /// The number of the last attempt that the earlier process made. Later attempts of the call are made on this
-    /// host and in this folder.
+    /// The number of the last attempt that the earlier process made. All attempts with a greater number are made by
+    /// this program, so their jobs can be found.
     pub(crate) attempt: u32,
-    /// The host and the folder in which the earlier process made the call, in words for people.
+    /// The host and the folder in which the earlier process made the call, as text for messages.
     pub(crate) from: String,
 }
 
@@ -80,8 +80,8 @@ pub(crate) struct CallContext {
     place: Arc<Location>,
     assembly: AssemblyName,
     call: CallId,
-    /// Whether the call must not run twice. The jobs of such a call start only if space for their answers is
-    /// reserved.
+    /// Whether a second execution of the call may do harm. The jobs of such a call start only if space for their
+    /// answers is reserved.
     once: bool,
     /// The failure that forbids the call to create its relationship. For example, the source or the target of
     /// the relationship has failed. If this failure is set, the first job of the call does not begin. If an
@@ -102,7 +102,7 @@ pub(crate) struct CallContext {
     given: Vec<String>,
     /// The secrets that the driver has named, such as a password that a job has published.
     hidden: Mutex<Vec<String>>,
-    /// The names of the jobs whose stdout is text for people.
+    /// The names of the jobs whose stdout is shown to users.
     shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
     /// The input and output of the call's last job. The outer `None` means that the call belongs to no
@@ -164,7 +164,7 @@ impl CallContext {
         }
     }
 
-    /// Sets whether the call must not run twice.
+    /// Sets whether a second execution of the call may do harm.
     pub(crate) fn once(mut self, once: bool) -> Self {
         self.once = once;
         self
@@ -492,8 +492,9 @@ impl CallContext {
     }
 }
 
-/// A reservation of disk space that is released on drop.
+/// Disk space that is reserved for the answer of a job. The reservation ends when the `Room` is dropped.
 struct Room {
+    /// The number of bytes that all running jobs have reserved.
     reserved: Arc<AtomicU64>,
     bytes: u64,
 }
@@ -516,8 +517,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the last bytes of an output stream, for people. The secrets in the stream are masked before it is
-/// cut.
+/// Returns the end of an output stream, at most [`SHOWN`] bytes. The whole stream is masked first, so that no part of a
+/// secret is left at the beginning of the result.
 fn shown(redactor: &Redactor, stream: &Captured) -> String {
     let text = stream.masked(redactor);
     let mut start = text.len().saturating_sub(SHOWN);

@@ -78,14 +78,15 @@ impl Leases {
     }
 }
 
-/// The lease of an assembly, which a task renews from the preparation of a process to the end of the process.
+/// The leases of a process, and the task that renews them until the process ends.
 ///
-/// If a `Renewal` is dropped, its task releases all leases of the process. Another program then need not wait
-/// for the end of their term.
+/// If a `Renewal` is dropped, the task releases all these leases. So another program can take them at once, and need
+/// not wait until they expire.
 pub(crate) struct Renewal {
     store: Arc<dyn Store>,
     lease: Lease,
-    /// The lease of the assembly, and the leases of other assemblies that the process changes.
+    /// All leases of the process: the lease of the assembly, and the leases of other assemblies that the process
+    /// changes.
     leases: Leases,
     task: JoinHandle<()>,
     lost: watch::Receiver<Option<StoreError>>,

@@ -27,7 +27,8 @@ use windlass_model::resolve::{Answer, Lookup, Resolver, text_of};
 use windlass_model::template::Template;
 use windlass_model::{ElementName, Timestamp, Topology};
 
-/// The maximum number of elements through which a promoted metric is followed.
+/// The maximum number of promotions between a metric and its source. An assembly *promotes* a metric of a part: the
+/// assembly publishes the metric as its own.
 const DEEPEST: usize = 64;
 
 /// A sample of a metric.
@@ -81,7 +82,7 @@ pub enum Act {
     Scale(ElementName, Scale),
 }
 
-/// The maximum number of heals of an element that has not recovered.
+/// The maximum number of heals of an element until it recovers. A heal stops and starts the element.
 pub const MOST_HEALS: u32 = 3;
 
 /// The number of heals of each element since its last recovery, from the records of the elements. The batch
@@ -97,13 +98,13 @@ impl Heals {
         Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
     }
 
-    /// Tells whether an element was healed [`MOST_HEALS`] times and has not recovered, so that it is not healed
-    /// any more.
+    /// Tells whether an element was healed [`MOST_HEALS`] times since its last recovery. Policies do not heal such an
+    /// element any more.
     pub fn is_left_alone(&self, part: &ElementName) -> bool {
         self.0.get(part).is_some_and(|tried| *tried >= MOST_HEALS)
     }
 
-    /// Tells whether an element was healed and has not recovered since then.
+    /// Tells whether an element was healed at least once since its last recovery.
     pub fn is_tried(&self, part: &ElementName) -> bool {
         self.0.contains_key(part)
     }
@@ -135,11 +136,12 @@ struct Rule {
     due: Option<Timestamp>,
     /// The last reading of each source, until the readings of all sources are counted as one sample.
     readings: BTreeMap<String, Reading>,
-    /// The number of consecutive breaches. `high` counts breaches of the upper threshold or of integrity. `low`
-    /// counts breaches of the lower threshold.
+    /// The number of consecutive breaches. A scale policy counts samples above its upper threshold here. A heal policy
+    /// counts samples that report a broken element, and missing samples.
     high: u32,
+    /// The number of consecutive samples below the lower threshold of a scale policy. A heal policy does not use it.
     low: u32,
-    /// The number of breaches in `high` that are missing samples. A missing sample is a breach for a heal policy.
+    /// The number of missing samples among the breaches in `high`. A scale policy does not use it.
     missing: u32,
     /// The number of consecutive samples without a breach; `None` before the first sample is counted.
     well: Option<u32>,
@@ -388,7 +390,8 @@ fn in_a_row(times: u32) -> String {
     if times == 1 { "once".to_owned() } else { format!("{times} times in a row") }
 }
 
-/// Returns the number of breaches that fire a policy, at least one.
+/// Returns the number of consecutive breaches after which a policy fires. The result is at least 1. It is 1 if the
+/// policy declares no `number`.
 fn count(number: Option<f64>) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     number.map_or(1, |number| number.clamp(1.0, f64::from(u32::MAX)) as u32)
@@ -401,8 +404,8 @@ fn number_of(value: &Template, resolver: &mut Resolver<'_>) -> Option<f64> {
     }
 }
 
-/// Returns the metrics whose samples make up a metric. The function follows promoted metrics. For a group, it
-/// returns the metric of each node.
+/// Returns the metrics whose samples count as samples of the metric `source`. For a metric of a group, these are the
+/// metrics of its nodes. For a metric that an assembly promotes, this is the metric of the part.
 fn origins(topology: &Topology, source: &MetricSource) -> Vec<MetricSource> {
     let mut found = Vec::new();
     let mut open = vec![(source.clone(), 0)];

@@ -154,7 +154,7 @@ pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     }
 }
 
-/// Returns a value that is known and not secret.
+/// Returns the value in `answer` if the value is known and not secret, and otherwise `None`.
 fn open(answer: &Result<Answer, ResolveError>) -> Option<Value> {
     match answer {
         Ok(Answer::Known(value)) if !value.sensitive => Some(value.value.clone()),

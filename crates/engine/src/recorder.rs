@@ -1,4 +1,4 @@
-//! A context that keeps the last job of a health check in memory.
+//! The [`Context`] of health checks: drivers run jobs with it, and the engine gets the last job from it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,10 +7,10 @@ use windlass_driver::{Context, Failure, JobFailure, Report, Unrecorded};
 use windlass_executor::{Job, Outcome};
 use windlass_model::Timestamp;
 
-/// The last job of a context: its id, its input and its outcome.
+/// The last job that a [`Recorder`] has run: its id, its input and its outcome.
 pub(crate) type LastJob = (String, String, Outcome);
 
-/// A context that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last job.
+/// A [`Context`] that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last job in memory.
 pub(crate) struct Recorder {
     inner: Unrecorded,
     last: Mutex<Option<LastJob>>,

@@ -139,7 +139,8 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Returns a batch of records that drops the recordings of the calls of some processes.
+/// Returns the changes that remove the recordings of some processes from the store. The recordings of a process contain
+/// the last job of each of its calls.
 pub(crate) async fn drop_of(
     store: &dyn Store,
     assembly: &AssemblyName,

@@ -139,7 +139,9 @@ impl World {
         (!undeclared.is_empty()).then(|| LogEntry::new(Severity::Warning, message))
     }
 
-    /// Seals a natural id that contains a secret. The calls that remove the instance still need the id.
+    /// Seals the natural id of an instance, because the id contains a secret. The natural id identifies the instance
+    /// outside of windlass, for example a virtual machine in its cloud. Later calls, such as the removal of the
+    /// instance, still need the id.
     fn seal_natural(
         &mut self,
         instance: &InstanceId,
@@ -199,7 +201,8 @@ impl World {
         self.instances.put(record, batch);
     }
 
-    /// Records the private state of a driver family for an element. Parts with a secret are sealed.
+    /// Records the private state of a driver family for an element. A value with a secret is sealed, and a
+    /// [marker](SecretRef) takes its place in the state.
     fn put_private(
         &mut self,
         answered: Answered<'_>,
@@ -299,7 +302,7 @@ impl World {
 enum Signals {
     /// The signals of the interface [`OUTPUTS`], which are the output properties.
     Outputs,
-    /// The signals of all interfaces. This is the choice for an application.
+    /// The signals of all interfaces. All of them can be read if the element belongs to an application.
     All,
 }
 

@@ -88,7 +88,8 @@ impl Timing {
         }
     }
 
-    /// Returns the delay of the second fire time in milliseconds.
+    /// Returns the delay of a periodic duty in milliseconds, from 0 to the jitter. A hash of `key` determines the
+    /// delay. For a cron expression, the result is 0.
     fn delay<K: Hash>(&self, key: &K) -> i64 {
         let Self::Every { jitter, .. } = self else { return 0 };
         let mut hasher = DefaultHasher::new();
@@ -102,7 +103,8 @@ impl Timing {
 #[derive(Debug, Clone)]
 pub struct Schedule<K> {
     duties: BTreeMap<K, Duty>,
-    /// The duties that do not run, by their next fire time.
+    /// The duties that wait for their next fire time, sorted by this time. A running duty is added when its run has
+    /// ended.
     agenda: BTreeSet<(Timestamp, K)>,
     /// The argument `now` of the last call of [`set`](Self::set), [`start`](Self::start) or [`ended`](Self::ended).
     /// An earlier `now` in the next call shows that the clock was set back.
@@ -116,7 +118,8 @@ struct Duty {
     /// The next fire time; `None` if the duty has no further fire time.
     next: Option<Timestamp>,
     is_running: bool,
-    /// The fire time of the duty's last start; `None` before the first start.
+    /// The fire time for which the duty was last started. The start may be later than this time. `None` before the
+    /// first start.
     fired: Option<Timestamp>,
 }
 
@@ -143,8 +146,8 @@ pub enum Change<K> {
 pub struct Started<K> {
     /// The duty that starts.
     pub duty: K,
-    /// The fire time for which the duty starts. It lies in the past if the duty still ran at that time, or if
-    /// the schedule was not asked then.
+    /// The fire time for which the duty starts. The start may be later than this time, for example because the previous
+    /// run of the duty has just ended.
     pub fired: Timestamp,
 }
 

@@ -74,7 +74,8 @@ impl KnownSecrets {
     }
 }
 
-/// Returns all markers in a value.
+/// Returns the references of all secrets that are sealed in a value. In such a value, a [marker](SecretRef) takes the
+/// place of each secret.
 pub(crate) fn markers(value: &Value) -> Vec<SecretRef> {
     match (SecretRef::from_value(value), value) {
         (Some(secret), _) => vec![secret],

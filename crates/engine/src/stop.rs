@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 /// The time within which a driver may still answer after the grace period of its jobs.
 const LAST_ANSWER: Duration = Duration::from_secs(5);
 
-/// The two stages of a stop.
+/// A stop with two stages. Each stage has a token, and begins when its token is cancelled.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
-    /// No further call begins, and running jobs may finish.
+    /// The first stage: no further call begins, and running jobs may finish.
     pub soon: CancellationToken,
-    /// Running jobs are cancelled.
+    /// The second stage: the engine cancels the running jobs.
     pub now: CancellationToken,
 }
 

@@ -26,10 +26,12 @@ pub(crate) enum Unknown {
 }
 
 impl Unknown {
-    /// Returns the treatment of unknown values in a call of `action` with the values of the version `side`.
+    /// Returns the treatment of unknown values in a call of `action`. `side` is the version of the assembly from which
+    /// the call takes its values.
     ///
-    /// A call with the values of the installed version removes an element, ceases a relationship or checks the
-    /// health, unless it is a command. An unknown value must not prevent such a call, so the call omits the value.
+    /// A removal or a health check takes its values from the installed version. An unknown value must not prevent such
+    /// a call, so the call omits the value. Any other call is refused if it needs an unknown value. A command is always
+    /// refused in this case.
     pub(crate) fn of(action: &Action, side: Side) -> Self {
         match (action, side) {
             (Action::Transition(_) | Action::Operation(_), Side::Installed) => Self::LeftOut,
@@ -195,9 +197,8 @@ fn not_known(name: &PropertyName, missing: &Awaited) -> Failure {
     )
 }
 
-/// A view of the world for one call. The view collects the names of secrets that a value needs and the store
-/// does not have. Such a value is refused or omitted, so that no call receives the mask of a secret as its
-/// value.
+/// A view of the world for one call. The view collects the names of secrets that a value needs and the store does not
+/// have. The call omits such a value, or is refused. Otherwise, the driver would get `***` in place of the secret.
 struct Opening<'w> {
     world: &'w World,
     missing: RefCell<BTreeSet<SecretRef>>,

@@ -78,12 +78,11 @@ impl<W, R> PlanBuilder<W, R> {
         &self.steps[step.node()]
     }
 
-    /// Computes a number for each step: the minimum of the step's own number and the numbers of its dependents.
+    /// Returns a number for each step: its own number, or the least number of its dependents if this number is less.
     /// The dependents of a step are all steps that wait for the step, directly or through other steps.
     ///
-    /// The caller passes the own number of each step in `numbers`. In `numbers` and in the result, the steps
-    /// are in the order in which they were added. For example, the crate `lifecycle` passes the number of each
-    /// step's phase. If the waits form a cycle, the function returns `None`.
+    /// `numbers` contains the own number of each step, for example the number of its phase. In `numbers` and in the
+    /// result, the steps are in the order in which they were added. Returns `None` if the waits form a cycle.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {

@@ -85,7 +85,7 @@ fn links_of<W>(steps: &Steps<W>, step: NodeIndex, numbers: &[StepNumber]) -> Vec
     waits.iter().map(link).collect()
 }
 
-/// Returns the length of the list of waits.
+/// Returns the number of `links` as a `u32`, the type of the indices in a plan.
 pub(crate) fn length(links: &[Link]) -> u32 {
     u32::try_from(links.len()).expect("a plan has less than 2^32 waits")
 }

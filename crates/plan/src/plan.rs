@@ -1,8 +1,7 @@
 //! A plan, its steps and their waits.
 //!
-//! One list of the plan contains the waits of all steps, and another list contains the reasons of the waits.
-//! The reason of many waits may be the same entry of that list. [`Step`] and [`Wait`] are views into these
-//! lists.
+//! One list of the plan contains the waits of all steps, and another list contains the reasons. Several waits can share
+//! one reason. [`Step`] and [`Wait`] are views into these lists.
 
 use std::fmt;
 use std::ops::Range;

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use crate::plan::{Plan, Step, StepNumber, Wait};
 
-/// One wait of an explanation.
+/// An entry in the explanation of a step, which [`Plan::why`] returns. The entry is a wait of the explained step, or of
+/// a step that the explained step waits for, directly or through other steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
-    /// The level of the wait: 1 for a wait of the explained step, 2 for a wait of a step that it waits for, and
-    /// so on.
+    /// The level of the wait: 1 for a wait of the explained step, 2 for a wait of a step that the explained step waits
+    /// for, and so on.
     pub depth: usize,
     /// The step that waits.
     pub step: Step<'a, W, R>,
@@ -16,8 +17,8 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the list leaves out the waits of the awaited step here, because the list contains them after an
-    /// earlier entry. False for an awaited step without waits.
+    /// Whether the explanation has listed the awaited step's own waits already, after an earlier entry. They are not
+    /// listed again after this entry. False for an awaited step without waits.
     pub is_repeated: bool,
 }
 
@@ -26,9 +27,11 @@ impl<W, R> Plan<W, R> {
     /// is followed by the waits of the awaited step, which have the next level. Waits with a level greater than
     /// `depth` are left out.
     ///
-    /// If several waits have the same awaited step, the list contains the waits of the awaited step only once. A
-    /// barrier is a step without work. So the waits of a barrier have the same level as the wait for the barrier.
-    /// Returns `None` if the plan has no step with this number.
+    /// The waits of a step are listed only once, even if several steps wait for it. Returns `None` if the plan has no
+    /// step with this number.
+    ///
+    /// A barrier is a step without work, so it adds no level. For example, a step waits for a barrier, and the barrier
+    /// waits for a second step. Then both waits have the level 1.
     pub fn why(&self, number: StepNumber, depth: usize) -> Option<Vec<Because<'_, W, R>>> {
         let mut explained = HashSet::from([number]);
         let mut all = Vec::new();

@@ -54,7 +54,7 @@ impl SecretRef {
         json!({ MARKER: self.0 })
     }
 
-    /// Parses a marker. Returns `None` for a value that is no marker.
+    /// Returns the id in the marker `{"$secret": "<id>"}`. Returns `None` for any other value.
     pub fn from_value(value: &Value) -> Option<Self> {
         let object = value.as_object().filter(|object| object.len() == 1)?;
         object.get(MARKER)?.as_str()?.parse().ok()

@@ -21,7 +21,8 @@ const SHORTEST_BASE64: usize = 6;
 /// The patterns that reveal a value.
 pub(crate) type Spellings = Vec<Zeroizing<Vec<u8>>>;
 
-/// Adds the spellings of a value. A value of fewer than [`SHORTEST`] bytes has none.
+/// Adds the spellings of a secret value: the value itself, its long lines, and its escaped, base64 and hexadecimal
+/// forms. A value of fewer than [`SHORTEST`] bytes has no spellings, because it is not masked.
 pub(crate) fn spell(value: &[u8], out: &mut Spellings) {
     // A value read from a file often ends with a line break, which programs do not print with the value.
     let value = value.strip_suffix(b"\n").map_or(value, |rest| rest.strip_suffix(b"\r").unwrap_or(rest));

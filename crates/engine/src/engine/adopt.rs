@@ -35,8 +35,8 @@ use crate::values;
 /// the script finds.
 ///
 /// # Errors
-/// [`EngineError::Unknown`] if there is no such assembly, [`EngineError::Stopped`], or an error of the store. The
-/// failure of the search is the inner result.
+/// [`EngineError::Unknown`] if there is no such assembly, [`EngineError::Stopped`], or an error of the store. The inner
+/// error is the reason why the instances are unknown, for example a failure of the script.
 pub async fn inventory(
     engine: &Engine,
     factory: &AssemblyName,
@@ -70,20 +70,23 @@ pub async fn inventory(
     Ok(found)
 }
 
-/// Records the instances that a search has found. The methods may be called for several instances at the same
-/// time.
+/// Records the instances that a discovery has found. [`adopt`](Self::adopt) records an unknown instance as a new
+/// application, and [`apply`](Self::apply) updates a known application. The methods may be called for several instances
+/// at the same time.
 pub struct FoundRecorder<'e> {
     engine: &'e Engine,
     holder: &'e Holder,
     shared: SharedRecords,
-    /// The packages that earlier adoptions of this recorder have stored.
+    /// The digests of the packages that this recorder has already stored for adopted applications. The recorder stores
+    /// each package only once.
     stored: Mutex<BTreeSet<PackageDigest>>,
-    /// The reserved ids for the processes of further adoptions.
+    /// The process ids that [`reserve`](Self::reserve) has reserved and that no adoption has used yet.
     reserved: Mutex<VecDeque<ProcessId>>,
 }
 
 impl<'e> FoundRecorder<'e> {
-    /// Creates a recorder for the result of one search.
+    /// Creates a recorder for the instances that one discovery finds. The recorder caches records of the store, so each
+    /// discovery needs a new recorder.
     pub fn new(engine: &'e Engine, holder: &'e Holder) -> Self {
         let (shared, stored, reserved) = (SharedRecords::default(), Mutex::default(), Mutex::default());
         Self { engine, holder, shared, stored, reserved }
@@ -113,9 +116,9 @@ impl<'e> FoundRecorder<'e> {
     /// runs.
     ///
     /// # Errors
-    /// The outer error is the reason why the assembly can't be recorded. The inner failure is the reason why
-    /// the instance is not adopted. Examples: another application has the natural id of the instance, or the
-    /// updates that the search has reported can't be applied to the application.
+    /// The outer error is the reason why the assembly can't be recorded. The inner failure is the reason why the
+    /// instance is not adopted. Examples: another application has the natural id of the instance, or the reported
+    /// updates can't be applied to the application.
     pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
         let name = desired.topology.name().clone();
@@ -180,7 +183,8 @@ impl<'e> FoundRecorder<'e> {
         }
     }
 
-    /// Tells whether the report of a search would change the records of a known application.
+    /// Tells whether [`apply`](Self::apply) would change the records of an application. `found` describes the instance
+    /// of this application, as a discovery has found it.
     ///
     /// # Errors
     /// An error of the store.
@@ -203,8 +207,9 @@ impl<'e> FoundRecorder<'e> {
         Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
     }
 
-    /// Applies the report of a search about a known application. The name in the report is ignored. A report
-    /// that changes no record needs no lease.
+    /// Updates the records of a known application. `found` describes the instance of this application, as a discovery
+    /// has found it. The name in `found` is ignored, because a known application keeps its name. Usually, no lease is
+    /// needed if no record changes.
     ///
     /// # Errors
     /// An error of the store.

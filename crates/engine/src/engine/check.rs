@@ -249,8 +249,9 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the lease of a factory. This is the lease `held` if it belongs to this factory, and otherwise a new
-    /// lease. `None` means that the new lease can't be taken, for example because another program holds it.
+    /// Returns the lease of a factory. If the caller of the check already [holds](Self::held) this lease, the function
+    /// returns the same lease. Otherwise, the function takes a new lease. `None` means that the new lease can't be
+    /// taken, for example because another program holds the lease.
     async fn lease_of(&self, factory: &AssemblyName) -> Option<Cow<'a, Lease>> {
         if let Some(held) = self.held.filter(|held| held.scope == *factory) {
             return Some(Cow::Borrowed(held));
@@ -258,8 +259,8 @@ impl<'a> Writer<'a> {
         self.engine.store.lease(factory, self.holder).await.ok().map(Cow::Owned)
     }
 
-    /// Releases a lease that [`lease_of`](Self::lease_of) has taken. If [`lease_of`](Self::lease_of) has returned
-    /// the lease `held`, the function does nothing: `held` belongs to the caller of the check.
+    /// Releases a lease that [`lease_of`](Self::lease_of) has newly taken. The lease that the caller of the check
+    /// [holds](Self::held) stays with the caller.
     async fn release(&self, lease: Cow<'_, Lease>) -> Result<(), StoreError> {
         match lease {
             Cow::Owned(lease) => self.engine.store.release(lease).await,
@@ -315,10 +316,11 @@ pub(super) fn without_news(
 }
 
 /// Updates the records of an assembly with the answer to a health check or a search. `lease` is the lease of this
-/// assembly, and `before` describes its records at the beginning of the check.
+/// assembly. `before` describes the records of the assembly at the beginning of the check.
 ///
-/// If the records in the store now differ from `before`, the function drops an observation, and returns
-/// [`CheckEnd::Dropped`].
+/// The records in the store may have changed since the beginning of the check. Then an observation is out of date: the
+/// function records nothing, and returns [`CheckEnd::Dropped`]. A failed check is recorded even then, except in two
+/// cases: the assembly was removed, or a process or a call of the assembly is open.
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,

@@ -25,12 +25,13 @@ pub enum Consent {
 }
 
 impl Consent {
-    /// Tells whether every plan may remove and replace healthy parts.
+    /// Tells whether the user consents to all plans.
     pub(super) fn is_any(&self) -> bool {
         *self == Self::Any
     }
 
-    /// Returns the consent for a further process. The consent to one plan covers no other plan.
+    /// Returns the consent that remains for the next process. [`Consent::Any`] remains. All other consents become
+    /// [`Consent::None`], because the next process has another plan.
     pub(super) fn for_another(self) -> Self {
         if self.is_any() { self } else { Self::None }
     }

@@ -134,7 +134,7 @@ impl Engine {
         self.look_until(name, &Stop::default()).await
     }
 
-    /// Checks like [`look`](Self::look), and ends early when a stop is requested.
+    /// Checks the health of elements like [`look`](Self::look), but ends early when a stop is requested.
     ///
     /// # Errors
     /// The errors of [`look`](Self::look), and [`EngineError::Stopped`].

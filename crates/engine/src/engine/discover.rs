@@ -28,8 +28,9 @@ pub struct DiscoveryQuery {
     pub configuration: Option<BTreeMap<String, Input>>,
     /// The purpose for which the driver searches, such as a list of all instances of a factory.
     pub purpose: Purpose,
-    /// The store of the project. If the search is killed, the next process in this store removes the jobs of
-    /// the search. `None` means that the project has no store yet.
+    /// The id of the store. If windlass is killed during the search, jobs of the search may be left. The ids of these
+    /// jobs begin with the id of the store, so a later process finds and removes the jobs. `None` means that the
+    /// project has no store yet.
     pub store: Option<StoreId>,
 }
 

@@ -66,12 +66,12 @@ pub(super) struct Limits {
     pub(super) max_surge: Option<MaxSurge>,
 }
 
-/// The result of drafting an intent.
+/// A process that is planned, but not recorded yet: its plan, and all data that its execution needs.
 pub(super) struct Draft {
     pub(super) world: World,
     pub(super) plan: Plan,
     pub(super) diff: Diff,
-    /// The changes that the plan omits because it is limited to some elements.
+    /// The changes that the plan omits, because the operator has limited the plan to some elements.
     pub(super) undone: Diff,
     /// The limits that the operator has given the intent.
     pub(super) limits: Limits,
@@ -118,7 +118,9 @@ struct Target {
 }
 
 impl EngineEnv {
-    /// Drafts the process that executes an intent.
+    /// Makes the plan for a request, and collects the data that the execution of the plan needs. `snapshot` contains
+    /// the records of the assembly; `None` means that the assembly is new. `seen` contains the results of health
+    /// checks; `None` means that no health checks were made.
     pub(super) fn draft(
         &self,
         request: Request,
@@ -494,7 +496,7 @@ fn stored(
     Ok(Target { record: Some(next), packages: Vec::new(), secrets: BTreeMap::new(), options })
 }
 
-/// Tells whether an element is an assembly or a group, which consists of parts.
+/// Tells whether an element is an assembly or a group. Assemblies and groups consist of other elements.
 fn is_whole(topology: &Topology, name: &ElementName) -> bool {
     let kind = topology.get(name).map(|element| element.kind);
     matches!(kind, Some(ElementKind::Assembly | ElementKind::Group))
@@ -589,10 +591,12 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process whose version of the assembly describes an element. This is the later of two processes: the
-/// process that last gave values to the element, and the process whose version was last reached completely.
+/// Returns the process whose version of the assembly describes an element. The result is the later of two processes:
 ///
-/// A completely reached version describes all elements, even the elements that its process did not change. If the
+/// - The process that last gave values to the element.
+/// - The process of the newest version that all elements have [reached](AssemblyRecord::reached).
+///
+/// All elements reach a version when its process completes, even the elements that the process did not change. If the
 /// returned process has written no version itself, the newest version of an earlier process describes the element.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))

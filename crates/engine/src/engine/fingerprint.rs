@@ -8,8 +8,8 @@ use windlass_lifecycle::{Diff, Plan};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFingerprint {
     plan: Value,
-    /// The changes. They show a changed secret even if the steps are equal. `None` means that the changes are
-    /// not compared.
+    /// The changes that the plan makes. They reveal differences that the steps of a plan do not contain, for example a
+    /// changed secret. `None` means that the changes are not compared.
     changes: Option<Value>,
 }
 

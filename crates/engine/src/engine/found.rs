@@ -157,9 +157,10 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     world.pairs.there().map(|pair| pair.key.clone()).collect()
 }
 
-/// Drops the operations of a pair that would be called on an element in `gone`. These operations cease the
-/// pair, or undo its incomplete creation. If no operation of the pair is left, the pair is recorded as not
-/// existing.
+/// Removes operations from the record of a pair, because they can no longer be called: they would run on an element in
+/// `gone`. These operations are meant to remove the pair, or to undo its incomplete creation.
+///
+/// If no operation is left, the pair is recorded as not existing.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {
     let Some(pair) = world.pairs.get(&key).cloned() else { return };
     let is_spared = |call: &OperationCall| {

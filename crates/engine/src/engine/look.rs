@@ -177,7 +177,8 @@ impl HealthChecks<'_> {
             .collect()
     }
 
-    /// Observes a group of elements of a batch of health checks by one call of [`Driver::observe`].
+    /// Checks the health of several elements by one call of [`Driver::observe`]. `all` contains the calls of the whole
+    /// batch, and `group` the positions of the checked elements in `all`.
     async fn look_together(
         &self,
         group: Group,
@@ -199,10 +200,10 @@ impl HealthChecks<'_> {
         GroupAnswer { group, answers, is_faulty }
     }
 
-    /// Asks a driver about calls of one batch of health checks. Returns one answer for each call.
+    /// Makes the health checks `calls` by one call of the driver. Returns one answer for each element of `calls`.
     ///
     /// # Errors
-    /// The driver has a fault, such as a panic. The check then counts as a check that could not run.
+    /// The driver has a fault, such as a panic. These checks then count as checks that could not run.
     async fn ask(
         &self,
         calls: &[Call],
@@ -320,8 +321,9 @@ impl CheckRound {
         }
     }
 
-    /// Keeps the last job of a failed check of applications. If the check has succeeded, keeps only the warnings
-    /// and errors that this job has written to stderr.
+    /// Keeps the output of `last`, the last job of a check of applications. `answers` tells whether the check has
+    /// failed. After a failure, the whole job is kept. After a success, only the warnings and errors on stderr are
+    /// kept.
     fn keep(
         &self,
         calls: &[Call],

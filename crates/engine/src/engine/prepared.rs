@@ -93,7 +93,7 @@ impl Prepared {
         &self.diff
     }
 
-    /// Returns the changes that the plan omits because the process is limited to some elements.
+    /// Returns the changes that the plan omits, because the operator has limited the plan to some elements.
     pub fn undone(&self) -> &Diff {
         &self.undone
     }
@@ -116,11 +116,11 @@ impl Prepared {
     /// Runs the process to its end, and releases its leases.
     ///
     /// If the returned future is dropped, the process is interrupted: running jobs continue, and the leases are
-    /// released in the background. The same intent then continues from the records. `stop` ends the process in
-    /// an orderly way.
+    /// released in the background. If the same intent is requested again later, a new process continues from the
+    /// records. `stop` ends the process in an orderly way.
     ///
     /// # Errors
-    /// An error of the store. Committed changes remain, and the same intent continues from them.
+    /// An error of the store. Changes that are already committed remain.
     /// [`LeaseLost`](windlass_store::StoreError::LeaseLost) if the lease was lost before the process ran.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
         let Self { engine, mut renewal, world, process, plan, diff, undone: _, consent, seen: _ } = self;

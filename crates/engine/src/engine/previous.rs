@@ -133,8 +133,9 @@ impl Records<'_> {
 
     /// Reads the versions of the assembly that describe existing elements and pairs, the oldest first.
     ///
-    /// The list begins with the version that was last reached completely, and ends with the newest version. If the
-    /// newest version alone describes all existing elements and pairs, the list is empty.
+    /// The list begins with the newest version that all elements have [reached](AssemblyRecord::reached), and ends with
+    /// the newest version of all. If the newest version alone describes all existing elements and pairs, the list is
+    /// empty.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -166,7 +167,8 @@ impl Records<'_> {
         Ok(packages)
     }
 
-    /// Reads the records about earlier processes and versions that a draft needs.
+    /// Reads the history of an assembly, as far as the plan for `intent` depends on the history. For example, a
+    /// rollback depends on the earlier versions. If `snapshot` is `None`, the assembly is new and has no history.
     pub(super) async fn previous(
         &self,
         intent: &Intent,

@@ -111,7 +111,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Reads the ended processes that are not among the newest `keep` and ended before `cutoff`.
+    /// Reads the ids of the old processes of an assembly. A process is old if it ended before `cutoff`, and if at least
+    /// `keep` newer processes exist.
     async fn old_processes(
         &self,
         name: &AssemblyName,
@@ -136,7 +137,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// Tells whether a health check or a discovery has recorded an event outside of processes.
+/// Tells whether an event comes from a health check or a discovery, and not from a process.
 fn is_of_check(event: &EventDraft) -> bool {
     event.process.is_none() && matches!(event.body, Event::Logged { .. } | Event::StateChanged { .. })
 }

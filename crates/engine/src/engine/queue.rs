@@ -55,8 +55,8 @@ struct RequestContent {
     arguments: Arguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<PlanFingerprint>,
-    /// Requests of earlier releases contain no consent, because no plan needed consent. Such a request consents
-    /// to each plan.
+    /// The user's permission to remove or replace healthy parts. A missing entry means [`Consent::Any`]. Requests of
+    /// earlier releases have no entry, because no plan needed consent at that time.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
     #[serde(default, skip_serializing_if = "Option::is_none")]

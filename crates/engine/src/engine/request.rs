@@ -23,7 +23,7 @@ use crate::error::EngineError;
 /// An operator's answer about undecided calls, whose outcome only a person can determine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The outcome of the calls.
+    /// The operator's statement about the calls, for example that they were executed.
     pub what: Assumption,
     /// The elements to which this answer applies. An undecided call is a call whose outcome only a person can
     /// tell. The answer gives the outcome of all undecided calls of these elements. If `of` and
@@ -291,18 +291,18 @@ pub struct UpOptions {
     pub adopt: bool,
     /// The elements to create again, even if they have not changed.
     pub replace: BTreeSet<ElementName>,
-    /// The elements that the plan is limited to, together with the elements that they need; empty means all
-    /// elements.
+    /// The elements that the plan is limited to; empty means all elements. The plan also creates missing elements that
+    /// these elements need.
     pub target: BTreeSet<ElementName>,
     /// The elements that the plan must not change.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes of each group that a change may take down at once. `None` means the number that
-    /// the descriptor declares, or the default.
+    /// The maximum number of nodes that are down at the same time in each group during a change. `None` means the
+    /// number that the descriptor declares, or the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group during a change. `None` means the number that the
-    /// descriptor declares.
+    /// The number of additional nodes that each group gets during a change. `None` means the number that the descriptor
+    /// declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
     /// Whether the new packages are used to stop and remove existing parts. By default, the package that a part
@@ -315,8 +315,7 @@ pub struct UpOptions {
 }
 
 impl Default for UpOptions {
-    /// Returns options for an `up` after which all elements are Active. The options contain no limits and no
-    /// further demands.
+    /// Returns the options of a plain `up`: all elements become Active, and no other option is set.
     fn default() -> Self {
         let (replace, target, except) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Self {

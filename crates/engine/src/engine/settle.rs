@@ -317,8 +317,8 @@ fn answered(
     Ok(Some(Answered { answer, calls, open }))
 }
 
-/// Returns the element that gets the natural id from the operator's answer, and this id. Refuses the answer if
-/// an id is needed and missing, or if an id is given and no element needs it.
+/// Returns the natural id from the operator's answer, with the element that gets this id. Returns `None` if no element
+/// needs an id. Refuses an answer that lacks a needed id, and an answer with an id that no element needs.
 fn named(
     name: &AssemblyName,
     answer: Assumption,

@@ -257,9 +257,10 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Finds the processes of the bundle that this store already has, and maps their ids in the bundle to their
-    /// ids in this store. The order of ids must be kept, so all processes after the first unknown process count
-    /// as unknown.
+    /// Maps process ids in a bundle to the ids of the same processes in this store.
+    ///
+    /// The map begins with the oldest process, and ends before the first process that this store does not have. An
+    /// import gives new ids to all other processes. So the imported ids have the same order as the ids in the bundle.
     async fn known_processes(
         &self,
         name: &AssemblyName,

@@ -170,8 +170,9 @@ pub async fn take_turn(
     Ok(Turn::Over)
 }
 
-/// Records a turn, and returns `true`. If the turn is unnecessary or the factory does not exist, records nothing and
-/// returns `false`.
+/// Records that a daemon now executes `duty` for the factory of `lease`, and returns `true`. Records nothing and
+/// returns `false` in two cases: the duty has already begun for this fire time or period, or the factory does not
+/// exist.
 async fn record_turn(
     store: &dyn Store,
     lease: &Lease,

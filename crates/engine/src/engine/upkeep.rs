@@ -1,4 +1,5 @@
-//! The upkeep of the records of a store, which calls no driver.
+//! Maintenance of the records in a store: removes old records, and renames, forgets and moves assemblies. No driver is
+//! called.
 
 use std::sync::Arc;
 

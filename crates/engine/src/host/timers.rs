@@ -11,8 +11,7 @@ pub(super) struct Timers<K> {
     times: BTreeMap<K, Instant>,
     /// The timers in the order in which they are due.
     agenda: BTreeSet<(Instant, K)>,
-    /// Whether each timer is due immediately, even a timer that starts later. This is `true` after
-    /// [`hurry`](Self::hurry).
+    /// Whether a timer that starts is due at once, whatever its time is. This is `true` after [`hurry`](Self::hurry).
     is_over: bool,
 }
 
@@ -34,7 +33,7 @@ impl<K: Clone + Ord> Timers<K> {
         self.agenda.insert((at, timer));
     }
 
-    /// Makes each timer due immediately, even a timer that starts later.
+    /// Makes all running timers due at once. From now on, a timer that starts is also due at once.
     pub(super) fn hurry(&mut self) {
         self.is_over = true;
         let now = Instant::now();

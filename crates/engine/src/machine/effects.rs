@@ -183,8 +183,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the package of an element and the process that creates it, before anything of the element can
-    /// exist. For an element that is neither Absent nor Failed, nothing is recorded.
+    /// Records that `process` creates an element, and the package that the process uses. This happens before the first
+    /// call of the element. If the state of the element is neither Absent nor Failed, the element already exists, and
+    /// nothing is recorded.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
         if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {

@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use windlass_model::{ElementName, Topology};
 
-/// The failed elements, by their own names and by the names of all groups and assemblies around them.
+/// The failed elements. Each failed element is listed under its own name, and under the names of all groups and
+/// assemblies around it.
 ///
-/// An end of a relationship (its source or its target) may be a group or an assembly. Before the machine
-/// creates a relationship, it searches here for a failed element in both ends. With this map, the search visits
-/// neither all elements in these ends nor all failed elements.
+/// An end of a relationship (its source or its target) may be a group or an assembly. Before the machine creates a
+/// relationship, it must know whether an element in one of the two ends has failed. With this map, one look-up for each
+/// end is enough.
 #[derive(Default)]
 pub(super) struct FailedParts(HashMap<ElementName, BTreeSet<ElementName>>);
 

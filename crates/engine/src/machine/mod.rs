@@ -64,7 +64,8 @@ pub(crate) enum Event {
         answer: Assumption,
         /// The outputs that the operator states for the element of the call.
         published: PublishedOutputs,
-        /// The element that gets a natural id from the operator, and that id.
+        /// The natural id that the operator states, and the element that gets this id; `None` if the operator states no
+        /// id.
         natural: Option<(ElementName, String)>,
     },
     /// A driver has made an intermediate report, and waits until the report is durable.
@@ -96,16 +97,18 @@ pub(crate) enum Command {
     Reply { reply: u64, result: Result<(), Failure> },
 }
 
-/// A consequence that takes effect when a batch of records is durable.
+/// An action that must wait until a batch of records is durable. For example, a call begins only after its record is
+/// durable.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ack {
-    /// The call may be performed.
+    /// The record of the call is in the batch, so the call may be performed.
     MayPerform(CallId),
-    /// The step has ended.
+    /// The step has ended, so the steps that wait for it may start. `well` tells whether the step has succeeded.
     StepEnded { key: StepKey, well: bool },
-    /// A checkpoint is durable.
+    /// An intermediate report is in the batch, so its driver may continue. The number is the field `reply` of
+    /// [`Event::Checkpoint`].
     Checkpoint(u64),
-    /// The process has ended.
+    /// The run of the machine ends.
     ProcessEnded,
 }
 
@@ -168,13 +171,15 @@ pub(crate) struct ProcessMachine {
     preparer: Preparer,
     pub(crate) world: World,
     runner: Runner,
-    /// The process; `None` while open calls of earlier processes are settled.
+    /// The process that the machine executes; `None` if the machine only [settles](Self::settle) calls of earlier
+    /// processes.
     process: Option<ProcessRecord>,
     steps: HashMap<StepKey, StepRun>,
     calls: HashMap<CallId, CallRun>,
     /// The running calls, and the steps that wait until an element or a location is free.
     queues: Queues,
-    /// The elements that existed and have failed since the plan was made.
+    /// The existing elements that have failed since the plan was made. An element whose creation has failed is not
+    /// listed.
     failed_parts: FailedParts,
     /// The elements with a transition whose outcome has become unknown since the plan was made.
     undecided: HashSet<ElementName>,
@@ -187,7 +192,7 @@ pub(crate) struct ProcessMachine {
     cancelling: bool,
     ended: bool,
     pub(crate) tally: Tally,
-    /// The sources and the targets of the relationships that the process could not create or cease.
+    /// The sources and the targets of the relationships that the process could not create or remove.
     pub(crate) failed_ends: BTreeSet<ElementName>,
     now: Timestamp,
     out: Outbox,
@@ -231,7 +236,7 @@ struct StepRun {
 struct Planned {
     action: PlannedAction,
     then: Advance,
-    /// Whether the call ceases a pair, or undoes an operation of a half-created pair.
+    /// Whether the call is one of the operations that remove a pair, or that undo the incomplete creation of a pair.
     ends: bool,
     /// The version of the assembly whose values and package the call uses.
     side: Side,
@@ -452,8 +457,8 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Reacts to a stop: no further step or call starts. Steps in queues and pauses end at once. Running calls
-    /// may finish.
+    /// Reacts to a stop: no further step or call starts. A pause ends at once. A step that waits in a queue does not
+    /// continue. Running calls may finish.
     fn cancel(&mut self) {
         self.cancelling = true;
         // The next process resumes these open calls of earlier processes.

@@ -25,14 +25,13 @@ pub(super) struct Queues {
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// The elements on which a call has ended while steps were parked at the element. [`wake`](Self::wake) wakes the
-    /// next step of the first element. If a new call already runs on this element, [`wake`](Self::wake) removes the
-    /// element from the list.
+    /// The elements that are free again, and for which parked steps wait. [`wake`](Self::wake) wakes the next step of
+    /// the first element in this list. It removes an element from the list if a new call has started on the element, or
+    /// if no step waits any more.
     left: VecDeque<ElementName>,
-    /// The parked steps of each location. A queue exists until the slot that was requested for it arrives.
+    /// The steps that wait at each location for a slot. A slot is the right to run jobs at a location.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
-    /// The locations at which steps wait for a slot that is not requested yet. A slot is the right to run jobs at
-    /// a location.
+    /// The locations at which steps wait, but for which no slot is requested yet.
     unrequested: Vec<LimitedLocation>,
 }
 

@@ -9,8 +9,8 @@ use windlass_model::{Modifier, Side, State};
 use super::{Planned, PlannedAction, ProcessMachine};
 
 impl ProcessMachine {
-    /// Returns the calls of a step that can be made, and the pairs that the step omits. A pair is omitted if
-    /// its source has not reached the state that the relationship requires.
+    /// Removes the calls for pairs whose source is not ready. Returns the other calls, and the removed pairs. A source
+    /// is ready if it has reached the state that the relationship requires.
     pub(super) fn with_who_is_ready(
         &self,
         work: &Work,

@@ -50,8 +50,8 @@ impl Instances {
 
     /// Returns the names of the values that an element publishes for other elements.
     ///
-    /// An output has its own name. A value of another interface has the name `INTERFACE.PIN`. The metrics of the
-    /// element are omitted.
+    /// In the instance document, each value belongs to an interface. A value of the interface [`OUTPUTS`] keeps its
+    /// name. The name of any other value is `INTERFACE.NAME`. The metrics of the element are omitted.
     pub(crate) fn outputs(&self, element: &ElementName) -> impl Iterator<Item = PropertyName> {
         let document = self.get(element).map(|instance| InstanceView::new(&instance.document));
         let signals = document.into_iter().flat_map(InstanceView::signals);

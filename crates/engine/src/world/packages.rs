@@ -19,11 +19,11 @@ pub(crate) struct Packages {
     /// The packages that existing elements were created from, and other packages that the records of the
     /// assembly pin.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// Pairs of an installed and a desired package. With the desired package, the drivers can manage the
-    /// instances that were created from the installed package: they *keep* the instances.
+    /// The changes of packages for which existing instances are *kept*: the drivers can manage the instances with the
+    /// new package. Each entry contains the old package and the new package.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
-    /// Whether calls of the installed version use the packages of the desired version instead of previous packages.
-    /// See [`prefer_desired`](Self::prefer_desired).
+    /// Whether existing elements are stopped and removed with the packages of the desired version. `false` means that
+    /// the package is used from which an element was created. See [`prefer_desired`](Self::prefer_desired).
     prefers_desired: bool,
 }
 
@@ -40,8 +40,8 @@ impl Packages {
         same.for_each(|known| *known = package.clone());
     }
 
-    /// Lets calls of the installed version use the packages of the desired version instead of previous packages. A
-    /// call still uses the previous package in two cases:
+    /// Lets existing elements be stopped and removed with the packages of the desired version. The package from which
+    /// an element was created is still used in two cases:
     ///
     /// - The desired version has no package of the same name.
     /// - The driver can't manage the existing instance with the desired package.
@@ -96,13 +96,14 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns the updates of packages that need no new instances. Each entry contains an installed package and a
-    /// desired package. The drivers can manage instances of the installed package with the desired package.
+    /// Returns the changes of packages for which existing instances are kept, because the drivers can manage the
+    /// instances with the new package. Each entry contains the old package and the new package.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }
 
-    /// Tells whether the drivers can manage instances of an installed package with a desired package.
+    /// Tells whether existing instances are kept when the package `desired` replaces the package `installed`. They are
+    /// kept if the drivers can manage them with the package `desired`.
     pub(crate) fn is_kept(&self, installed: &PackageDigest, desired: &PackageDigest) -> bool {
         self.kept.contains(&(installed.clone(), desired.clone()))
     }

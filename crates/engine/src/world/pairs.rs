@@ -14,7 +14,8 @@ use super::secrets::Secrets;
 #[derive(Default)]
 pub(crate) struct Pairs {
     records: BTreeMap<PairKey, PairRecord>,
-    /// The number of created and half-created pairs of each element.
+    /// The number of pairs of each element, as source or target. Only the pairs that [`there`](Self::there) returns are
+    /// counted.
     tied: HashMap<ElementName, usize>,
     /// The pairs whose source or target no longer exists. In memory, these pairs are recorded as not created.
     /// The store does not contain this change yet.
@@ -22,8 +23,9 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Creates the pairs of an assembly from their records. If the source or the target of a pair no longer
-    /// exists, the pair counts as not created, even if the pair could not be ceased.
+    /// Creates the collection from the records of an assembly. If the source or the target of a pair no longer exists,
+    /// the pair counts as not created. Its record may be out of date, for example because an operation that should
+    /// remove the pair has failed.
     pub(crate) fn of(
         records: BTreeMap<PairKey, PairRecord>,
         elements: &BTreeMap<ElementName, ElementRecord>,
@@ -54,13 +56,13 @@ impl Pairs {
         self.records.values()
     }
 
-    /// Returns all created and half-created pairs.
+    /// Returns the pairs that are created, and the pairs whose creation has begun and is not complete.
     pub(crate) fn there(&self) -> impl Iterator<Item = &PairRecord> {
         self.iter().filter(|pair| pair.is_there())
     }
 
-    /// Tells whether an element, or an enclosing group or assembly, is the source or the target of a created or
-    /// half-created pair.
+    /// Tells whether an element, or a group or assembly around it, is the source or the target of a pair. A pair counts
+    /// if its creation has begun.
     pub(crate) fn is_tied(&self, element: &ElementName) -> bool {
         let ends = || enclosing(element).chain([element.clone()]);
         ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))
@@ -99,8 +101,8 @@ impl Pairs {
         }
     }
 
-    /// Records the values with which the creating operations of a pair are called. The values replace those of
-    /// an earlier attempt.
+    /// Records the values with which the operations that create a pair are called. The values replace those of an
+    /// earlier attempt.
     pub(crate) fn put_inputs(
         &mut self,
         key: &PairKey,

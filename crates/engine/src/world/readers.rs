@@ -43,11 +43,10 @@ fn find(desired: &Topology, installed: Option<&Topology>) -> ByOutput {
     readers
 }
 
-/// Sorts readers, and keeps one entry for each property. A reader is a property that reads an output of an
-/// element.
+/// Sorts readers, and keeps one entry for each property. A reader is a property that reads an output of an element.
 ///
-/// If a property reads the output in the desired version and in the installed version, the entry of the desired
-/// version is kept.
+/// A property has two entries if it reads the output in both versions of the assembly. Then the entry with
+/// [`Side::Desired`] is kept.
 fn one_entry_each(readers: &mut Vec<Reader>) {
     let is_installed = |side: Side| side == Side::Installed;
     readers.sort_by(|(a, one, side), (b, other, of)| {
@@ -56,7 +55,7 @@ fn one_entry_each(readers: &mut Vec<Reader>) {
     readers.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
 }
 
-/// Adds to `readers` all readers in the version `side`. `topology` is the topology of this version.
+/// Adds the properties of one version of the assembly that read outputs. `topology` is the topology of this version.
 fn add(readers: &mut ByOutput, topology: &Topology, side: Side) {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {

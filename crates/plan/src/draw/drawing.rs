@@ -26,7 +26,7 @@ pub struct Drawing {
 pub enum Sign {
     /// The shape of a node.
     Node(Shape),
-    /// The colour of a node. The colour shows the tone of the node.
+    /// The colour of a node, for example the colour of objects that have failed.
     Tone(Tone),
     /// The line style of an edge.
     Edge(Line),

@@ -85,10 +85,12 @@ impl<'a> Lanes<'a> {
         path
     }
 
-    /// Finds the innermost group that contains both lanes, and the places of the two lanes in this group. Returns
-    /// three lanes. The first one is the lane of the group, the second one stands for `a`, and the third one
-    /// stands for `b`. If `a` is in an inner group, the lane of the outermost such group stands for `a`.
-    /// Otherwise, the lane of the group itself stands for `a`. The same applies to `b`.
+    /// Finds the innermost group that contains the lanes `a` and `b`, and the parts of this group in which they lie. A
+    /// part is an inner group, or the group's own lane.
+    ///
+    /// Returns three lanes: the lane of the group, the lane of the part with `a`, and the lane of the part with `b`.
+    /// For example, a group with the lane 1 contains two groups with the lanes 2 and 3. Then the result for `a = 2` and
+    /// `b = 3` is `(1, 2, 3)`. The result for `a = 1` and `b = 3` is `(1, 1, 3)`.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();

@@ -129,8 +129,8 @@ fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
     if turned[edge] { (to, from) } else { (from, to) }
 }
 
-/// Returns the column of each node: the column after the last of its predecessors, or a column of a block of
-/// nodes without edges.
+/// Returns the column of each node. A node with edges is in the column after the last of its predecessors. Nodes
+/// without edges are arranged as a block of several rows and columns, one block for each group.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -173,9 +173,9 @@ fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     columns
 }
 
-/// Returns for each group the first column that contains one of the group's nodes with edges. Returns `None` if
-/// all nodes of the group lack edges. The group's nodes without edges form a block, which starts in this
-/// column. A node of an inner group also counts as a node of the outer group.
+/// Returns for each group the first column that contains a connected node of the group. A node is connected if it has
+/// edges. The other nodes of the group later form a block that begins in this column. `None` means that the group has
+/// no connected node. A node of an inner group also counts as a node of the outer group.
 fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<usize>> {
     let mut begins: Vec<Option<usize>> = vec![None; drawing.groups.len()];
     let earlier = |begin: &mut Option<usize>, column: usize| {
@@ -195,8 +195,8 @@ fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<us
     begins
 }
 
-/// Returns the number of rows of a block of `alone` nodes without edges. A node is about five times as wide as
-/// it is high, so the block is about as wide as it is high.
+/// Returns the number of rows in which nodes without edges are arranged. `alone` is the number of these nodes. A node
+/// is about five times as wide as it is high, so the resulting block is about as wide as it is high.
 fn rows(alone: usize) -> usize {
     (alone * 5).isqrt().max(FEW)
 }

@@ -16,7 +16,7 @@ pub(super) struct Columns<'a> {
     widths: Vec<u32>,
     /// The right edge of the last column, including the margins of frames.
     right: u32,
-    /// The upper edge of the highest item or frame, as a vertical position of an [`Item`].
+    /// The upper edge of the highest item or frame. This position has the same origin as [`Item::y`].
     top: i64,
 }
 
