@@ -190,8 +190,8 @@ impl Printed<'_> {
     }
 }
 
-/// Returns the answer that an update contains. The log of its report lists the notes, then the log entries of
-/// the update.
+/// Converts an update to the [`Answer`] of a script. The log of the answer's report begins with `notes`. The log
+/// entries of the update follow.
 pub(crate) fn answer(natural: Option<String>, update: Update, notes: &[Diagnostic], call: &Call) -> Answer {
     let status = said_of(&update, &call.document);
     let (rest, log) = take_log(update);

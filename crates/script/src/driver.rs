@@ -199,8 +199,8 @@ impl Script {
     }
 }
 
-/// Returns the observation for a call whose instance a health check can't observe. Returns `None` if a health check
-/// can observe the instance.
+/// Returns `None` if a health check can observe the instance of a call. Otherwise, the driver runs no health check
+/// for the call, and reports the returned observation.
 fn why_unseen(call: &Call) -> Option<Observation> {
     if scripts::health_check(&call.package).is_none() {
         return Some(observe::unchanged(call, "the package has no health check script"));
@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
         answers.map(|answer| answer.map(|answer| answer.report)).collect()
     }
 
-    /// Runs the script for a call, and reads its answer.
+    /// Runs the script for a call, and reads the script's answer. The script has the style [`Full`](Style::Full).
     async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
         let document = input::document(&self.role, call);
         let outcome = self.output(context, at, &[call], document).await?;
@@ -290,7 +290,8 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    /// Runs a health check for all calls at once. If the script fails, each call gets this failure.
+    /// Runs one health check for all calls together. If the script fails, each call gets this failure. The script
+    /// has the style [`Full`](Style::Full).
     async fn observe_all(
         &mut self,
         context: &dyn Context,
@@ -319,7 +320,7 @@ impl<'a> Run<'a> {
         answers.map(|(call, answer)| Ok(observe::observed(call, answer?))).collect()
     }
 
-    /// Runs a plain health check for a call.
+    /// Runs the health check for a call. The script of the health check has the style [`Plain`](Style::Plain).
     async fn observe_plain(
         &mut self,
         context: &dyn Context,
@@ -334,7 +335,7 @@ impl<'a> Run<'a> {
         Ok(Observed { observation: masked(observation, &self.reporter), report })
     }
 
-    /// Runs a plain script for a call, and reads its answer.
+    /// Runs the script for a call, and reads the script's answer. The script has the style [`Plain`](Style::Plain).
     async fn answer_plain(
         &mut self,
         context: &dyn Context,
@@ -353,7 +354,8 @@ impl<'a> Run<'a> {
         self.read_plain(call, &outcome, status)
     }
 
-    /// Runs a plain script for a call. Returns the meaning of the exit code, and the outcome of the script's job.
+    /// Runs a script of the style [`Plain`](Style::Plain) for a call. Returns the meaning of the exit code, and the
+    /// outcome of the script's job.
     async fn exit(
         &mut self,
         context: &dyn Context,
@@ -370,7 +372,7 @@ impl<'a> Run<'a> {
         Ok((stated.unwrap_or(Exit::Success), outcome))
     }
 
-    /// Reads the files that a plain script wrote for a call.
+    /// Reads the files that a script of the style [`Plain`](Style::Plain) wrote for a call.
     fn read_plain(&self, call: &Call, outcome: &Outcome, status: Option<Status>) -> Result<Answer, Failure> {
         let answer = plain::output::answer(&self.role, call, outcome, status)
             .map_err(|problems| self.reporter.protocol(&problems, &outcome.stderr))?;

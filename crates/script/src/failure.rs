@@ -95,7 +95,8 @@ impl Reporter {
 }
 
 impl Reporter {
-    /// Formats a diagnostic as plain text, with the line of the output below it, and the help.
+    /// Formats a problem of a script's output as text. The text begins with the problem's message. Below the message,
+    /// the text shows the affected line of the output, the related places, and the help.
     fn described(&self, problem: &Diagnostic) -> String {
         let line = problem.place().and_then(|place| self.line_of(place)).map(|line| format!("| {line}"));
         let related = problem.related.iter().map(|label| format!("{}: {}", label.place, label.text));

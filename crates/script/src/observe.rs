@@ -1,4 +1,5 @@
-//! Interpretation of a health check's answer for an action.
+//! The decision whether an action has succeeded, from the answer of a health check. For example, Stop has succeeded
+//! if the health check reports that the instance is not active.
 
 use windlass_driver::{Call, Observation, Observed};
 use windlass_model::instance::InstanceView;
@@ -7,7 +8,7 @@ use windlass_model::{Action, Transition};
 use crate::answer::Answer;
 use crate::role::Role;
 
-/// Returns the observation for an action from the answer of the health check.
+/// Returns the observation for the action of a call. The observation follows from the answer of the health check.
 ///
 /// Each row of this table is a status that the health check reports. Each column is an action whose effect the
 /// health check observes:
@@ -58,7 +59,8 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
     }
 }
 
-/// Returns the observation for the action of a call, with the report of the health check.
+/// Returns the observation for the action of a call, and the report of the health check. Both come from `answer`, the
+/// answer of the health check.
 pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
     let asked = Role::of(&call.package, &call.action);
     let observation = observation(asked.as_ref(), call, &answer);

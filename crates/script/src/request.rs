@@ -24,7 +24,8 @@ pub type Values = BTreeMap<String, Spanned<Value>>;
 pub struct Request {
     /// The source of the text, for messages.
     pub source: Arc<Source>,
-    /// The program that an adapter runs with this document; `None` for a script that runs without an adapter.
+    /// The path of the script, if an adapter such as `/invoke.py` runs the script. `None` for a script that runs
+    /// without an adapter.
     pub program: Option<String>,
     /// The values of the location or the factory.
     pub configuration: Values,
@@ -34,7 +35,7 @@ pub struct Request {
     pub transition: Option<Transition>,
 }
 
-/// The instances of a request.
+/// The instances that an input document names.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Requested {
@@ -57,7 +58,7 @@ pub enum LaunchKey {
     Both,
 }
 
-/// An instance of a request.
+/// The entry of one instance in the input document of a script.
 #[derive(Debug, Clone)]
 pub struct RequestedInstance {
     /// The place of the instance's id in the document.
@@ -68,7 +69,7 @@ pub struct RequestedInstance {
     pub commands: BTreeMap<String, RequestedCommand>,
 }
 
-/// A command of a request.
+/// A command that the script must perform on an instance.
 #[derive(Debug, Clone)]
 pub struct RequestedCommand {
     /// The name of the interface that declares the command. For an operation of a resource, the name is
@@ -87,8 +88,7 @@ impl Request {
         INPUT.iter().any(has) || [SCRIPT, ARGUMENTS].iter().all(has)
     }
 
-    /// Parses a document. An empty text counts as a discovery without configuration, because old discovery
-    /// scripts accept it.
+    /// Parses the text of an input document. An empty text is the input of a discovery script without configuration.
     ///
     /// ```
     /// use windlass_script::{Request, Requested};
@@ -190,7 +190,8 @@ impl Reader<'_> {
         self.problems.push(problem);
     }
 
-    /// Reads the request to an adapter: a program and its document.
+    /// Reads a document for an adapter, which is a program that runs the script. The document contains the path of the
+    /// script below `script`, and the input document of the script below `arguments`.
     fn adapted(&mut self, root: Option<&Node>) -> Request {
         let top = root.and_then(|root| self.mapping(root, "a request to an adapter"));
         self.known(top, "a request to an adapter", &[SCRIPT, ARGUMENTS]);
@@ -240,7 +241,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads instances by their ids.
+    /// Reads the mapping from ids to instances that is the value of `entry`. `known` lists the keys that the document
+    /// may contain for an instance.
     fn ids(&mut self, entry: &Entry, known: &[&str]) -> BTreeMap<String, RequestedInstance> {
         let ids = self.optional(&entry.value, &format!("`{}`", entry.key.text()));
         let ids = ids.map(Mapping::entries).unwrap_or_default();
@@ -273,7 +275,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the only entry of a mapping.
+    /// Returns the only entry of the mapping that is the value of `entry`. For another value, or for a mapping of
+    /// several entries, reports a problem and returns `None`. `what` names the expected entry, for example `a pin`.
     fn only<'n>(&mut self, entry: &'n Entry, what: &str) -> Option<&'n Entry> {
         let entries = entry.value.as_mapping().map(Mapping::entries).unwrap_or_default();
         if let [only] = entries {

@@ -24,12 +24,12 @@ pub(crate) struct ScriptFile<'p> {
 }
 
 impl<'p> ScriptFile<'p> {
-    /// Returns the file's name: `Start.sh`.
+    /// Returns the name of the file, for example `Start.sh`.
     pub(crate) fn name(&self) -> &'p str {
         self.path.rsplit('/').next().unwrap_or(self.path)
     }
 
-    /// Returns the name without its extension: `Start`.
+    /// Returns the name of the file without its extension, for example `Start`.
     pub(crate) fn stem(&self) -> &'p str {
         stem(self.name())
     }
@@ -52,11 +52,13 @@ pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>>
     })
 }
 
-/// The driver property with the path of the script, in the packages of applications.
+/// The driver property `script`. In a binding of an application's package, this property contains the path of a script.
 pub(crate) const SCRIPT: &str = "script";
 
-/// Returns the script that a binding of an application's package names by a path. If the package contains no file with
-/// this path, the script is a program in the image of the location.
+/// Returns the script whose path a binding contains. If the package has no file with this path, the script is a program
+/// in the image of the location.
+///
+/// Only the bindings of an application's package contain paths. For other bindings, the result is `None`.
 pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Option<ScriptFile<'p>> {
     package.pins()?;
     let path = binding.properties.get(SCRIPT)?.as_str()?;

@@ -20,7 +20,8 @@ use crate::style::{Adapter, Notation, Style};
 pub(crate) struct Settings {
     /// Whether repeating the script does harm.
     pub effect: Effect,
-    /// Maximum run time of the script, and maximum time for the instance to settle.
+    /// Maximum run time of the script. If the instance is still converging after the script has ended, the instance
+    /// must settle within the same time, counted from the begin of the call.
     pub timeout: Duration,
     /// Resource limits of the script's job.
     pub bounds: Bounds,
@@ -143,26 +144,26 @@ const fn minutes(minutes: u64) -> Duration {
     Duration::from_secs(60 * minutes)
 }
 
-/// A driver property that can't be read.
+/// A driver property with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(crate) enum SettingError {
-    /// A property that all drivers support can't be read.
+    /// The value of the property `effect` or `timeout` is invalid.
     #[error(transparent)]
     Common(#[from] CallSettingError),
-    /// The style is not a valid word.
+    /// The value of the property `style` is neither `plain` nor `full`.
     #[error("the driver property `style` is `plain` or `full`, not `{found}`")]
     Style {
         /// The value as given.
         found: String,
     },
-    /// The notation is not a valid word.
+    /// The value of the property `input` is neither `yaml` nor `json`.
     #[error("the driver property `input` is `yaml` or `json`, not `{found}`")]
     Input {
         /// The value as given.
         found: String,
     },
-    /// The limits are not a mapping.
+    /// The value of the property `limits` is not a mapping.
     #[error(
         "the driver property `limits` is a mapping such as `{{memory: 512M, processes: 64}}`, not `{found}`"
     )]
@@ -170,7 +171,7 @@ pub(crate) enum SettingError {
         /// The value as given.
         found: String,
     },
-    /// A limit is invalid.
+    /// An entry of the property `limits` is invalid.
     #[error("the driver property `limits` can't be used: {0}")]
     Limit(#[from] BoundError),
 }

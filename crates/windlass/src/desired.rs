@@ -42,8 +42,8 @@ pub(crate) struct Opened {
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// Reads an assembly descriptor, and searches the folders around it and the folders `catalog` for the
-/// descriptors of its parts.
+/// Reads an assembly descriptor, and finds the descriptors of the assembly's parts. [`DiskCatalog::around`] lists the
+/// places that are searched. `catalog` contains the `--catalog` folders.
 pub(crate) fn open(project: &Project, file: &Path, catalog: &[PathBuf]) -> Result<Opened, Error> {
     let file = find_descriptor(file).map_err(|diagnostic| Error::Input(vec![*diagnostic].into()))?;
     let (assembly, mut diagnostics) = read_assembly(project.overlay(), &file)?;

@@ -1,8 +1,8 @@
-//! A registry of the codes of all crates, for diagnostics and errors.
+//! The explanations of error codes, such as `WL0112`. Diagnostics and errors of all windlass crates have such codes.
 
 use windlass_source::CodeInfo;
 
-/// Returns the codes of all crates, sorted.
+/// Returns the codes of all windlass crates with their explanations, sorted by code.
 pub fn codes() -> Vec<&'static CodeInfo> {
     let tables: [&'static [CodeInfo]; 11] = [
         windlass_source::codes::CODES,
@@ -22,13 +22,13 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     all
 }
 
-/// Finds the explanation of a code. The number alone is sufficient: `112` for `WL0112`.
+/// Finds the explanation of a code of windlass. For example, both `WL0112` and `112` find the explanation of `WL0112`.
 pub fn explain(code: &str) -> Option<&'static CodeInfo> {
     find(&codes(), code)
 }
 
-/// Finds the explanation of a code in a list. Unlike [`codes`], the list may contain codes that a program
-/// added. The number of the code alone is sufficient.
+/// Finds the explanation of a code in the list `codes`. For example, both `WL0112` and `112` find the explanation of
+/// `WL0112`. A program that embeds windlass can pass a list that also contains its own codes.
 pub fn find(codes: &[&'static CodeInfo], code: &str) -> Option<&'static CodeInfo> {
     let is_meant = |known: &str| {
         let number = known.trim_start_matches(['W', 'L']).trim_start_matches('0');

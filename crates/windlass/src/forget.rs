@@ -24,8 +24,8 @@ pub struct ForgetView {
     /// The resources that windlass no longer manages. The resources themselves are neither stopped nor
     /// removed.
     pub resources: Vec<ForgottenView>,
-    /// The number of pairs whose records are removed. A pair is a created relationship between two nodes.
-    /// windlass does not call the operations that cease a relationship.
+    /// The number of pairs whose records are removed. A pair is a created relationship between two nodes. windlass
+    /// removes only the records, and executes no operation of these relationships.
     pub relationships: usize,
     /// Whether the records were removed. If false, the removal was only checked.
     pub done: bool,

@@ -75,27 +75,27 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the source location of a parameter's name, for messages.
+    /// Sets the source location at which a parameter is named. Messages about the parameter show this location.
     pub fn parameter_at(mut self, name: impl Into<String>, place: Place) -> Self {
         self.places.names.insert(name.into(), place);
         self
     }
 
-    /// Sets the source locations of the entries of a parameter that is a list, for messages.
+    /// Sets the source locations of the entries of a list parameter. A message about an entry shows its location.
     pub fn entries_at(mut self, name: impl Into<String>, places: Vec<Place>) -> Self {
         self.places.entries.insert(name.into(), places);
         self
     }
 
-    /// Sets the names of the fields that are missing in the entries of a list parameter, for messages.
-    /// windlass converts an Ansible inventory to such a parameter, and leaves out fields with unusable
-    /// values, such as Jinja expressions.
+    /// Sets the names of fields that were left out of the entries of a list parameter. For example, windlass converts
+    /// an Ansible inventory to a list, and leaves out variables whose values are Jinja expressions. If a descriptor
+    /// uses such a field, the error message gives this reason.
     pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
         self.places.left_out.insert(name.into(), fields);
         self
     }
 
-    /// Sets the name of the file whose text is the value of a parameter, for messages.
+    /// Sets the name of the file whose text is the value of a parameter. Messages about the value show this name.
     pub fn parameter_from(mut self, name: impl Into<String>, file: impl Into<String>) -> Self {
         self.places.files.insert(name.into(), file.into());
         self
@@ -156,8 +156,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Adds parts that are re-created even if they have not changed. Names are relative to the assembly:
-    /// `B__1`.
+    /// Adds parts that are re-created even if they have not changed. The names of the parts are relative to the
+    /// assembly, for example `B__1`.
     pub fn replace(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.replace.extend(parts);
         self
@@ -189,14 +189,15 @@ impl AssemblyInput {
         self
     }
 
-    /// Limits the plan to some parts and their dependencies. Names are relative to the assembly: `B__1`.
+    /// Limits the plan to some parts and their dependencies. The names of the parts are relative to the assembly, for
+    /// example `B__1`.
     pub fn target(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.target.extend(parts);
         self
     }
 
-    /// Leaves some parts as they are. Names are relative to the assembly: `B__1`. Planning fails if a part
-    /// that changes needs an excluded part that does not exist.
+    /// Excludes some parts from the plan, so that these parts do not change. The names of the parts are relative to the
+    /// assembly, for example `B__1`. Planning fails if another part needs an excluded part that does not exist yet.
     pub fn except(mut self, parts: impl IntoIterator<Item = String>) -> Self {
         self.except.extend(parts);
         self
@@ -209,8 +210,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Limits which plans may remove or replace parts that are recorded as healthy. By default, all plans
-    /// may.
+    /// Sets the user's consent to plans that remove or replace parts which are recorded as healthy. By default, the
+    /// user consents to every such plan.
     pub fn consent(mut self, consent: Consent) -> Self {
         self.consent = consent;
         self
@@ -230,7 +231,8 @@ impl AssemblyInput {
     }
 }
 
-/// Returns the variable name of a property.
+/// Returns the name of the environment variable for a property. For example, `NODE_COUNT` is the variable for the
+/// property `node-count`.
 pub(crate) fn variable(property: &str) -> String {
     property.to_uppercase().replace(['-', '.'], "_")
 }

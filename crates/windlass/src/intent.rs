@@ -125,9 +125,11 @@ impl Windlass {
         }
     }
 
-    /// Checks an intent that removes an assembly. Refuses the removal of an application to which other
-    /// applications refer. If the removal is allowed and `notes` is true, records these references as
-    /// references to a removed application. Does nothing for other intents.
+    /// Checks an intent that removes an assembly. Refuses to remove an application to which other applications refer,
+    /// unless the removal is forced or no resource of the application exists.
+    ///
+    /// If the removal is allowed and `notes` is true, calls [`Removal::note`], so that windlass can later show the
+    /// references as dangling. Does nothing for intents that remove no assembly.
     pub(crate) async fn removed(
         &self,
         store: &Arc<dyn Store>,
@@ -291,12 +293,12 @@ impl Windlass {
         Ok((published, warnings.collect()))
     }
 
-    /// Finds the outputs whose values would be missing if the user answered undecided calls by `answer`. An
-    /// undecided call is a call whose outcome only the user can determine.
+    /// Finds the outputs that would have no value after the user has given `answer` for undecided calls. An undecided
+    /// call is a call whose outcome only the user can determine.
     ///
-    /// An output has a value if `answer` or a record contains one. If the call is an Install, recorded values do
-    /// not count, because they belong to the previous instance. If `answer` contains an output that no part
-    /// publishes, the result is empty, because windlass refuses such an answer.
+    /// An output has a value if `answer` or a record contains one. After an undecided Install, recorded values do not
+    /// count, because they belong to the previous instance. If `answer` contains an output that no part publishes, the
+    /// result is empty, because windlass refuses such an answer.
     ///
     /// The result can contain too many outputs: the driver may still have a report of the call with the missing
     /// values. Windlass reads this report only when it executes the answer.

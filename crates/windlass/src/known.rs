@@ -56,8 +56,8 @@ impl Windlass {
         Ok(store)
     }
 
-    /// Returns the project's store, in which an assembly is expected. If the project has no store, returns
-    /// the error of an unknown assembly.
+    /// Returns the project's store, from which the caller then reads the assembly `name`. A project without a store has
+    /// no assemblies, so the method then fails with [`EngineError::Unknown`].
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
         Ok(self.store(false).await?.ok_or_else(unknown)?)

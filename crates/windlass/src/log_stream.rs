@@ -1,5 +1,5 @@
-//! Following of the log. An event is returned after the store has recorded it, and a line of output after its
-//! job has written it.
+//! The stream of new log entries that `windlass log --follow` prints. The stream returns an event after the store has
+//! recorded the event, and a line of output after the job has written the line.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -75,7 +75,8 @@ pub enum LogContent {
         element: ElementName,
         /// The action of the call that the job executes.
         action: String,
-        /// The reason, and the place of the job if the job runs on another machine.
+        /// The reason why the output is shown later, for example `it runs from HOST; its output is shown when it has
+        /// ended`.
         why: String,
     },
 }

@@ -98,7 +98,7 @@ impl Settings {
         self
     }
 
-    /// Adds a runtime of the embedding program. The runtime serves all locations of its
+    /// Adds a runtime that the embedding program implements. The runtime serves all locations of its
     /// [kind](Runtime::kind), even if this crate has a runtime of that kind.
     #[must_use]
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
@@ -106,16 +106,16 @@ impl Settings {
         self
     }
 
-    /// Adds a kind of runtime of the embedding program, with its own settings in `windlass.yaml`. The kind
-    /// replaces a kind of the same name.
+    /// Adds a kind of runtime that the embedding program implements. The kind can declare its own settings for
+    /// `windlass.yaml`. The added kind replaces an earlier kind of the same name.
     #[must_use]
     pub fn runtime_kind(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
         self.runtimes = self.runtimes.with(factory);
         self
     }
 
-    /// Adds a driver of the embedding program, with its own settings in `windlass.yaml`. The driver replaces
-    /// a driver of the same kind.
+    /// Adds a driver that the embedding program implements. The driver can declare its own settings for
+    /// `windlass.yaml`. The added driver replaces an earlier driver of the same kind.
     #[must_use]
     pub fn driver(mut self, driver: impl Driver + 'static) -> Self {
         self.drivers = self.drivers.with(driver);
@@ -272,7 +272,8 @@ impl Windlass {
         }
     }
 
-    /// Passes a notice that does not belong to the result of a command to the handler of notices.
+    /// Calls the handler that [`Settings::notices`] sets, with the text of a notice. Such a notice does not belong to
+    /// the result of a command.
     pub(crate) fn tell(&self, what: &str) {
         (self.settings.tell)(what);
     }
@@ -282,8 +283,8 @@ impl Windlass {
         KeySource::File(file.unwrap_or_else(|| self.project.state_dir().join("key")))
     }
 
-    /// Returns the kind of the store for messages, such as `PostgreSQL`. Returns `the store` for the default
-    /// store.
+    /// Returns the name of the store in messages, for example `PostgreSQL`. The name of the default store is
+    /// `the store`.
     pub fn store_kind(&self) -> &'static str {
         match &self.settings.state {
             Some(address) => stores::of(Some(address)).map_or("the store", StoreKind::name),

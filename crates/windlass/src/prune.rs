@@ -16,7 +16,8 @@ pub struct PruneView {
     pub version: u32,
     /// Whether the records were only listed and not removed.
     pub dry_run: bool,
-    /// Number of the newest processes and versions that are kept for each assembly.
+    /// The number of newest processes that windlass keeps for each assembly. windlass keeps the same number of newest
+    /// versions.
     pub keep: usize,
     /// Minimum age of removed records, such as `90d`.
     pub older: String,

@@ -95,7 +95,8 @@ impl Neighbours {
         Some(format!("it is {state}, not Active"))
     }
 
-    /// Finds a chain of references that leads from the assembly `from` back to this assembly.
+    /// Finds a chain of references that leads from the assembly `from` to the assembly `self.own`. The result is a text
+    /// such as `` `a` -> `b` -> `own` ``. `None` means that there is no such chain.
     fn way_back(&self, references: &References, from: &AssemblyName) -> Option<String> {
         let mut came: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
         let mut open = vec![from.clone()];

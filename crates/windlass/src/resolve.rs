@@ -54,7 +54,7 @@ pub struct LeftView {
     pub reference: String,
     /// The reason why the value is unknown.
     pub reason: String,
-    /// The place of the text that contains the expression.
+    /// The place in the descriptor at which the value with this expression begins.
     pub place: Place,
 }
 

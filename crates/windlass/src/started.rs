@@ -24,8 +24,8 @@ const LOOKS: u32 = 3;
 
 /// A process that is ready to run, or that another program, such as the daemon, already executes.
 ///
-/// The lease of the assembly is renewed in the background. So the embedding program may wait for any time,
-/// for example for an answer of its user. If a `Started` is dropped, the lease is released in the background,
+/// The lease of the assembly is renewed in the background. So the embedding program can ask its user for a decision,
+/// and wait for the answer without a time limit. If a `Started` is dropped, the lease is released in the background,
 /// and the process stays recorded as interrupted. To record the process as cancelled, run it with a [`Stop`]
 /// that is already triggered.
 #[must_use = "nothing happens before it is run"]
@@ -113,17 +113,19 @@ impl Started {
 
     /// Runs the process to its end. If another program executes the process, waits for its end.
     ///
-    /// Dropping the returned future interrupts the process. Running jobs continue, the lease is released in
-    /// the background, and the same intent resumes the process. `stop` ends the process: no new job starts.
-    /// Depending on the kind of stop, running jobs continue to their end or are cancelled.
+    /// Dropping the returned future interrupts the process. Running jobs continue, and the lease is released in the
+    /// background. To resume the process, start the same intent again, for example `up` with the same descriptor.
+    ///
+    /// `stop` ends the process: no new job starts. Depending on the kind of stop, running jobs continue to their end or
+    /// are cancelled.
     ///
     /// Outputs of the assembly may change while the process runs. After the end of the process,
     /// [`Ended::continued`] updates the elements that read these outputs.
     ///
     /// # Errors
     ///
-    /// Fails if the store fails, or if the other program has exited. Recorded work stays, and the same intent
-    /// resumes the process.
+    /// Fails if the store fails, or if the other program has exited. Recorded work stays. The same intent, started
+    /// again, resumes the process.
     pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
         match self.work {
             Work::Own(prepared) => Ok(prepared.run(stop).await?),
@@ -250,7 +252,8 @@ impl Theirs {
 pub(crate) struct Absence(u32);
 
 impl Absence {
-    /// Counts a check. Tells whether the holder has been missing for too long.
+    /// Counts one more check of the lease, which has found `holder`. Returns `true` if the last [`LOOKS`] checks have
+    /// all found no holder.
     pub(crate) fn is_long(&mut self, holder: Option<&Holder>) -> bool {
         self.0 = if holder.is_some() { 0 } else { self.0 + 1 };
         self.0 >= LOOKS

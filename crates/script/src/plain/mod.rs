@@ -1,4 +1,5 @@
-//! Plain scripts: files instead of documents, and exit codes. The crate documentation describes them.
+//! The input and output of plain scripts. A plain script reads and writes files, and its exit code states the result.
+//! The [crate documentation](crate) describes these files and exit codes.
 
 pub(crate) mod discover;
 pub(crate) mod exit;

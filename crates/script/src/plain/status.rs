@@ -1,14 +1,14 @@
-//! The status of an instance that follows from an exit code.
+//! The status of an instance, as the exit code of a plain script states it.
 
 use windlass_update_ops::{Op, Path};
 
-/// The status to report.
+/// The status of an instance, as the exit code of a plain script states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// Whether the instance is active, if the script tells.
+    /// Whether the instance is active. `None` leaves the recorded flag unchanged.
     pub active: Option<bool>,
     pub converging: bool,
-    /// Whether the instance has failed, if the script tells.
+    /// Whether the instance has failed. `None` leaves the recorded flag unchanged.
     pub failed: Option<bool>,
     pub message: Option<String>,
 }
@@ -24,8 +24,9 @@ impl Status {
         Self { active: Some(false), converging: false, failed: Some(false), message }
     }
 
-    /// Returns the operations of an update that reports the status. All three flags are set to false only for an
-    /// instance that no longer exists, because three false flags have this meaning.
+    /// Returns the operations that write the status into the instance document. If the operations set the flags
+    /// `active`, `converging` and `failed` to false, the update means that the instance no longer exists. Only a status
+    /// that [`gone`](Self::gone) returns has such operations.
     pub(crate) fn operations(self) -> Vec<(Path, Op)> {
         let flag = |name: &str, value: bool| (path(&["status", "flags", name]), Op::Replace(value.into()));
         let message = self.message.map_or(Op::Unset, |message| Op::Replace(message.into()));

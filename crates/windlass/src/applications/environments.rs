@@ -41,8 +41,8 @@ pub struct Environments<'w> {
 pub enum ServiceName {
     /// An assembly that was launched from an application.
     Assembly(AssemblyName),
-    /// The scripting service: the location of `windlass.yaml` at which the environment runs scripts. The text
-    /// is the name of the location.
+    /// The scripting service, which runs the scripts of the environment's applications. The text is the name of a
+    /// location in `windlass.yaml`.
     Location(String),
 }
 
@@ -225,8 +225,8 @@ impl Environments<'_> {
         self.view(name, self.find(name).await?).await
     }
 
-    /// Returns the view of an environment. The view contains the components of the type `reference.Service`
-    /// of the environment's services.
+    /// Returns the view of an environment. For each service of the environment, the view lists the placeholders in the
+    /// manifest of the service. A placeholder is a component of the type `reference.Service`.
     async fn view(&self, name: &DocumentName, environment: Environment) -> Result<EnvironmentView, Error> {
         let mut view = EnvironmentView::new(name.clone(), environment.clone());
         let Some(store) = self.windlass.store(false).await? else { return Ok(view) };
@@ -436,7 +436,9 @@ impl Environments<'_> {
         .await
     }
 
-    /// Adds the markers and sets the properties that a file contains. Also returns warnings about the file.
+    /// Reads markers and properties from a file, and adds them to an environment. A marker is a name without a value.
+    /// If the environment already has a property of the same name, the value in the file replaces the old value. Also
+    /// returns warnings about the file.
     ///
     /// # Errors
     /// Returns [`Error::Input`] if the file has errors.

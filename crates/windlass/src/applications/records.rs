@@ -56,7 +56,7 @@ pub(super) struct RevisionRecord {
     pub(super) published: Timestamp,
     /// Whether the manifest declares an application or a factory.
     pub(super) role: RoleKind,
-    /// The digest of the package with the text of the manifest and the scripts.
+    /// The digest of the revision's package. The package contains the text of the manifest, and the scripts.
     pub(super) package: PackageDigest,
 }
 
@@ -93,9 +93,10 @@ impl RoleKind {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PublishedApplication {
-    /// The title of the application.
+    /// The title of the application, for example `VM Factory`. Manifests refer to the application by this title.
     pub title: String,
-    /// The short name of the title.
+    /// The short name, which is derived from the title. For example, the title `VM Factory` has the short name
+    /// `vm-factory`.
     pub name: AssemblyName,
     /// The number of the revision.
     pub revision: u32,

@@ -18,9 +18,10 @@ use crate::view::time;
 pub struct PublishView {
     /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
-    /// The title of the application.
+    /// The title of the application, for example `VM Factory`. Manifests refer to the application by this title.
     pub title: String,
-    /// The short name of the title.
+    /// The short name, which is derived from the title. For example, the title `VM Factory` has the short name
+    /// `vm-factory`.
     pub name: AssemblyName,
     /// Whether the manifest declares an application or a factory.
     pub role: RoleKind,
@@ -77,9 +78,10 @@ impl ApplicationListView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationSummary {
-    /// The title of the application.
+    /// The title of the application, for example `VM Factory`. Manifests refer to the application by this title.
     pub title: String,
-    /// The short name of the title.
+    /// The short name, which is derived from the title. For example, the title `VM Factory` has the short name
+    /// `vm-factory`.
     pub name: String,
     /// Whether the manifest declares an application or a factory.
     pub role: Option<RoleKind>,
@@ -109,9 +111,10 @@ impl ApplicationSummary {
 pub struct ApplicationView {
     /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
-    /// The title of the application.
+    /// The title of the application, for example `VM Factory`. Manifests refer to the application by this title.
     pub title: String,
-    /// The short name of the title.
+    /// The short name, which is derived from the title. For example, the title `VM Factory` has the short name
+    /// `vm-factory`.
     pub name: AssemblyName,
     /// Whether the manifest declares an application or a factory.
     pub role: RoleKind,
@@ -161,7 +164,7 @@ pub struct PinView {
     /// The direction and the type of the pin, in the form of a manifest: `publish-signal(string)`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The label of the pin for people.
+    /// A readable name of the pin: the value of the key `name` in the manifest. `None` if the manifest sets no name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Whether the value of the pin is a secret.

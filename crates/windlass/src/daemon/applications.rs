@@ -14,7 +14,9 @@ const HEALTH_CHECK: &str = "health check";
 const DISCOVERY: &str = "discovery";
 
 impl Daemon<'_> {
-    /// Adds or removes the repeated duties of an assembly, if it is an application or a factory.
+    /// Updates the schedule of the daemon after a change of an application or a factory. While a factory is Active, its
+    /// discovery stays in the schedule. While a factory has running applications, the health check of these
+    /// applications stays in the schedule. Other assemblies do not change the schedule.
     pub(super) async fn note_application(&mut self, record: &AssemblyRecord) {
         if record.application.is_some() && record.owner.is_none() {
             self.note_factory(record).await;
@@ -51,7 +53,8 @@ impl Daemon<'_> {
         });
     }
 
-    /// Removes the repeated duties of a removed assembly.
+    /// Removes the discovery of a removed factory from the schedule. After the removal of a factory's last running
+    /// application, also removes the health check of the factory's applications.
     pub(super) async fn forget_application(&mut self, name: &AssemblyName) {
         self.duties.remove(Duty::Discover(name.clone())).await;
         if let Some(factory) = self.applications.remove(name) {

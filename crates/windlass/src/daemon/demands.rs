@@ -94,8 +94,9 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether a part is no longer healed because too many heals did not help. Reports this decision
-    /// once.
+    /// Tells whether the daemon ignores the demand of a policy to heal a part. If the part has not recovered after
+    /// [`MOST_HEALS`] attempts, the daemon ignores further demands. The method reports only the first ignored demand,
+    /// as [`Notice::GivesUp`]. `because` is the reason for the demand.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
         if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {

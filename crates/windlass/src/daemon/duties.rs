@@ -17,15 +17,15 @@ pub struct Watching {
     /// Interval of the health checks of applications, and of assemblies whose policies read metrics. `None`
     /// disables these health checks.
     pub health: Option<Duration>,
-    /// Interval at which the daemon looks for changes by other processes.
+    /// Interval at which the daemon reads the changes that other windlass programs have recorded.
     pub refresh: Duration,
     /// Whether the daemon removes old processes and versions, at its start and then once a day.
     pub prunes: bool,
 }
 
 impl Default for Watching {
-    /// Returns the default settings: health checks every minute, a look for changes by other processes every
-    /// five seconds, and a prune every day.
+    /// Returns the default settings. The daemon runs health checks every minute, reads changes of other windlass
+    /// programs every five seconds, and removes old processes and versions every day.
     fn default() -> Self {
         Self { health: Some(Duration::from_secs(60)), refresh: Duration::from_secs(5), prunes: true }
     }
@@ -37,7 +37,7 @@ const PRUNE: Duration = Duration::from_secs(24 * 60 * 60);
 /// A repeated duty of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Duty {
-    /// Looks for changes by other processes.
+    /// Reads the changes that other windlass programs have recorded in the store.
     Refresh,
     /// Removes old processes and versions.
     Prune,

@@ -81,7 +81,8 @@ pub struct Message {
     pub metric_key: Option<String>,
     /// The name of the metric.
     pub metric_name: Option<String>,
-    /// The key and the name of the metric together, as `<key>.<name>`.
+    /// The id of the metric, for example `shop__web.load`. The id consists of `metric_key`, a dot and `metric_name`. A
+    /// message may contain the id in place of these two fields.
     pub metric_id: Option<String>,
     /// The integrity: `OK` or `BROKEN`.
     pub integrity: Option<String>,

@@ -78,16 +78,16 @@ struct Daemon<'a> {
     waiting: Vec<(AssemblyName, Started<Duty>)>,
     /// The metrics that were reported for each assembly.
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
-    /// The parts that are no longer healed, because too many heals did not help. Each was reported once.
+    /// The parts that the daemon no longer heals, because they have not recovered after several attempts. Each part was
+    /// reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
     /// The clusters that were reported as impossible to scale out (`true`) or in (`false`). The time is the
     /// time of the last change of the assembly before the report.
     at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
     /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The time of the last extra read of the event feed. The daemon reads the feed at once if a sample
-    /// arrives for a metric that no known policy reads. The feed may contain an event by which a new policy
-    /// reads this metric.
+    /// The time at which a sample last caused the daemon to read the event feed. The daemon reads the feed at once if
+    /// no known policy uses an incoming sample. The feed may announce a new assembly whose policy uses the sample.
     last_extra_read: Option<Timestamp>,
     /// The assemblies with an intent that this daemon executes. Samples for these assemblies are ignored.
     busy: BTreeSet<AssemblyName>,

@@ -25,15 +25,15 @@ pub enum Notice {
         /// The reason for the demand.
         because: String,
     },
-    /// The daemon stops healing a part, because earlier heals did not help. A policy still demands a heal. The
-    /// daemon ignores this demand until a measurement shows that the part is healthy, or until an intent changes
-    /// the assembly.
+    /// The daemon stops healing a part, because the part has not recovered after several attempts. A policy still
+    /// demands to heal the part. The daemon ignores this demand until a measurement shows that the part is healthy, or
+    /// until an intent changes the assembly.
     GivesUp {
         /// The name of the assembly.
         assembly: AssemblyName,
         /// The part, by its name relative to the assembly.
         part: String,
-        /// Number of heals that did not help.
+        /// The number of times that the daemon has healed the part without success.
         times: u32,
         /// The reason for the demand.
         because: String,
@@ -141,7 +141,7 @@ pub enum Notice {
     Trouble(String),
     /// The store works again after [`Trouble`](Self::Trouble).
     Back {
-        /// The kind of the store for messages, such as `PostgreSQL`.
+        /// The name of the store in messages, for example `PostgreSQL`.
         store: &'static str,
     },
 }

@@ -43,9 +43,10 @@ impl Watched {
     }
 }
 
-/// The consequences of a sample.
+/// The result of [`Roster::sample`].
 #[derive(Default)]
 pub(super) struct Counted {
+    /// The changes that policies demand because of the sample.
     pub(super) demands: Vec<Demand>,
     /// The parts that are now well again after the daemon has healed them.
     pub(super) well: Vec<ElementName>,
@@ -113,8 +114,8 @@ impl Roster {
         }
     }
 
-    /// Resumes the timeouts of an assembly after [`pause`](Self::pause). The assembly has not changed in the
-    /// meantime.
+    /// Resumes the timeouts of an assembly that has not changed since [`pause`](Self::pause). For a changed assembly,
+    /// the caller must use [`adopt`](Self::adopt) instead.
     pub(super) fn resume(&mut self, name: &AssemblyName) {
         self.reschedule(name);
     }
@@ -132,7 +133,8 @@ impl Roster {
         }
     }
 
-    /// Returns the earliest time at which the next sample of an assembly counts as missing.
+    /// Returns the time of the next timeout of all monitored assemblies. At a timeout, an expected sample counts as
+    /// missing. `None` means that no assembly has a timeout.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.agenda.first().map(|(due, _)| *due)
     }
@@ -151,7 +153,7 @@ impl Roster {
         self.watched.get(name).map_or(SampleUse::Unread, |watched| watched.monitor.use_of(sample))
     }
 
-    /// Counts a sample for the policies that read it.
+    /// Passes a sample to the policies that read its metric.
     pub(super) fn sample(&mut self, now: Timestamp, name: &AssemblyName, sample: &Sample) -> Counted {
         let Some(watched) = self.watched.get_mut(name) else { return Counted::default() };
         let demands = watched.monitor.sample(now, sample);

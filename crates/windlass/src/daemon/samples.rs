@@ -20,8 +20,8 @@ pub(super) struct Looked {
     pub(super) others: Vec<DriftView>,
 }
 
-/// Converts the results of health checks to samples of the metrics that policies read. If no policy heals a part,
-/// the state of the part is returned in `others`.
+/// Converts the results of health checks to samples of the metrics that policies read. The field
+/// [`others`](Looked::others) of the result contains the states of the parts that no policy heals.
 pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
@@ -29,16 +29,21 @@ pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     Looked { samples, others: others.map(DriftView::new).collect() }
 }
 
-/// Tells whether a policy reads the integrity of a part.
+/// Tells whether a policy heals a part. Such a policy reads a metric of the kind [`MetricKind::Integrity`] from the
+/// part.
 fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
     let mut read = metrics.get(element).into_iter().flat_map(BTreeMap::values);
     read.any(|read| matches!(read.kind, MetricKind::Integrity))
 }
 
-/// Returns the samples of the metrics that policies read. A health check can report the value of a metric by
-/// a signal of the interface `metrics`. For the metric integrity, the result of the health check itself also
-/// counts. If the check finds that the part is not well, the integrity is broken, even if the check reports
-/// the value OK. If the check finds that the part is well and reports no value, the integrity is OK.
+/// Returns the samples of a part's metrics from a health check of the part. `read` lists the metrics that policies
+/// read, by name. The health check can report the value of a metric as a signal of the interface `metrics`.
+///
+/// A metric of the kind [`MetricKind::Integrity`] states whether the part works. Three rules apply to this metric only:
+///
+/// - If the check finds that the part is not well, the value is BROKEN, even if the check reports OK.
+/// - If the check could not run, the sample is [`Reading::Unseen`].
+/// - If the check finds that the part is well and reports no value, the value is OK.
 fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
     let reading = |name: &str, kind: &MetricKind| {
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);

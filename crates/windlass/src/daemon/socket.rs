@@ -88,7 +88,8 @@ const LONGEST: usize = 100;
 
 /// A short path to a file in a deeply nested folder, for system calls that limit the length of a path.
 struct Near {
-    /// The open folder. The short path is valid while the folder is open.
+    /// The open folder of the file. `path` is `/proc/self/fd/<descriptor of this folder>/<file name>`, and is valid
+    /// only while the folder is open. `None` if the original path is short enough; `path` is then the original path.
     _folder: Option<File>,
     path: PathBuf,
 }
@@ -124,8 +125,8 @@ async fn connect(path: &Path) -> std::io::Result<UnixStream> {
     UnixStream::connect(&near.path).await
 }
 
-/// Accepts a message or a list of messages. If a message is invalid, the whole list is rejected. The reply
-/// has a line for each sample that no policy counts.
+/// Accepts a message about a metric, or a list of such messages. If one message is invalid, the whole list is rejected.
+/// The reply has a line for each message that all policies ignore. The line states the reason.
 async fn take(
     State(samples): State<mpsc::Sender<Incoming>>,
     body: String,

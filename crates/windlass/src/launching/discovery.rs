@@ -85,8 +85,9 @@ pub(crate) enum Decision {
 }
 
 impl Known {
-    /// Decides about a found instance, and removes the instance's application from `self`. The applications
-    /// that remain at the end were not found.
+    /// Decides how the discovery treats a found instance. If the instance belongs to an application, also removes this
+    /// application from `by_natural`. After the last found instance, `by_natural` contains the applications whose
+    /// instances the script did not find.
     pub(crate) fn decide(&mut self, found: &Found) -> Decision {
         match (self.by_natural.remove(&found.natural), &self.launching) {
             (Some(name), _) => Decision::Known(name),

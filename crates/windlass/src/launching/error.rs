@@ -42,8 +42,8 @@ pub enum LaunchError {
         /// The name of the removed assembly.
         removed: AssemblyName,
     },
-    /// The factory of the application is not certain. Several services of the environment fit and the user
-    /// has chosen none of them, or the user has chosen a service that does not fit.
+    /// The user must choose the factory of the application. Either several services of the environment fit, or the user
+    /// has chosen a service that does not fit.
     #[error(
         "`{title}` needs the factory `{factory}`, and {} are services of the environment `{environment}`; choose one with `--factory NAME`{}",
         names(known),
@@ -137,10 +137,10 @@ pub enum LaunchError {
         /// The ids of the application's commands.
         known: Vec<String>,
     },
-    /// There is no called command with this id, or its record was removed.
+    /// No recorded command has this id. windlass keeps the records of only the last commands of each application.
     #[error("there is no command `{0}`; the last {kept} commands of each application are kept", kept = windlass_engine::KEPT_COMMANDS)]
     UnknownCommand(CommandId),
-    /// The input and output of the job are not stored.
+    /// No stored job has this id. windlass stores the input and output of only some jobs.
     #[error(
         "no input and output of `{0}` are kept; `windlass job ls NAME` lists the kept jobs of an application or a factory"
     )]
@@ -148,7 +148,7 @@ pub enum LaunchError {
     /// The command takes no such argument.
     #[error("`{command}` takes no argument `{argument}`{}", near(argument, known))]
     NoArgument {
-        /// The exposed id of the command.
+        /// The id with which the user has called the command, for example `control.reboot`.
         command: String,
         /// The name of the argument that the user has passed.
         argument: String,
@@ -158,7 +158,7 @@ pub enum LaunchError {
     /// The value of an argument does not have the type that the manifest declares.
     #[error("the value of the argument `{argument}` of `{command}` does not fit: {why}")]
     Misfit {
-        /// The exposed id of the command.
+        /// The id with which the user has called the command, for example `control.reboot`.
         command: String,
         /// The name of the argument.
         argument: String,

@@ -30,7 +30,8 @@ pub struct JobsView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobSummary {
-    /// The id for users: the id of the job's call. For a failed health check, it is the name of the factory.
+    /// The id under which commands such as `windlass job show` find the job: the id of the job's call. For a failed
+    /// health check, the id is the name of the factory.
     pub id: String,
     /// The id of the job on its runtime.
     pub job: String,
@@ -97,11 +98,11 @@ pub struct ReplayedView {
     pub name: AssemblyName,
     /// The reason why the output can't be used.
     pub problem: Option<String>,
-    /// The updates of the application's instance document, as the job's output contains them; null if the
-    /// output contains no update.
+    /// The update in the job's output, for example `{"$set": {"status.flags.active": true}}`. Null if the output
+    /// contains no update.
     pub updates: Value,
-    /// The changes that the updates would make to the present instance document; null if the updates would
-    /// change nothing. The changes have the form of an update.
+    /// The changes that the update would make to the present instance document of the application. The changes have the
+    /// form of an update. Null if the update would change nothing.
     pub changes: Value,
     /// The warnings, and the entries for the activity log.
     pub log: Vec<String>,

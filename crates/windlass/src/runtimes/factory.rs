@@ -37,7 +37,7 @@ pub trait ProjectRuntimes: Send + Sync {
     /// there.
     async fn with_jobs(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 
-    /// Closes the open runtimes, and removes files and folders that killed windlass programs have left. Jobs
+    /// Closes the open runtimes. Also removes files and folders that are left over from killed windlass programs. Jobs
     /// that must not be interrupted keep running. The runtimes may be opened again.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
-//! The limits that control groups of this host enforce on jobs.
+//! The resource limits of jobs on this host. Control groups of the kernel enforce some of these limits.
 
 use windlass_executor::Capability;
 use windlass_executor::process::ControlGroups;
 
 use super::factory::RuntimeView;
 
-/// The limits on jobs, each with its name for people. Control groups enforce only the first three limits.
+/// The limits on jobs, each with its name in messages. Control groups enforce only the first three limits.
 pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::MemoryLimit, "memory"),
     (Capability::PidsLimit, "processes"),

@@ -81,8 +81,8 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 }
 
-/// Removes jobs of `windlass exec` processes that were killed. The ids of these jobs are `exec-<pid>-<time>`.
-/// No other process reads the results of these jobs.
+/// Removes the jobs of killed `windlass exec` commands. The ids of these jobs are `exec-<pid>-<time>`. No other command
+/// reads the results of these jobs.
 async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
         let process = id.as_str().strip_prefix("exec-").and_then(|rest| rest.split('-').next());

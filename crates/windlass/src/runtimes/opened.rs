@@ -13,7 +13,7 @@ use crate::blocking::blocking;
 /// The runtimes of a project. Each runtime is opened once. While one runtime is being opened, the other
 /// runtimes can be used, because a connection may take long.
 pub(crate) struct Runtimes {
-    /// The kinds of runtimes with the project's runtimes, in the order of registration.
+    /// Each kind of runtime, and the runtimes of this kind in the project. The entries have the order of registration.
     kinds: Vec<(Arc<dyn RuntimeFactory>, Arc<dyn ProjectRuntimes>)>,
     state: PathBuf,
 }

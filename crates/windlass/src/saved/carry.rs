@@ -132,7 +132,7 @@ impl Windlass {
     /// # Errors
     ///
     /// Fails if the plan belongs to another project, or if the plan's inputs or the assembly have changed
-    /// since the plan was saved. Also returns all problems that prevent the intent itself.
+    /// since the plan was saved. Also fails for the same reasons as an execution of the intent without a saved plan.
     pub async fn apply(
         &self,
         saved: &SavedPlan,

@@ -58,7 +58,7 @@ pub enum SavedPlanError {
     /// plan.
     #[error("{}", secrets(missing, unknown))]
     Secrets {
-        /// The names of the secrets of the plan that the user has not passed.
+        /// The names of the plan's secrets for which the user has passed no value.
         missing: Vec<String>,
         /// The names of the parameters that the user has passed, although they are not secrets of the plan.
         unknown: Vec<String>,

@@ -1,5 +1,5 @@
-//! The outputs of scripts that do not run because the file of answers contains an answer for them. The driver
-//! reads these outputs like the outputs of real runs.
+//! The simulated outputs of scripts. The file of answers determines these outputs, and the scripts themselves do not
+//! run. The driver reads a simulated output like the output of a real run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use windlass_model::Timestamp;
 
 use super::rules::{Instance, Rule, Says, Script, command_of, of_call, success, text_of_call};
 
-/// The output of a script that does not run, made from answers.
+/// The simulated output of a script. The file of answers determines this output, and the script itself does not run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Printout {
     stdout: String,

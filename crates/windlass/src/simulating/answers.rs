@@ -117,7 +117,8 @@ struct AnswerEntry {
 }
 
 impl Answers {
-    /// Reads a file of answers for the manifests of a simulation.
+    /// Reads a file with answers, which replace the outputs of scripts, and with actions of operators. `cast` contains
+    /// the manifests to which the answers and actions can refer.
     ///
     /// # Errors
     /// Returns all problems of the file's entries, with their places.

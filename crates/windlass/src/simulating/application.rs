@@ -32,9 +32,8 @@ pub(super) struct Application {
     pub(super) failure: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// The [number](super::machine::CheckAnswer::number) of the answer to the last health check. The field is
-    /// set only if this answer has changed no record of the application, and no record has changed since. If
-    /// the next health check has the same answer, the answer need not be processed.
+    /// A health check whose answer has this [number](super::machine::CheckAnswer::number) changes no record, so the
+    /// simulation skips the answer. `None` if no such answer is known.
     pub(super) unchanged_by: Option<usize>,
     /// The number of changes of the application's records. The result of a health check that read an older
     /// revision is dropped.

@@ -218,10 +218,12 @@ impl Title {
     }
 }
 
-/// Corrects the titles that were derived from file names. A flag is true if the user has given the title; such a
-/// title stays. If another manifest names a title with the same short name, this title replaces the derived title.
-/// For example, the file `web-vm.yaml` has the derived title `web-vm`, and its factory names the application
-/// `Web VM`. Then the title of the application becomes `Web VM`.
+/// Corrects the titles that were derived from file names. The flag of each manifest tells whether the user has given
+/// the title. A given title stays the same.
+///
+/// A derived title can differ in spelling from the title that another manifest uses. For example, the file
+/// `web-vm.yaml` has the derived title `web-vm`, and the manifest of the factory refers to the application `Web VM`.
+/// Both titles have the short name `web-vm`, so the application gets the title `Web VM`.
 fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> {
     let named = |one: &PublishedApplication| match check(&one.manifest).role {
         Some(Role::Application(role)) => Some(role.factory.value),
@@ -285,8 +287,9 @@ fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
     if problems.count(Severity::Error) > 0 { Err(Error::Input(problems)) } else { Ok(()) }
 }
 
-/// Gives each parameter to the manifests that expose a configuration pin with its name. Fails if no manifest
-/// exposes such a pin.
+/// Assigns each parameter to all manifests that expose a configuration pin with the name of the parameter. The result
+/// contains the parameters of each manifest, in the order of `applications`. Fails if no manifest exposes a pin for a
+/// parameter.
 fn distributed(
     parameters: &BTreeMap<String, Value>,
     applications: &[Launchable<'_>],

@@ -169,9 +169,9 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the results of a health check, parsed from the output that an answer gives in place of the script.
-    /// The applications in `part` are checked together. Returns `None` if the script must run, or if the answer
-    /// gives a failure or a timeout.
+    /// Returns the results of a health check whose output is simulated. The file of answers determines this output, and
+    /// the script does not run. The applications in `part` are checked together. Returns `None` if the script must run.
+    /// Also returns `None` if the file of answers simulates a failure or a timeout.
     fn printed(
         &self,
         now: Timestamp,

@@ -24,8 +24,8 @@ use crate::open::Windlass;
 /// Maximum virtual duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application to check. The number belongs to the answer that replaces the health check: it is the position of
-/// the answer in the file of answers. The number is `None` if the file has no answer for this check.
+/// An application whose health is checked, with its key. The last field is the position in [`Rules`] of the answer that
+/// replaces the output of the health check. The position is `None` if the file of answers has no answer for this check.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
 /// The results of a health check of a batch of applications.
@@ -63,8 +63,8 @@ pub(super) struct Host<'h> {
     pub(super) parsed: Mutex<ParsedOutputs>,
 }
 
-/// Parsed outputs of health checks. The key consists of the position of the title in [`Cast::titles`] and the
-/// number of the answer in the file of answers.
+/// Parsed outputs of health checks. The key consists of the position of the title in [`Cast::titles`] and the position
+/// of the answer in [`Rules`].
 pub(super) type ParsedOutputs = BTreeMap<(usize, Option<usize>), Option<ParsedOutput>>;
 
 impl<'h> Host<'h> {
@@ -122,7 +122,7 @@ impl<'h> Host<'h> {
         }
     }
 
-    /// Returns the number of the first answer that applies to a call of a script.
+    /// Returns the position in [`Rules`] of the first answer that applies to a call of a script.
     fn rule(&self, now: Timestamp, script: &Script, application: &Application, call: &Call) -> Option<usize> {
         let active = self.parts.rules.active(script, Some(application.title), self.since(now));
         self.parts.rules.first(&active, Subject::of(call, application.name.as_str()))
@@ -184,7 +184,7 @@ impl<'h> Host<'h> {
 
     /// Asks the driver for the state of the instances of `calls`. The driver needs the output of the health check
     /// script. If the file of answers has an answer for an application in `batch`, the answer replaces the output.
-    /// If it has no answer, and there is a runtime, the script runs.
+    /// If the file has no such answer, and the simulation has a runtime, the script runs.
     pub(super) async fn ask(
         &self,
         now: Timestamp,
@@ -213,8 +213,9 @@ impl<'h> Host<'h> {
         Printout::of_calls(&asked, &Script::HealthCheck)
     }
 
-    /// Returns the context in which the driver runs a script. If `has_answer` is false and there is a runtime, the
-    /// jobs of the context run the script. Otherwise, the jobs return `printout`.
+    /// Returns the context in which the driver runs one script. `has_answer` tells whether the file of answers has an
+    /// answer for this run. If `has_answer` is false and the simulation has a runtime, the script really runs.
+    /// Otherwise, the driver gets `printout` as the output of the script.
     fn context(
         &self,
         now: Timestamp,

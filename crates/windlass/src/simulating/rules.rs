@@ -19,7 +19,8 @@ pub(super) enum Script {
     HealthCheck,
     Reconfigure,
     Discover,
-    /// The script of a command, by the id of the command's pin in the component.
+    /// The script of a command. The text is the id under which the manifest's component declares the command, for
+    /// example `control.reboot`.
     Command(String),
 }
 
@@ -101,24 +102,24 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The update with which the answer replaces the result of a health check. It is parsed in advance, once for
-    /// each application in [`Cast::titles`]. Empty if the answer was not parsed in advance; see [`Rule::new`].
+    /// The parsed update of an answer that gives each health check the same update. There is one entry for each
+    /// application in [`Cast::titles`]; `None` means that the update is invalid for the application. The list is empty
+    /// for all other answers. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 
-/// The placeholder in an answer for the name of the application.
+/// A placeholder in the file of answers. windlass replaces it by the name of the application.
 const NAME: &str = "<name>";
 
-/// The placeholder in an answer for the natural id of the instance. If the instance has no natural id, the
-/// placeholder of a launch stands for the name of the application. In any other call, it then stands for the
-/// instance id.
+/// A placeholder in the file of answers. windlass replaces it by the natural id of the instance. If the instance has no
+/// natural id, a launch uses the name of the application, and any other call uses the instance id.
 const ID: &str = "<id>";
 
-/// The placeholder in an answer for the instance id.
+/// A placeholder in the file of answers. windlass replaces it by the instance id.
 const INSTANCE_ID: &str = "<instance id>";
 
-/// The placeholder in an answer for the id of the command that the call executes. In a health check, the
-/// placeholder stands for the id of the oldest open command.
+/// A placeholder in the file of answers. windlass replaces it by the id of the command that the call executes. In a
+/// health check, windlass uses the id of the oldest open command.
 const COMMAND_ID: &str = "<command id>";
 
 impl Rule {
@@ -140,7 +141,8 @@ impl Rule {
         Self { parsed, ..rule }
     }
 
-    /// Returns the default answer to a health check: each instance is active.
+    /// Returns the rule for health checks without an answer in the file of answers. By this rule, each health check
+    /// reports that the instance is active.
     pub(super) fn standard(cast: &Cast) -> Self {
         let (script, says) = (Script::HealthCheck, Says::Instance(Instance::default()));
         let (window, takes, parsed) = (Window::default(), Duration::ZERO, Vec::new());
@@ -182,7 +184,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Returns the instance of a call.
+    /// Describes the instance of a call. `name` is the name of the application to which the instance belongs.
     pub(super) fn of(call: &'a Call, name: &'a str) -> Self {
         Self { name, natural: call.natural.as_deref(), has_open_command: !call.open_commands.is_empty() }
     }

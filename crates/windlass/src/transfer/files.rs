@@ -107,7 +107,7 @@ pub(super) struct TransferFiles {
     pub(super) store_key: KeySource,
     /// The file with the key that seals the export; `None` if the key of the store seals it.
     pub(super) key: Option<PathBuf>,
-    /// Maximum size of an export file to import, in bytes.
+    /// Maximum size in bytes of the file from which an assembly is imported.
     pub(super) limit: usize,
 }
 
@@ -197,7 +197,7 @@ impl TransferFiles {
         self.clear(note, under_way)
     }
 
-    /// Removes the draft and the note of an export that is finished.
+    /// Removes the temporary files of an export after its end: the draft of the export file, and the file `note`.
     pub(super) fn clear(&self, note: &Path, under_way: &UnderWay) -> Result<(), Error> {
         let _gone_already = std::fs::remove_file(&under_way.draft);
         self.remove_note(note)

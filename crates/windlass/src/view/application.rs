@@ -58,8 +58,9 @@ impl ApplicationStatusView {
     }
 }
 
-/// Returns the outputs of a factory that contain its instances. Their names are the ids under which the
-/// factory exposes the signal `factory.instances`. Each output maps natural ids to the names of applications.
+/// Returns the lists of instances that a factory publishes as outputs. Each list maps natural ids to the names of
+/// applications. The manifest of the factory can expose the signal `factory.instances` under several ids. Each of these
+/// ids is the name of one output.
 pub(super) async fn instances(
     wiring: &mut Wiring,
     snapshot: &Snapshot,

@@ -1,4 +1,5 @@
-//! The results of commands that need no process: cancelling, and moving an assembly.
+//! The results of commands that start no process. Such a command cancels a process or a request, or moves an assembly
+//! to another store.
 
 use std::path::PathBuf;
 

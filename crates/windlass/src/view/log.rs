@@ -209,7 +209,7 @@ pub struct JobLog {
     pub stdout: Option<String>,
 }
 
-/// An entry of an activity log.
+/// A message of a driver about an instance, for people. The activity log of the instance contains this message.
 #[derive(Debug, Clone, Serialize)]
 pub struct ActivityLog {
     /// The time of the entry.

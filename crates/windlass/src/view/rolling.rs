@@ -14,7 +14,7 @@ use super::plan::{PlanView, StepView};
 use crate::error::Error;
 use crate::open::Windlass;
 
-/// A running pause between two batches.
+/// A pause that has begun and has not ended. windlass starts the next batch of nodes after the pause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PauseView {
     /// The batch that begins after the pause.
@@ -24,7 +24,7 @@ pub struct PauseView {
     pub until: Timestamp,
 }
 
-/// The batches in progress and the running pauses of an open process.
+/// The batches and pauses that an open process has begun and has not ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct InProgress {
     pub(crate) batches: Vec<Batch>,
@@ -75,7 +75,8 @@ pub struct RollingView {
 }
 
 impl RollingView {
-    /// Returns the result of each node of the groups that a process changes in batches.
+    /// Returns the results of a process that changes groups in batches, one [`RollingView`] for each group. The result
+    /// of a group tells for each node whether its change has succeeded.
     ///
     /// # Errors
     /// Fails if the store can't be read.
@@ -97,7 +98,7 @@ impl RollingView {
     }
 }
 
-/// Returns the result of each node. `begun` contains the steps that have begun, and tells whether each
+/// Returns the results of all groups. `begun` contains the steps that have begun; `true` means that the step has
 /// succeeded.
 fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView> {
     let mut nodes: Vec<(&ElementName, ElementName)> = Vec::new();

@@ -1,6 +1,6 @@
-//! The removed targets of references. If the target of a reference was removed, the reference is dangling. If
-//! the target never existed, the reference is pending. The records of existing instances can't distinguish
-//! these two cases.
+//! The stored names of removed applications to which instances still refer. If the target of a reference was removed,
+//! the reference is dangling. If the target never existed, the reference is pending. The records of existing instances
+//! can't distinguish these two cases.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::error::Error;
 /// The version of the stored document.
 const VERSION: u32 = 1;
 
-/// The last targets of the references that the instances of one factory have reported.
+/// The names of removed applications to which instances of one factory have referred.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PastTargets {
     /// The application to which each reference referred last. The outer key is the id of the factory's pin through
@@ -42,8 +42,8 @@ fn key_of(factory: &AssemblyName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name: document_name(factory) }
 }
 
-/// Reads the stored targets of references: the applications to which the instances of `factory` have referred, and
-/// that were removed. Ignores a document that a newer version of windlass has stored.
+/// Reads the names of removed applications to which instances of `factory` have referred. Ignores a document that a
+/// newer version of windlass has stored.
 pub(super) async fn read(store: &dyn Store, factory: &AssemblyName) -> Result<PastTargets, Error> {
     let found = store.document(&key_of(factory)).await?.filter(|found| found.version <= VERSION);
     Ok(found.and_then(|found| serde_json::from_value(found.body).ok()).unwrap_or_default())

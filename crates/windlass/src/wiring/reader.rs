@@ -101,7 +101,7 @@ impl Wiring {
         Ok(all)
     }
 
-    /// Returns the existing services of an environment with the pins that they expose.
+    /// Returns the existing services of an environment, and the pins that each service exposes.
     pub(crate) async fn offers(
         &mut self,
         name: &DocumentName,
@@ -151,7 +151,8 @@ impl Wiring {
         Ok(views)
     }
 
-    /// Resolves the components of the type `reference.Service` of an application in one environment.
+    /// Resolves the placeholders in the manifest of an application, in one environment. A placeholder is a component of
+    /// the type `reference.Service`.
     pub(crate) async fn service_references_in(
         &mut self,
         record: &AssemblyRecord,
@@ -167,7 +168,9 @@ impl Wiring {
         Ok(services.references.iter().map(view).collect())
     }
 
-    /// Resolves a component of the type `reference.Service` of a factory in an environment.
+    /// Finds the service for which a placeholder stands in an environment. A placeholder is a component of the type
+    /// `reference.Service`. The placeholder `component` is in the manifest of `factory`. `None` means that there is no
+    /// such placeholder or no such environment.
     async fn component(
         &mut self,
         services: &Services,
@@ -249,7 +252,7 @@ impl Wiring {
         Ok(instances)
     }
 
-    /// Returns the instances of a factory, with each pin that publishes them. A manifest can expose the signal
+    /// Returns the pins through which a factory publishes its instances. A manifest can expose the signal
     /// `factory.instances` under several ids. The keys are these ids, and each value contains all instances of the
     /// factory.
     pub(crate) async fn instance_pins(

@@ -23,8 +23,9 @@ pub(crate) struct Removal {
     is_there: bool,
     /// The assemblies that refer to the assembly.
     by: BTreeSet<AssemblyName>,
-    /// The references of instances to the assembly. Each entry contains the factory of the referring instance, the
-    /// id of the factory's pin through which the instance refers, and the natural id that the reference names.
+    /// The references of instances to the assembly, for example `("web-factory", "vms.vm-by-id", "i-123")`. The first
+    /// field is the factory of the referring instance. The other fields are the two parts of the reference: the id of a
+    /// pin of this factory, and the natural id of the assembly's instance.
     keys: BTreeSet<(AssemblyName, String, String)>,
 }
 
@@ -99,8 +100,8 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the services that use the factory that will be removed. Such a service has a component that is a
-    /// placeholder for a service, and the factory takes its place.
+    /// Finds the services that use the factory that will be removed. The manifest of such a service contains a
+    /// placeholder, and the placeholder stands for this factory.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let name = removal.name.clone();
         let environments = self.environments().await?;
@@ -132,9 +133,9 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances of `factory` in an environment that refer to the instance that will be removed. `of` is
-    /// the factory of the instance that will be removed. `mappings` contains the ids of the pins through which
-    /// instances of `factory` refer to instances of `of`.
+    /// Finds the instances of `factory` in an environment that refer to the instance that will be removed. `of` is the
+    /// factory of the removed instance. `mappings` contains the ids of the pins by which the environment connects
+    /// `factory` to `of`.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,
@@ -163,8 +164,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Returns the ids of the pins through which the instances of `factory` refer to instances of `other`. These
-    /// are the pins to which the environment connects the factory `other`.
+    /// Returns the ids of the pins by which an environment connects `factory` to the factory `other`. Through these
+    /// pins, instances of `factory` refer to instances of `other`.
     async fn bound_to(
         &mut self,
         environment: &DocumentName,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_source::files::{self, MAX_SIZE};
 
-/// The folder of the notes, with one file for each client.
+/// The name of the folder with the notes. A note is a file which records that a client uses a container engine.
 const FOLDER: &str = "clients";
 
 /// The file in which an earlier version of windlass stored the names of engines, one on each line. The folder
@@ -38,12 +38,12 @@ pub(crate) struct Note {
     _lock: File,
 }
 
-/// A note that was read from its file.
+/// A note that was read from its file. The note records that a client uses a container engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Noted {
     /// The name of the container engine: a value of the key `engine` in a location.
     pub(crate) engine: String,
-    /// The id of the client; `None` for a note of an earlier version.
+    /// The id of the client. `None` for a line of the file [`FORMER`], which contains no ids.
     pub(crate) client: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Notes {
         Self { folder: state.join(FOLDER), former: state.join(FORMER) }
     }
 
-    /// Returns the folder of the notes, for messages.
+    /// Returns the path of the folder with the notes. Messages show this path.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -82,7 +82,8 @@ impl Notes {
         Ok(Note { path, _lock: file })
     }
 
-    /// Lists all notes. The notes of an earlier version come first.
+    /// Lists all notes about the use of container engines. The lines of the file [`FORMER`] also count as notes, and
+    /// come first.
     pub(crate) fn all(&self) -> io::Result<Vec<Noted>> {
         let mut all: Vec<Noted> = self.former()?;
         for client in self.clients()? {
@@ -119,8 +120,8 @@ impl Notes {
         Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
     }
 
-    /// Removes a note if its client has ended. A note of an earlier version has no client, and is always removed.
-    /// The caller must know that nothing of the client is left on the engine.
+    /// Removes the note that a client uses a container engine, if the client has ended. A note from the file [`FORMER`]
+    /// names no client, and is always removed. The caller must know that no job of the client is left on the engine.
     pub(crate) fn remove(&self, noted: &Noted) -> io::Result<()> {
         if let Some(client) = &noted.client {
             return remove_unlocked(&self.folder.join(client));
@@ -153,7 +154,7 @@ impl Notes {
 }
 
 impl Note {
-    /// Removes this note. The caller must know that nothing of this process is left on the engine.
+    /// Removes this note. The caller must know that no job of this process is left on the engine.
     pub(crate) fn remove(self) -> io::Result<()> {
         if_there(fs::remove_file(&self.path))
     }

@@ -39,7 +39,8 @@ impl Begin {
 }
 
 impl Machine<'_> {
-    /// Launches an application of a title.
+    /// Launches a new application from a manifest. `title` is the position of the manifest in
+    /// [`Cast::titles`](super::super::cast::Cast::titles).
     pub(super) fn launch(&mut self, now: Timestamp, title: usize) {
         let name = self.free_name(&self.cast.titles[title].published.name.clone());
         let key = self.add(name, title);
@@ -121,8 +122,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the application with a name if the action `what` is possible now. If the action is not
-    /// possible, reports the reason.
+    /// Returns the key of the application `name`, if an action on this application is possible now. Otherwise, reports
+    /// the reason and returns `None`. The report names the action as `what`, for example `destroy`.
     fn idle(&mut self, name: &AssemblyName, what: &str) -> Option<Key> {
         let key = self.names.get(name).copied();
         let why = match key.and_then(|key| self.applications.get(&key)).map(|found| &found.stage) {

@@ -1,4 +1,4 @@
-//! The start of health checks, and the application of their results.
+//! The start of health checks, and the effects of their results on the simulated applications.
 
 use windlass_driver::{Failure, Observation, Observed};
 use windlass_engine::check_failure;

@@ -105,7 +105,8 @@ struct FactoryState {
     members: BTreeSet<Key>,
     /// The applications of the factory, by natural id.
     naturals: BTreeMap<String, Key>,
-    /// The applications that are checked. An application with an open call is skipped.
+    /// The applications that each health check of the factory covers. A health check skips the applications that have
+    /// an open call at that time.
     checked: BTreeSet<Key>,
     /// The failure of the last discovery, if it failed.
     failing: Option<String>,
@@ -127,8 +128,8 @@ pub(super) struct Machine<'c> {
     next: u64,
     applications: BTreeMap<Key, Application>,
     names: BTreeMap<AssemblyName, Key>,
-    /// The number with which the search for the next free name begins, by base name. The name of an
-    /// application consists of a base name and a number, such as `vm-2`.
+    /// For each base name, the first number to try for a new application. For example, the entry `("vm", 3)` means that
+    /// the machine first tries the name `vm-3`.
     numbers: BTreeMap<AssemblyName, u32>,
     factories: Vec<FactoryState>,
     timeline: Timeline,
