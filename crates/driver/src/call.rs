@@ -57,8 +57,8 @@ pub struct Call {
     pub private: PrivateState,
     /// The package of the resource.
     pub package: Arc<Package>,
-    /// An entry of the resource descriptor, for example of `default-driver`. By this entry, the engine chose the
-    /// driver. The entry contains the driver properties.
+    /// The entry of the resource descriptor that names this driver, for example an entry of `default-driver`. The
+    /// entry also contains the driver properties.
     pub binding: Binding,
     /// The location where the driver acts.
     pub location: Arc<Location>,
@@ -120,9 +120,9 @@ pub struct Report {
     pub natural: Option<String>,
     /// The updates of the instance document, in their JSON form; null for no update.
     pub updates: Value,
-    /// The new private state of the driver's family; `None` keeps the current state. The engine seals each
-    /// text and number in the state that contains a secret: a secret of the call, or a secret that the
-    /// driver has [hidden](crate::Context::hide).
+    /// The new [private state](Call::private) of the instance; `None` keeps the current state. The state may
+    /// contain secrets: secrets of the call, and secrets that the driver has [hidden](crate::Context::hide). The
+    /// engine encrypts each text or number of the state if a secret occurs in this text or number.
     pub private: Option<Value>,
     /// Entries for the activity log. They must not contain secrets.
     pub log: Vec<LogEntry>,

@@ -62,7 +62,8 @@ pub struct CaseResult {
     /// The updates of the instance document, in their JSON form; null for no update.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub updates: Value,
-    /// Whether the instance is converging or gone; `None` if it has settled.
+    /// The condition of the instance after the call: [`Settled::Converging`] or [`Settled::Gone`]. `None` stands
+    /// for [`Settled::Yes`], so that most test cases need no key `settled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
     /// The entries for the activity log: severity and message.

@@ -126,7 +126,8 @@ pub trait Driver: Send + Sync {
 pub struct Query {
     /// The package of the resource type.
     pub package: Arc<Package>,
-    /// An entry of `queries` in the resource descriptor. By this entry, the engine chose the driver.
+    /// The entry of `queries` in the resource descriptor that names this driver. The entry also contains the driver
+    /// properties.
     pub binding: Binding,
     /// The location to search.
     pub location: Arc<Location>,
@@ -157,8 +158,9 @@ pub enum Purpose {
     /// the transition Adopt takes over.
     #[default]
     Reference,
-    /// A search for all instances that a factory can find. A factory groups the applications of one kind. Each
-    /// [`Found`] also contains the updates of the instance document.
+    /// A search for all instances that a factory can find. A factory groups the applications of one kind, such as
+    /// virtual machines. The updates in each [`Found`] may set any pin, because the package of the factory does not
+    /// declare the pins of its applications. The engine checks these updates later.
     Inventory,
 }
 

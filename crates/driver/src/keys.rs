@@ -1,13 +1,13 @@
-//! The keys that drivers and kinds of runtimes read, each with the JSON Schema of its value. `windlass.yaml` sets
-//! some of these keys. Descriptors set others of these keys, which are called driver properties.
+//! The keys that drivers and kinds of runtimes read, each with the JSON Schema of its value. Users set some of these
+//! keys in `windlass.yaml`, and the other keys in descriptors. A key in a descriptor is called a driver property.
 
 use serde_json::Value;
 use thiserror::Error;
 
 /// A key that a driver or a kind of runtime reads.
 ///
-/// The driver or runtime gets each number and flag in the value of the key as text, as a person wrote it: `1.10`
-/// stays `1.10`, and does not become `1.1`.
+/// The driver or runtime gets numbers and flags as text, in the spelling of the YAML file. For example, `1.10` becomes
+/// the text `1.10`, and not the number 1.1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// The key, in lower case with hyphens.

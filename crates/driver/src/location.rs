@@ -47,7 +47,7 @@ pub struct Location {
     /// already checked.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// Whether jobs with secrets may run in prewarmed containers.
+    /// Whether jobs with secrets may share containers with other jobs.
     #[serde(default)]
     pub pool_secrets: PoolSecrets,
     /// The image for container runtimes.
@@ -76,7 +76,8 @@ pub struct Location {
     pub secret: BTreeSet<String>,
 }
 
-/// The choice of containers for jobs with secrets, at a location whose containers start before jobs need them.
+/// Whether a job with secrets may share a container with other jobs. The choice matters at a location with a pool:
+/// containers that start before jobs need them, and that run many jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -84,8 +85,8 @@ pub enum PoolSecrets {
     /// Each job with secrets gets a new container. No other job uses this container.
     #[default]
     Fresh,
-    /// Jobs with secrets use the same containers as all other jobs of the location. By this choice, the location
-    /// declares that its jobs may trust each other.
+    /// Jobs with secrets use the same containers as all other jobs of the location. This is safe only if the jobs of
+    /// the location may trust each other.
     Shared,
 }
 

@@ -1,8 +1,8 @@
 //! The codes of this crate: `WL0600` to `WL0699`.
 //!
-//! Each page begins with the meaning of the code. Its first YAML block is a manifest that causes exactly this
-//! code and no other. A test extracts the manifest from the page. If the diagnostic offers a fix, the test
-//! applies the fix and checks the manifest again.
+//! Each code has an explanation, which begins with the meaning of the code. The first YAML block of an explanation, if
+//! there is one, is a manifest that causes exactly this code. A test checks this manifest. If the diagnostic offers a
+//! fix, the test applies the fix and checks the manifest again.
 
 windlass_source::codes! {
     NOT_A_MANIFEST = "WL0600", "not a manifest",

@@ -27,7 +27,7 @@ use crate::visible::{LeafPin, Visible, VisiblePin};
 
 type Properties = IndexMap<PropertyName, Property>;
 
-/// The names and values of a launch.
+/// The input of a launch beside the manifest: the names for the new assembly, and the values that the user gives.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'l> {
     /// The name of the assembly.

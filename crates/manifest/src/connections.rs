@@ -90,7 +90,7 @@ impl Joiner<'_, '_> {
         self.left > 0
     }
 
-    /// Joins the pins of the same name of two interfaces.
+    /// Joins each pin of one interface with the pin of the other interface that has the same name.
     fn interfaces(
         &mut self,
         (one, name): (&Visible, &Name),

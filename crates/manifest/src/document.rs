@@ -223,11 +223,11 @@ pub struct Presentation {
     pub suggestions: IndexMap<String, Node>,
 }
 
-/// A pair of components, or of their interfaces, that are connected.
+/// An entry of `bindings`, such as `[app, db#sql]`: it connects two components, or two of their interfaces.
 #[derive(Debug, Clone)]
 pub struct Binding {
-    /// Place of the pair.
+    /// Place of the entry.
     pub span: Span,
-    /// The two sides, in the order of the text.
+    /// The two connected components or interfaces, in the order of the entry.
     pub sides: [Spanned<Target>; 2],
 }

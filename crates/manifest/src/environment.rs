@@ -28,18 +28,19 @@ pub struct Environment {
     /// Services of the environment, by the names of their assemblies.
     #[serde(default)]
     pub services: BTreeMap<AssemblyName, Service>,
-    /// The scripting service: the location of `windlass.yaml` that runs the scripts of the environment's
-    /// factories.
+    /// The name of the location that runs the scripts of the environment's factories. `windlass.yaml` declares this
+    /// location. It is called the scripting service. `None` if the environment has no scripting service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripting: Option<String>,
     /// Choices of services for components of the type `reference.Service`. A choice is necessary if several
     /// services fit.
     #[serde(default)]
     pub bindings: Vec<Choice>,
-    /// Markers of the environment.
+    /// Names that describe the environment, such as `eu`. A marker supplies a pin to components of the type
+    /// `reference.Service`: the marker `eu` supplies the pin `eu.eu`.
     #[serde(default)]
     pub markers: BTreeSet<Name>,
-    /// Properties of the environment, by name.
+    /// Properties of the environment, by name. The property `zone` supplies the pin `properties.zone`.
     #[serde(default)]
     pub properties: BTreeMap<Name, Property>,
 }
@@ -96,18 +97,20 @@ pub enum EnvironmentError {
         /// Names of the environment's services.
         known: Vec<String>,
     },
-    /// The environment has another service of the same application.
+    /// A service can't be added, because the environment already has a service of the same application.
     #[error("`{service}` is a service of `{application}` already; replace it with `--replace`")]
     SecondService {
         /// The service that the environment already has.
         service: AssemblyName,
-        /// The title of the application of both services.
+        /// The title of the application.
         application: String,
     },
-    /// The environment has another scripting service.
+    /// The scripting service can't be set, because another location is the scripting service already. The text is the
+    /// name of this other location.
     #[error("`{0}` is the scripting service already; replace it with `--replace`")]
     SecondScripting(String),
-    /// The environment has no scripting service at this location.
+    /// A location can't be removed as the scripting service, because it is not the scripting service. The text is the
+    /// name of the location.
     #[error("the location `{0}` is not the scripting service of the environment")]
     NoScripting(String),
     /// The service was chosen for a component of another service, so it can't be removed.
@@ -118,12 +121,12 @@ pub enum EnvironmentError {
         /// The components that the service was chosen for.
         by: Vec<String>,
     },
-    /// No service was chosen for the component.
+    /// The choice of a service can't be removed, because no service was chosen for the component.
     #[error("no service is chosen for `{component}` of `{service}`")]
     NoChoice {
-        /// The service that has the component.
+        /// The service whose manifest contains the component.
         service: AssemblyName,
-        /// The component without a choice.
+        /// The component of the type `reference.Service` for which no service was chosen.
         component: ComponentPath,
     },
     /// The environment has no such marker.
@@ -142,10 +145,10 @@ pub enum EnvironmentError {
         /// Names of the environment's properties.
         known: Vec<String>,
     },
-    /// The given text is not the type of a property.
+    /// A text that was given as the type of a property is not a valid type.
     #[error("`{text}` is not the type of a property: {problem}")]
     Type {
-        /// The text that was given as a type.
+        /// The text, such as `strin`.
         text: String,
         /// The mistake in the text.
         problem: GrammarError,

@@ -51,12 +51,13 @@ pub enum GrammarProblem {
     Depth,
 }
 
-/// The text of a pin.
+/// The text after the name of a pin, such as `configuration(string)` or `bind(vm#compute.ip)`. A component declares
+/// pins of its own. A composition exposes the pins of the components inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PinText {
-    /// The type of a pin that a component declares for itself, such as `configuration(string)`.
+    /// The type of a declared pin, such as `configuration(string)`.
     Declared(PinType),
-    /// `bind(…)`: the pins that a pin of a composition exposes, each with its byte range in the text.
+    /// The exposed pins: the entries of `bind(…)`, each with its byte range in the text.
     Bind(Vec<(PinRef, Range<usize>)>),
 }
 

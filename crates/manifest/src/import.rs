@@ -19,7 +19,7 @@ const IGNORED: [&str; 4] = ["policies", "componentPolicies", "services", "servic
 /// The content of an environment file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Imported {
-    /// Markers to add to the environment.
+    /// Markers to add to the environment. A marker is a name that describes the environment, such as `eu`.
     pub markers: Vec<Name>,
     /// Properties to set in the environment.
     pub properties: Vec<ImportedProperty>,

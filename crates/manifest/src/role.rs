@@ -45,17 +45,18 @@ pub struct ApplicationRole {
     pub commands: IndexMap<PinId, Spanned<String>>,
 }
 
-/// The discovery and the mappings of a factory.
+/// The parts of a factory's manifest that windlass uses: the script that finds existing instances, and the pins that
+/// receive the instances of other factories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactoryRole {
     /// The path of the `scripted.ComponentFactory`.
     pub component: ComponentPath,
     /// The discovery of instances; `None` if the manifest sets none of the three values of a [`Discovery`].
     pub discovery: Option<Discovery>,
-    /// The ids of the pins through which the factory consumes signals. Such a pin is called a mapping. A mapping
-    /// receives the instances of another factory, so that instances of this factory can refer to them. A script
-    /// reports such a reference as `{mapping: vms.vm-by-id, key: i-123}`. In this example, `vms.vm-by-id` is the
-    /// id of the pin, and `i-123` is the natural id of the other instance.
+    /// The ids of the factory's mappings. A mapping is a pin of the type `consume-signal`. It receives the instances
+    /// of another factory, so that instances of this factory can refer to them. A script reports such a reference
+    /// as `{mapping: vms.vm-by-id, key: i-123}`. In this example, `vms.vm-by-id` is the id of the mapping, and
+    /// `i-123` is the natural id of the other instance.
     pub mappings: Vec<PinId>,
 }
 

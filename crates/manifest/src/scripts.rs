@@ -19,13 +19,13 @@ pub trait ScriptFiles {
 /// The result of the search for a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptSearch {
-    /// A file with the permission to execute it.
+    /// The path names a file that may be executed, as after `chmod +x`.
     Executable,
-    /// A file without the permission to execute it.
+    /// The path names a file that must not be executed.
     NotExecutable,
-    /// A folder, or something else without content.
+    /// The path names a folder, or something else without content.
     NotAFile,
-    /// A link to this target, which does not exist.
+    /// The path names a link to this target, which does not exist.
     Dangling(String),
     /// No file or folder has this path.
     Missing,
@@ -48,7 +48,7 @@ pub enum ScriptPlace {
 pub struct ScriptFile<'f> {
     /// The file's path within the folder, with `/` between the parts of the path.
     pub path: &'f str,
-    /// Whether the file has the permission to execute it.
+    /// Whether the mode of the file permits its execution, as after `chmod +x`.
     pub executable: bool,
 }
 
@@ -113,7 +113,8 @@ struct Lookup<'c, F: ?Sized> {
 }
 
 impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
-    /// Returns the path of a script for messages. The path of a file in a folder has no leading `/`.
+    /// Returns the path of a script for messages. A path in an image begins with `/`. A path in a folder is relative
+    /// to the folder, so the method removes a leading `/`.
     fn shown<'s>(&self, script: &'s Spanned<String>) -> &'s str {
         if self.place == ScriptPlace::Image { &script.value } else { script.value.trim_start_matches('/') }
     }

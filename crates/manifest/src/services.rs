@@ -36,10 +36,11 @@ pub struct Services {
     pub instances: BTreeSet<PinId>,
     /// The components of the type `reference.Service`.
     pub references: Vec<ServiceReference>,
-    /// The pins through which a factory consumes signals. Such a pin is called a mapping. The value is the signal
-    /// that the manifest binds to the pin; `None` if the manifest binds no signal to it.
+    /// The pins of the type `consume-signal` that the manifest's scripted component declares. In the manifest of a
+    /// factory, such a pin is called a mapping: it receives the instances of another factory. The value is the
+    /// signal that the manifest binds to the pin; `None` if the manifest binds no signal to the pin.
     pub mappings: BTreeMap<PinId, Option<Source>>,
-    /// The mappings that belong to required interfaces.
+    /// The pins among `mappings` that must be bound, because the manifest lists their interfaces as `required`.
     pub required: BTreeSet<PinId>,
 }
 

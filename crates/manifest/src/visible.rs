@@ -89,8 +89,8 @@ impl Visible {
         path.0.iter().try_fold(self, |at, name| at.children.get(name).ok_or((name, at)))
     }
 
-    /// Returns the severity of the message that `interface` lacks some pin. Returns `None` if there should be no
-    /// message, because windlass does not know which pins the interface has.
+    /// Returns the severity of the diagnostic for an unknown pin of `interface`. Returns `None` if such a pin may
+    /// exist, because windlass does not know all pins of the interface.
     pub(crate) fn lacks(&self, interface: &Name) -> Option<Severity> {
         match self.interfaces.get(interface) {
             Some(known) if known.is_open => None,

@@ -139,7 +139,8 @@ pub struct Status {
     pub active: bool,
     /// Whether the instance is still changing towards its desired state.
     pub converging: bool,
-    /// Whether something has failed. An instance can be active even so.
+    /// Whether the driver reports a failure of the instance. An instance can be active and failed at the same time:
+    /// it is degraded.
     pub failed: bool,
     /// A message about the status.
     pub message: Option<String>,
@@ -282,16 +283,18 @@ mod tests {
     /// The values of the flags `active`, `converging` and `failed` in an update.
     type Flags = [Option<bool>; 3];
 
-    /// An update of the status.
+    /// An update of the status. The operators of updates are `$set`, which writes values at paths, and `$unset`,
+    /// which removes the values at paths.
     #[derive(Debug, Clone)]
     enum Write {
-        /// A plain `status`, which replaces the whole status.
+        /// `{$set: {status: {flags: …, message: …}}}`: replaces the flags and the message.
         Plain(Option<Flags>, Option<String>),
-        /// A `$set` of `status.flags`, which replaces all flags.
+        /// `{$set: {status.flags: {…}}}`: replaces all flags, and keeps the message.
         Flags(Flags),
-        /// A `$set` of single flags and, perhaps, of the message.
+        /// `{$set: {status.flags.active: …, status.message: …}}`: changes only the flags and the message that are
+        /// `Some`.
         Paths(Flags, Option<String>),
-        /// An `$unset` of the message.
+        /// `{$unset: {status.message: null}}`: removes the message.
         NoMessage,
     }
 

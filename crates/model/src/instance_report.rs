@@ -1,4 +1,4 @@
-//! Application of the updates of drivers to instance documents.
+//! Checks the updates that drivers report, and applies them to instance documents.
 
 use serde_json::Value;
 use windlass_update_ops::{Op, Path, Shape, Update};

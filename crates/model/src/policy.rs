@@ -66,7 +66,7 @@ pub enum MetricKind {
     Integrity,
     /// `metric::load`: the utilization of the element in percent.
     Load,
-    /// A kind without a reserved meaning.
+    /// Another word of a descriptor, which has no meaning for windlass.
     Other(String),
 }
 
@@ -80,18 +80,19 @@ pub enum PolicyKind {
     /// `policy::scale`: enlarges a cluster that has been under load for several periods, and shrinks an idle
     /// one.
     Scale,
-    /// A kind without a reserved meaning.
+    /// Another word of a descriptor, which has no meaning for windlass.
     Other(String),
 }
 
-/// Implements the conversions between a type and the words of its reserved variants.
+/// Implements the conversions between an enum such as `MetricKind` and words of descriptors such as
+/// `metric::load`. Each variant has one word. The variant `Other` contains any other word.
 macro_rules! words {
     ($type:ident, $($variant:ident = $word:literal),+) => {
         impl $type {
-            /// The reserved kinds as descriptors spell them.
+            /// The words with a meaning for windlass: one word for each variant, except for `Other`.
             pub const WORDS: &[&str] = &[$($word),+];
 
-            /// Returns the word for the kind.
+            /// Returns the word that stands for this value in descriptors.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)+

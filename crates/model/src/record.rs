@@ -143,8 +143,8 @@ pub struct ElementRecord {
     /// installed successfully.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// The package of the instance, and the processes that created and configured it; none if nothing of the
-    /// instance exists.
+    /// The package of the instance, and the processes that created and configured the instance. `None` if the
+    /// element is Absent and its creation has not begun.
     #[serde(default)]
     pub made: Option<Made>,
     /// The outdated inputs, which are properties with outdated values in the instance. Another part has
@@ -230,8 +230,8 @@ pub struct PackageRecord {
     pub digest: PackageDigest,
     /// The name of the package's descriptor.
     pub name: DescriptorName,
-    /// The bindings of the package's descriptor and the pins of its application. Only the crate
-    /// `windlass-driver`, which writes this value, also reads it.
+    /// The bindings of the package's descriptor and the pins of its application. The crate `windlass-driver` writes
+    /// and reads this value. All other crates only store it.
     pub manifest: Value,
     /// The files of the package, sorted by path.
     pub files: Vec<PackageFile>,

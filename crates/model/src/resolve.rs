@@ -172,7 +172,8 @@ impl<'a> Resolver<'a> {
         self.set(key, found);
     }
 
-    /// Returns the answer of an evaluated property.
+    /// Converts the cached state of a property to the [`Answer`] for callers. The evaluation of the property must be
+    /// complete.
     fn answer(&self, found: Found) -> Result<Answer, ResolveError> {
         match found {
             Found::Awaits(key) => Ok(self.awaited(key.element as usize, self.at(key).1)),

@@ -91,13 +91,14 @@ impl InstanceField {
     }
 }
 
-/// An end of a relationship.
+/// An end of a [relationship](crate::Relationship) between two elements. In `${source.address}` and
+/// `${target.address}`, the words `source` and `target` name the ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// The end that has the capability.
+    /// The source, which the descriptor of the relationship names under `source-capabilities`.
     Source,
-    /// The end that has the requirement.
+    /// The target, which the descriptor of the relationship names under `target-requirements`.
     Target,
 }
 

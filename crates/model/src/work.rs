@@ -90,11 +90,11 @@ pub struct Relate {
     pub target: ElementName,
     /// The sources of the pairs. A name of a group stands for all nodes of the group.
     pub sources: Vec<ElementName>,
-    /// The number of pairs.
+    /// The number of pairs of a source node and `target` that the step changes.
     pub pairs: u64,
     /// The operations that are called for each pair, in order.
     pub operations: Vec<OperationCall>,
-    /// The version of the assembly that declares the relationship.
+    /// Whether the relationship is read from the installed or from the desired version of its assembly.
     #[serde(default)]
     pub side: Side,
 }

@@ -219,8 +219,10 @@ impl Search {
         self.index();
     }
 
-    /// Searches the `Contains` folders of all assemblies that an assembly uses. Returns the names of all used
-    /// descriptors.
+    /// Finds the descriptors that an assembly uses, directly or through nested assemblies, and returns their names.
+    ///
+    /// The package of a nested assembly may have a folder `Contains` with further packages. The function adds these
+    /// packages to the catalog.
     fn close_over(&mut self, assembly: &AssemblyDescriptor) -> BTreeSet<DescriptorName> {
         let mut used = BTreeSet::new();
         let mut open = component_types(assembly);

@@ -72,7 +72,8 @@ pub(crate) struct PackageOf {
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) location: Location,
-    /// The sources of secret property values that the file does not contain.
+    /// The secret properties whose values are outside of `windlass.yaml`. The key is the name of the property, and
+    /// the value is the place of the secret, such as `{env: CLOUD_PASSWORD}`.
     pub(crate) sources: BTreeMap<String, SecretSource>,
     /// The variables that the location's jobs get from the environment of windlass.
     pub(crate) inherited: BTreeSet<String>,
@@ -376,8 +377,7 @@ fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMa
     entries.iter().map(|entry| (entry.key.text().to_owned(), entry.value.to_value(reading))).collect()
 }
 
-/// Reads the properties of a location. Returns the sources of the secret values that are not in the file
-/// itself.
+/// Reads the properties of a location into `location`. Returns the [`sources`](Declared::sources) of secret values.
 fn configure(
     reader: &mut Reader<'_>,
     node: &Node,

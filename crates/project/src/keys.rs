@@ -15,13 +15,13 @@ pub(crate) enum Form {
     Version,
     /// Text that is not empty. A number or a flag is read as text, as it is written: `1.10` stays `1.10`.
     Text,
-    /// A whole number from 0.
+    /// A whole number, at least 0.
     Number,
-    /// A whole number from 1.
+    /// A whole number, at least 1.
     Count,
-    /// A maximum count of concurrent jobs: a whole number from 1.
+    /// The maximum number of concurrent jobs, at least 1.
     Jobs,
-    /// A maximum count of elements in an assembly: a whole number from 1.
+    /// The maximum number of elements in an assembly, at least 1.
     Elements,
     /// An age: a number with a unit.
     Age,

@@ -23,7 +23,7 @@ pub trait RuntimeKind: Send + Sync {
     /// Returns a description of a few words, for help and completions.
     fn summary(&self) -> &str;
 
-    /// Tells whether jobs of this kind run in the image of their location.
+    /// Returns whether a location with this kind of runtime must, may or must not name an image for its jobs.
     fn image(&self) -> ImageUse;
 
     /// Returns the keys that locations of this kind may have beside the common keys of all locations. The values of

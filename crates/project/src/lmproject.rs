@@ -25,8 +25,8 @@ const DEFAULT_VERSION: &str = "1.0";
 /// Maximum nesting depth of projects.
 const MAX_DEPTH: usize = 16;
 
-/// Returns the names that an `lmctl` project gives to the descriptor in a file, and to the descriptors of the packages
-/// that its package contains. If the file belongs to no `lmctl` project, the result contains no names.
+/// Returns the names that an `lmctl` project gives to descriptors: to the descriptor in `file`, and to those in the
+/// folder `Contains` of the same package. If no folder above `file` is an `lmctl` project, the result is empty.
 pub(crate) fn surroundings(file: &Path) -> Surroundings {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
     let package = package_of(&file);

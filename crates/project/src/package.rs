@@ -32,7 +32,8 @@ pub const MAX_FILES: usize = 4096;
 /// Maximum total size of a package's files in bytes.
 pub const MAX_BYTES: u64 = 64 << 20;
 
-/// The folder of a package that contains its test cases. It does not belong to the package.
+/// The name of the subfolder with the test cases of a package. A [`Package`] does not contain the files of this
+/// subfolder.
 pub const TESTS: &str = "tests";
 
 /// Maximum folder depth in a package.
@@ -64,7 +65,8 @@ pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
     }
 }
 
-/// Reads the files of a folder with the rules for packages, sorted by path.
+/// Reads the files in the folder of a package, and sorts them by path. The result leaves out READMEs and other files
+/// that [do not belong to a package](self).
 ///
 /// # Errors
 /// Returns an error if a file can't be read, or if a file is not allowed in a package.

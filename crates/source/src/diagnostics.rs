@@ -33,7 +33,8 @@ pub struct Diagnostics {
     /// Numbers of omitted diagnostics.
     #[serde(skip)]
     rest: SeverityCounts,
-    /// Numbers that the note at the end of the list states. [`Diagnostics::settle`] updates them.
+    /// Numbers in the note about omitted diagnostics, which is the last entry of `list`. All numbers are 0 if `list`
+    /// has no such note. [`Diagnostics::settle`] updates the note and these numbers.
     #[serde(skip)]
     noted: SeverityCounts,
 }

@@ -3,7 +3,8 @@
 //! A path on a command line or in a document may refer to anything. For example, `/dev/zero` never ends, a
 //! named pipe waits for a writer, and opening a device can have side effects. So only regular files are
 //! opened. There are two exceptions, which are read up to the same maximum size: standard input, and pipes
-//! that the program has inherited (`/dev/fd/N`, as shells write `<(…)`).
+//! that the program has inherited. For example, a shell replaces the argument `<(command)` by the path of such a
+//! pipe, `/dev/fd/63`.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};

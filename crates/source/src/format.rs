@@ -59,7 +59,8 @@ struct Layout<'s> {
     source: &'s Source,
     /// Lines that begin with a block entry, each with its old and its new column.
     starts: BTreeMap<usize, (usize, usize)>,
-    /// First and last lines of block scalars. The blanks in these lines are data.
+    /// The first and the last line of each block scalar. The formatter keeps blanks at the ends of all lines of a
+    /// block scalar, because these blanks are data.
     blocks: Vec<(usize, usize)>,
     /// Ranges of lines in plain scalars, quoted scalars and flow collections with several lines. Each range
     /// extends from the second line of such a value to its last line. The lines of a range move with the
@@ -184,8 +185,11 @@ impl Layout<'_> {
         out
     }
 
-    /// Returns the old and the new column of the entry with which a comment is aligned. The entry is the next
-    /// one if it is in the column of the comment, or else the nearest earlier entry in this column.
+    /// Returns the old and the new column of the entry with which a comment moves. The comment is in the given line
+    /// and column.
+    ///
+    /// If the entry below the comment is in the same column, the comment moves with this entry. Otherwise, the
+    /// comment moves with the nearest earlier entry in the same column. `None` if no earlier entry is in this column.
     fn comment(&self, line: usize, column: usize) -> Option<(usize, usize)> {
         let next = self.starts.range(line..).next().map(|(_, columns)| *columns);
         let is_same = |columns: &(usize, usize)| columns.0 == column;

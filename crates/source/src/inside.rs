@@ -1,8 +1,8 @@
 //! Maps offsets of a scalar's text to offsets of the source.
 //!
-//! Escapes, folding and indentation make the text of a scalar differ from its source. A parallel walk over
-//! text and source finds the source bytes that produce each character of the text. The rules of the walk
-//! depend on the notation of the scalar.
+//! Escapes, folding and indentation make the text of a scalar differ from its source. For example, the source
+//! `"a\tb"` has a text of three characters. windlass compares both from start to end, and so finds the source bytes
+//! that produce each character of the text. The rules of this comparison depend on the notation of the scalar.
 
 use std::ops::Range;
 
@@ -104,23 +104,25 @@ fn match_up(scalar: &Scalar, source: &str, whole: Span) -> Option<Vec<Part>> {
     matched.then_some(walk.parts)
 }
 
-/// The parallel walk over text and source.
+/// A comparison of the text of a scalar with its source, from start to end.
 struct Walk<'a> {
+    /// The value of the scalar, after escapes, folding and indentation were processed.
     text: &'a str,
+    /// The bytes of the scalar in the source.
     raw: &'a str,
     /// Offset of `raw` in the source.
     base: usize,
-    /// Position of the walk in `raw`.
+    /// Number of compared bytes of `raw`.
     at: usize,
-    /// Position of the walk in `text`.
+    /// Number of compared bytes of `text`.
     done: usize,
     parts: Vec<Part>,
-    /// Whether the walk has just passed an escaped line break.
+    /// Whether the last compared part of `raw` is an escaped line break.
     escaped_break: bool,
 }
 
 impl Walk<'_> {
-    /// Records that a character of the text is in the source unchanged.
+    /// Records that the next `length` bytes of `text` and `raw` are equal.
     fn same(&mut self, length: usize) {
         let source = self.base + self.at;
         match self.parts.last_mut() {
@@ -139,7 +141,8 @@ impl Walk<'_> {
         self.escaped_break = false;
     }
 
-    /// Records that the next `raw` bytes of the source produce the next `text` bytes of the text.
+    /// Records a part whose source differs from its text, such as the escape `\t`. The part has `text` bytes in
+    /// `self.text`, and `raw` bytes in `self.raw`.
     fn made(&mut self, text: usize, raw: usize) {
         let source = self.base + self.at;
         self.parts.push(Part {
@@ -152,7 +155,8 @@ impl Walk<'_> {
         self.escaped_break = false;
     }
 
-    /// Walks plain and quoted scalars. Returns whether the whole text was matched.
+    /// Compares the text of a plain or quoted scalar with its source. Returns `false` at the first character that the
+    /// source does not produce.
     fn flow(&mut self, quote: Option<char>) -> bool {
         // A repair may have added quotes that the source doesn't have.
         let quote = quote.filter(|&quote| self.raw.starts_with(quote));
@@ -218,7 +222,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Walks block scalars with the given indentation. Returns whether the whole text was matched.
+    /// Compares the text of a block scalar with its source, whose lines have the given indentation. Returns `false` at
+    /// the first character that the source does not produce.
     fn block(&mut self, indent: usize) -> bool {
         // Empty lines before the first character are not part of the node's span.
         let empty = self.text.len() - self.text.trim_start_matches('\n').len();

@@ -118,11 +118,14 @@ macro_rules! section {
 /// The forms of a document language, with the JSON Schema of each form. A *form* is the kind of value that a key
 /// accepts, such as text.
 pub trait Forms {
-    /// The type whose values are the forms, usually an enum with one variant for each form.
+    /// A form. The type is usually an enum with one variant for each form, such as `Text` and `Number`.
     type Form: Copy + 'static;
 
-    /// Returns the schema of a form. If the schema is a `$ref`, an optional key with this form also accepts
-    /// null.
+    /// Returns the JSON Schema of a form, for example `{"type": "string"}`. The schema may be a `$ref` to one of the
+    /// `definitions`, which several keys can share.
+    ///
+    /// A definition does not permit null. If an optional key refers to a definition, [`schema`] permits null for this
+    /// key.
     fn form(&self, form: Self::Form, definitions: &mut Definitions) -> Value;
 }
 

@@ -1,4 +1,4 @@
-//! The meaning of scalars in the template language spiff, which is close to YAML 1.1.
+//! Reads scalars by the rules of the template language spiff. These rules are close to those of YAML 1.1.
 
 use crate::{Scalar, Style};
 
@@ -73,7 +73,8 @@ fn word(text: &str) -> Option<SpiffScalar> {
     }
 }
 
-/// Returns a number without its sign and underscores, and whether it is negative.
+/// Returns whether a number is negative, and the number without its sign and underscores. The result for `-1_000` is
+/// `(true, "1000")`.
 fn unsigned(text: &str) -> (bool, String) {
     let negative = text.starts_with('-');
     (negative, text.strip_prefix(['+', '-']).unwrap_or(text).replace('_', ""))

@@ -33,19 +33,20 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 /// Maximum length of a compared name in bytes. A longer text is not taken for a misspelling.
 const LONGEST: usize = 200;
 
-/// Maximum effort of a search. Each candidate costs [`BASE_EFFORT`], and 1 more for every 8 of its bytes. The
-/// computation of an edit distance costs the product of both lengths in bytes.
+/// Maximum effort of a search for the nearest candidate. The search ends when the sum of all efforts exceeds this
+/// maximum. Each candidate costs [`BASE_EFFORT`], and 1 more for every 8 of its bytes. The computation of an edit
+/// distance costs the product of both lengths in bytes.
 const EFFORT: usize = 1 << 16;
 
-/// Effort for any candidate, even an empty one, in the unit of [`EFFORT`].
+/// Part of a candidate's effort that does not depend on the length of the candidate.
 const BASE_EFFORT: usize = 2;
 
-/// Returns the candidate that is nearest to `name`, like [`suggest`], and tells whether no other candidate is
-/// as near.
+/// Returns the candidate that is nearest to `name`, like [`suggest`], and whether the candidate is unique. The result
+/// `false` means that another candidate is, or may be, equally near.
 ///
 /// The search takes a fraction of a microsecond for each candidate. A search that would take more than a few
-/// milliseconds ends early, and returns the nearest candidate so far, and `false`. Names of more than 200
-/// bytes have no near candidates.
+/// milliseconds ends early, and returns the nearest candidate so far with `false`. Names of more than 200 bytes have
+/// no near candidates.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, bool)> {
     nearest_within(name, candidates, usize::MAX)
 }
@@ -67,7 +68,7 @@ pub fn suggest_within<'a>(
     nearest_within(name, candidates, edits).map(|(candidate, _)| candidate)
 }
 
-/// Returns the same as [`nearest`], with an additional limit of edits.
+/// Returns the same as [`nearest`], but only if the candidate is at most `edits` edits away from `name`.
 fn nearest_within<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

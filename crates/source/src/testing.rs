@@ -1,24 +1,23 @@
-//! Checks of the pages of codes, for the tests of every crate that declares codes (feature `testing`).
+//! Functions for tests that check the explanations of codes (feature `testing`).
 //!
-//! The first block of YAML on a page is its example. The example must cause the code of its page, and no
-//! other code.
+//! The explanation of a code is the page that `windlass explain` shows. The first block of YAML on the page is an
+//! example: a document that causes exactly this code. Each crate with codes tests its own examples.
 
 use std::collections::BTreeSet;
 
 use crate::{CodeInfo, Diagnostics, apply_fixes};
 
-/// Returns the example of a page: its first block of YAML.
+/// Returns the example in the explanation of a code: the first block of YAML. `None` if there is no such block.
 pub fn example(info: &CodeInfo) -> Option<&'static str> {
     let (_, rest) = info.explanation.split_once("```yaml\n")?;
     rest.split_once("```").map(|(example, _)| example)
 }
 
-/// Returns the problems of the pages' examples.
+/// Checks the [examples](example) of codes, and returns the problems.
 ///
 /// `check` receives a code and the text of its example, and returns the diagnostics of this text. `without`
-/// lists the codes of pages without an example. There are three kinds of problems: a page that lacks an
-/// example, a page in `without` that has an example, and an example that does not cause exactly the code of
-/// its page.
+/// lists the codes that have no example. There are three kinds of problems: an example is missing, a code in `without`
+/// has an example, or an example does not cause exactly its code.
 pub fn page_problems(
     codes: &[CodeInfo],
     without: &[&str],
@@ -43,12 +42,13 @@ pub fn page_problems(
     problems
 }
 
-/// Returns the codes whose examples have fixes, in the order of the table.
+/// Returns those of the `codes` whose [examples](example) get fixes, in the given order.
 ///
-/// A test compares the list with the expected one, so that a missing fix is noticed.
+/// The function applies the fixes to each example, and checks the example again. A test compares the returned list with
+/// the expected one, so that a missing fix is noticed.
 ///
 /// # Panics
-/// If the fixes of an example do not remove its code.
+/// If an example still causes its code after the fixes were applied.
 pub fn repaired_pages(codes: &[CodeInfo], check: impl Fn(&str, &str) -> Diagnostics) -> Vec<&'static str> {
     let mut repaired = Vec::new();
     for info in codes {

@@ -83,7 +83,8 @@ impl Source {
         })
     }
 
-    /// Tells whether this is a copy [without text](Self::without_text), whose lines should not be shown.
+    /// Tells whether [`without_text`](Self::without_text) created this source. Messages should not show lines of such
+    /// a source, because its characters are masked.
     pub fn is_hidden(&self) -> bool {
         self.is_hidden
     }

@@ -1,4 +1,4 @@
-//! Removal of the password from the address of a store, for messages.
+//! Removes the password from the address of a store, so that messages can show the address.
 
 /// Removes the password from a store's address. The password has the form `USER:PASSWORD@HOST` or
 /// `password=…`.
@@ -24,8 +24,10 @@ pub fn without_password(url: &str) -> String {
     format!("{scheme}://{}", parts.collect::<String>())
 }
 
-/// Tells whether the text after a `?` consists of parameters. Otherwise the `?` belongs to a password that is not
-/// encoded. Only the value of `password`, which is masked, may contain an `@`.
+/// Tells whether the text after a `?` is a query such as `sslmode=require&password=a`.
+///
+/// If the text is no query, the `?` belongs to a password that is not encoded. In `postgres://me:a?b=1@db/shop`, for
+/// example, the password is `a?b=1`. So an `@` shows that the text is no query, except in the value of `password`.
 fn is_query(text: &str) -> bool {
     text.split('&').all(|part| {
         part.split_once('=').is_some_and(|(key, value)| {

@@ -42,7 +42,7 @@ pub enum Change {
     Claim(String),
     /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),
-    /// Puts a pair of an existing assembly.
+    /// Puts a pair of an existing assembly. A pair is a relationship between two nodes.
     PutPair(Box<PairRecord>),
     /// Drops a pair.
     DropPair(Box<PairKey>),
@@ -61,9 +61,9 @@ pub enum Change {
     PutStep(Box<StepRecord>),
     /// Puts a call of an existing step.
     PutCall(Box<CallRecord>),
-    /// Puts a job of existing calls.
+    /// Puts a job. All calls that the job serves must exist.
     PutJob(Box<JobRecord>),
-    /// Seals a value, and puts it as a secret of an existing assembly.
+    /// Encrypts (seals) a value, and stores it as a secret of an existing assembly.
     PutSecret {
         /// The name of the secret.
         secret: SecretRef,
@@ -90,10 +90,10 @@ pub enum Change {
     Event(Box<EventDraft>),
 }
 
-/// A list of changes that a store applies in this order, either all or none of them.
+/// A list of changes. A store applies either all changes, in the order of the list, or none of them.
 ///
-/// If a change refers to a record that the batch puts, the batch puts the record first. For example, an assembly
-/// is put before its elements, and a step is put before its calls. Each change belongs to the assembly of the
+/// The caller adds the changes in a valid order: a record comes before the records that refer to it. For example, an
+/// assembly comes before its elements, and a step comes before its calls. Each change belongs to the assembly of the
 /// lease under which the batch is committed, or to an assembly whose lease was added with
 /// [`beside`](Self::beside). A change of the project's documents belongs to no assembly.
 ///

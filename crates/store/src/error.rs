@@ -66,7 +66,8 @@ pub enum StoreError {
         /// The key of the document.
         key: Box<DocumentKey>,
     },
-    /// A document is not as expected: another program has changed it.
+    /// A document does not meet the [condition](windlass_model::document::Expected) of a change, because another
+    /// program has changed the document.
     #[error(
         "the {key} was changed by another command at the same time; nothing of this change was stored; run the command again"
     )]
@@ -74,10 +75,10 @@ pub enum StoreError {
         /// The key of the document.
         key: Box<DocumentKey>,
     },
-    /// The claimed natural id already belongs to another assembly of the same owner.
+    /// An assembly claims a natural id that already belongs to another assembly of the same owner.
     #[error("the natural id `{natural_id}` of `{owner}` belongs to `{by}`; `windlass status {by}` shows it")]
     Claimed {
-        /// The owner of the assembly that claims the natural id. The assembly `by` has the same owner.
+        /// The owner of both assemblies.
         owner: AssemblyName,
         /// The claimed natural id.
         natural_id: String,

@@ -27,12 +27,12 @@ pub enum KeySource {
     Text {
         /// The content of a key file.
         text: Sensitive<String>,
-        /// The place from which the text comes, as a noun for messages: `` `DEMO_KEY` ``.
+        /// The source of the text, as messages name it, for example `` `DEMO_KEY` ``.
         origin: String,
     },
 }
 
-/// The reason why a key can't be obtained or does not fit.
+/// A problem with the key of a store, for example a missing key file, or a key that belongs to another store.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -56,7 +56,7 @@ pub enum KeyError {
     /// The content is not a key.
     #[error("{origin} holds no key: {reason}")]
     Malformed {
-        /// The place from which the key comes, as a noun.
+        /// The source of the content, as the message names it, for example `` the file `a.key` ``.
         origin: String,
         /// The reason why the content is not a key. The reason does not quote the content.
         reason: SealingKeyError,
@@ -67,7 +67,7 @@ pub enum KeyError {
         path.display()
     )]
     Wrong {
-        /// The place from which the key comes, as a noun.
+        /// The source of the wrong key, as the message names it, for example `` the file `a.key` ``.
         key: String,
         /// The file or the address of the store.
         path: PathBuf,
@@ -151,7 +151,7 @@ impl KeySource {
     }
 }
 
-/// Writes the place from which the key comes, as a noun for messages.
+/// Writes the source of the key as messages name it, for example `` the file `a.key` ``.
 impl std::fmt::Display for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -202,7 +202,7 @@ fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
     }
 }
 
-/// File name suffix of key drafts.
+/// The end of the name of each draft. A draft is a key file that [`make`] has not linked to its final path yet.
 const DRAFT: &str = ".new";
 
 /// Writes a draft, and returns its open file with a lock. As long as the file is open, the lock shows that
@@ -221,7 +221,8 @@ fn write(path: &Path, line: &str) -> io::Result<File> {
     }
 }
 
-/// Removes drafts of this key that killed programs left behind. Files that can't be removed stay.
+/// Removes the left-over drafts of the key file `path`. A program that is killed in [`make`] leaves its draft behind.
+/// Files that can't be removed stay.
 fn sweep(path: &Path) {
     let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { return };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

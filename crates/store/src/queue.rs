@@ -1,5 +1,4 @@
-//! Counts the orders that are waiting for the writer of a store. An *order* is an operation that writes, such as
-//! the commit of a batch.
+//! Counts the writes that are waiting for the writer of a store, for example commits of batches.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,19 +9,17 @@ use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::lease::Lease;
 
-/// Number of waiting orders from which callers have to wait: [`Store::room`](crate::Store::room) returns only
-/// when fewer orders are waiting.
+/// Limit of waiting writes: [`Store::room`](crate::Store::room) returns only when fewer writes are waiting.
 const ROOM: usize = 1024;
 
 /// Capacity of the queue. It is larger than [`ROOM`], since many callers may have passed [`Waiting::room`]
-/// before they queue their orders.
+/// before they queue their writes.
 pub(crate) const QUEUE: usize = 16 * ROOM;
 
-/// The number of orders that are waiting for the writer of a store. An *order* is an operation that writes,
-/// such as the commit of a batch.
+/// The number of writes that are waiting for the writer of a store, for example commits of batches.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    orders: AtomicUsize,
+    writes: AtomicUsize,
     fewer: Notify,
     /// The leases under which a batch was refused because the queue was full. Later batches of these leases
     /// must not be applied.
@@ -30,16 +27,16 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Counts an order before it is queued. Fails if the queue refused an earlier batch of one of the leases.
+    /// Counts a write before it is queued. Fails if the queue refused an earlier batch of one of the leases.
     pub(crate) fn more(&self, leases: &[Lease]) -> Result<(), StoreError> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         leases.iter().try_for_each(|lease| refused.pass(lease))?;
-        self.orders.fetch_add(1, Ordering::SeqCst);
+        self.writes.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 
-    /// Handles an order that did not fit into the queue. Subtracts the order from the count of waiting orders.
-    /// `leases` are the leases of the order. From now on, [`more`](Self::more) refuses each order that has one of
+    /// Handles a write that did not fit into the queue. Subtracts the write from the count of waiting writes.
+    /// `leases` are the leases of the write. From now on, [`more`](Self::more) refuses each write that has one of
     /// these leases.
     pub(crate) fn refused(&self, leases: &[Lease]) {
         self.taken(1);
@@ -49,19 +46,19 @@ impl Waiting {
         }
     }
 
-    /// Subtracts a number of orders from the count, after the writer has taken these orders.
-    pub(crate) fn taken(&self, orders: usize) {
-        self.orders.fetch_sub(orders, Ordering::SeqCst);
+    /// Subtracts a number of writes from the count, after the writer has taken these writes.
+    pub(crate) fn taken(&self, writes: usize) {
+        self.writes.fetch_sub(writes, Ordering::SeqCst);
         self.fewer.notify_waiters();
     }
 
-    /// Waits until fewer than [`ROOM`] orders are in the queue.
+    /// Waits until fewer than [`ROOM`] writes are in the queue.
     pub(crate) async fn room(&self) {
         loop {
             let mut fewer = std::pin::pin!(self.fewer.notified());
             // From here on the future receives notifications, even before it is polled.
             fewer.as_mut().enable();
-            if self.orders.load(Ordering::SeqCst) < ROOM {
+            if self.writes.load(Ordering::SeqCst) < ROOM {
                 return;
             }
             fewer.await;

@@ -1,4 +1,4 @@
-//! Renaming of an assembly: the parts that are the same in all stores.
+//! The renaming of an assembly, as far as it is independent of the kind of store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ impl Rename {
         std::iter::once(&self.renaming.from).chain(&self.others)
     }
 
-    /// Returns the record of a process in which the assembly has the new name.
+    /// Returns a copy of a process record, with the new name of the assembly in place of the old name.
     pub(crate) fn process(&self, record: &ProcessRecord) -> Result<ProcessRecord, serde_json::Error> {
         let mut renamed = self.renaming.record(record)?;
         if let Some(plan) = self.plans.get(&record.id) {

@@ -101,10 +101,10 @@ pub trait Store: Send + Sync {
     /// Reads the open requests of all assemblies, oldest first.
     async fn requests(&self) -> Result<Vec<RequestRecord>, StoreError>;
 
-    /// Opens the content of a request. Returns `None` if the request has ended or does not exist.
+    /// Reads and decrypts the content of a request. Returns `None` if the request has ended or does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Key`] if the content can't be opened.
+    /// [`StoreError::Key`] if the content can't be decrypted.
     async fn asked(&self, request: RequestId) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
     /// Queues a batch, and returns at once with a ticket that resolves when the batch is durable.
@@ -206,8 +206,8 @@ pub trait Store: Send + Sync {
     /// Reads the sorted names of the assemblies that refer to the assembly `scope`.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads up to `limit` assemblies of an owner whose names come after `after`, sorted by name. `None`
-    /// reads from the first name.
+    /// Reads assemblies of `owner`, sorted by name: the first `limit` assemblies with a name greater than `after`.
+    /// If `after` is `None`, the result begins with the first assembly of the owner.
     async fn owned(
         &self,
         owner: &AssemblyName,
@@ -237,8 +237,8 @@ pub trait Store: Send + Sync {
     /// caller needs no lease. A document of an assembly is stored by [`commit`](Self::commit) instead.
     ///
     /// # Errors
-    /// [`StoreError::DocumentChanged`] if the document is not as expected. [`StoreError::NoPackage`] if a
-    /// package of the document is missing.
+    /// [`StoreError::DocumentChanged`] if the stored document does not meet the condition
+    /// [`expected`](DocumentDraft::expected). [`StoreError::NoPackage`] if a package of the document is missing.
     async fn put_document(
         &self,
         draft: DocumentDraft,
@@ -249,7 +249,7 @@ pub trait Store: Send + Sync {
     /// needs no lease.
     ///
     /// # Errors
-    /// [`StoreError::DocumentChanged`] if the document is not as expected.
+    /// [`StoreError::DocumentChanged`] if the stored document does not meet the condition `expected`.
     async fn drop_document(&self, key: &DocumentKey, expected: Expected) -> Result<(), StoreError>;
 
     /// Reads a document.

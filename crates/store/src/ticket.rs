@@ -10,16 +10,16 @@ use windlass_model::Seq;
 
 use crate::error::StoreError;
 
-/// A future that resolves once a batch is durable, to the number of the last event of the store.
+/// A future that waits until a batch is durable. It returns the number of the last event of the store, or the error for
+/// which the batch was not applied.
 ///
-/// If the caller drops the ticket, the batch is applied all the same, and only the caller does not learn the
-/// outcome.
+/// The store applies the batch even if the caller drops the ticket. The caller then gets no result.
 #[must_use = "a batch is durable only once its ticket has resolved with `Ok`"]
 pub struct Ticket(BoxFuture<'static, Result<Seq, StoreError>>);
 
 impl Ticket {
-    /// Creates a ticket from a future that only waits for the outcome. The batch must be applied even if the
-    /// future is not polled.
+    /// Creates a ticket from a future that waits for the result of a batch. The future must not apply the batch
+    /// itself, because a caller may drop the ticket and never poll the future.
     pub fn new(outcome: impl Future<Output = Result<Seq, StoreError>> + Send + 'static) -> Self {
         Self(Box::pin(outcome))
     }

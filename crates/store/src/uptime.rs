@@ -11,7 +11,7 @@ use windlass_model::Timestamp;
 pub struct Tick {
     /// The boot id and the time namespace. Ticks of different boots can't be compared.
     pub boot: String,
-    /// Milliseconds since an arbitrary point of the boot.
+    /// Milliseconds since a point in time that is the same for all ticks of one boot.
     pub millis: i64,
 }
 

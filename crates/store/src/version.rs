@@ -69,8 +69,10 @@ pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRec
 
 /// Returns full copies of the versions that can't be read without a dropped version. A version is stored as a
 /// full copy, or as a delta to an earlier version. If the earlier version is dropped and the later one stays, the
-/// later one must be replaced by a full copy. `rows` contains the versions sorted by process, and the first one
-/// is a full copy. For the process of a version, `goes` returns whether the version is dropped.
+/// later one must be replaced by a full copy.
+///
+/// `rows` contains the versions sorted by process, and the first one is a full copy. `goes` tells whether a version
+/// is dropped. Its argument is the id in [`VersionRow::process`].
 pub(crate) fn freed(rows: Vec<VersionRow>, goes: impl Fn(u64) -> bool) -> Result<Vec<VersionRow>, String> {
     let bases: Vec<Option<u64>> = rows.iter().map(|row| row.base).collect();
     let loses = |(process, base): (u64, Option<u64>)| !goes(process) && base.is_some_and(&goes);

@@ -30,7 +30,8 @@ pub(super) enum Incident {
     DieAfterCheckpoint(usize),
 }
 
-/// A [`Context`] for one trial: one execution of some calls, with at most one incident.
+/// A [`Context`] for one trial. A trial executes some calls of a driver, and causes at most one [`Incident`], such as
+/// a job with an unknown result.
 pub(super) struct Trial<'s> {
     runtime: Option<&'s dyn Runtime>,
     incident: Option<Incident>,

@@ -21,12 +21,13 @@ use crate::state::{Transition, Transitions, WordError};
 pub enum ElementKind {
     /// An assembly: the root, or a nested assembly. Its state is the lowest state of its children.
     Assembly,
-    /// The nodes of a cluster, or of a component with a quantity above one. Its state is the lowest state of
-    /// its nodes.
+    /// All nodes of one component: of a cluster, or of a component with a quantity above one. The state of a group
+    /// is the lowest state of its nodes.
     Group,
     /// A part that a driver manages.
     Resource,
-    /// A reference to an existing thing. Its state is always Active.
+    /// A reference to something that exists outside of the assembly, such as a network. A reference is always
+    /// Active.
     Reference,
 }
 

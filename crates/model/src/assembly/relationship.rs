@@ -10,16 +10,19 @@ use crate::name::{ComponentName, ElementName, OperationName, PropertyName, Relat
 use crate::state::{Modifier, State};
 use crate::template::End;
 
-/// A relationship between two lists of elements.
+/// A relationship between two lists of elements. For example, the web servers in `sources` are the backends of the
+/// load balancer in `targets`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relationship {
     /// The name of the relationship in its assembly.
     pub name: RelationshipName,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
-    /// The elements that have the capability: resources, groups, assemblies or references.
+    /// The elements at the source end, which the descriptor lists as `source-capabilities`: resources, groups,
+    /// assemblies or references.
     pub sources: Vec<Endpoint>,
-    /// The elements that have the requirement: resources, groups or assemblies.
+    /// The elements at the target end, which the descriptor lists as `target-requirements`: resources, groups or
+    /// assemblies.
     pub targets: Vec<Endpoint>,
     /// The minimum state of the source.
     pub source_state: State,
@@ -79,19 +82,16 @@ impl Relationship {
         self.target_state == State::Created
     }
 
-    /// Returns the operations of `cease` that undo the operation at index `at` of `create`.
+    /// Returns the operations of `cease` that undo the operation `create[at]`.
     ///
-    /// One of three rules applies to each end of the relationship, the source and the target:
+    /// The rules apply separately to the operations on the source and to the operations on the target. In the rules,
+    /// both lists contain only the operations on this end:
     ///
-    /// * If `create` and `cease` call the end equally often, the nth call of `cease` on the end undoes the
-    ///   nth call of `create` on the end.
-    /// * If `create` and `cease` both call the end, and one of the two lists calls it more often, all calls
-    ///   of `cease` on the end together undo all calls of `create` on the end. For the first call of `create`
-    ///   on the end, the method returns all calls of `cease` on the end. For each later call of `create` on
-    ///   the end, the method returns no call on the end. The engine undoes operations in reverse order, so
-    ///   the first call of `create` is undone last.
-    /// * If `create` does not call the end, but `cease` does, the calls of `cease` on the end undo the first
-    ///   operation of `create`.
+    /// * If both lists are equally long, the first operation of `cease` undoes the first operation of `create`, the
+    ///   second one undoes the second one, and so on.
+    /// * If both lists have entries, but different lengths, all operations of `cease` together undo the first
+    ///   operation of `create`. For the later operations of `create`, the method returns nothing on this end.
+    /// * If only `cease` has entries, its operations undo `create[0]`, which is an operation on the other end.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()

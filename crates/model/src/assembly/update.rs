@@ -133,7 +133,8 @@ impl FromStr for OnFailure {
 
 /// The number of a group's nodes that a change may take down at once.
 ///
-/// Its text is a number from 1, a percentage from `1%` to `100%`, or `all`.
+/// The text in a descriptor is a number of nodes such as `2`, a percentage from `1%` to `100%`, or `all`. The number is
+/// at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MaxUnavailable {

@@ -156,13 +156,14 @@ pub struct JobEnd {
     pub how: String,
     /// The exit code; none if the job ended in another way.
     pub exit: Option<i32>,
-    /// The end of the job's stderr. It is empty until the calls of the job have ended.
+    /// The last part of the job's stderr. The engine adds this text when all [calls](JobRecord::calls) of the job
+    /// have ended. Until then, the text is empty.
     pub stderr: String,
-    /// The end of the job's stdout. It is none until the calls of the job have ended, and also if the job
-    /// succeeded and its stdout is data for windlass.
+    /// The last part of the job's stdout. The engine adds this text at the same time as `stderr`. `None` before this
+    /// time, and for a successful job whose stdout is data for windlass.
     pub stdout: Option<String>,
-    /// The complete outcome of the job, sealed in the store. When the calls of the job have ended, the store
-    /// removes the outcome, and this field is none.
+    /// The complete outcome of the job, encrypted in the store. The store removes the outcome when all calls of the
+    /// job have ended. `None` after this time, and for a job that could not be started.
     pub outcome: Option<SecretRef>,
 }
 

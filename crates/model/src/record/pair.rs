@@ -35,9 +35,9 @@ impl PairKey {
 pub struct PairRecord {
     /// The relationship and the two nodes.
     pub key: PairKey,
-    /// Whether the pair is created.
+    /// Whether the pair exists: all operations that create it have succeeded, and it was not removed since.
     pub created: bool,
-    /// The number of completed operations of the current creation or cessation.
+    /// The number of completed operations of the current creation or removal.
     pub progress: u32,
     /// The called operations of an incomplete creation, in call order. Either the creation is resumed, or
     /// these operations are undone in reverse order.
@@ -75,7 +75,8 @@ impl PairRecord {
         !self.created && (self.progress > 0 || !self.begun.is_empty())
     }
 
-    /// Tells whether the pair is created, but ceasing operations have run or may have run.
+    /// Tells whether the removal of the pair has begun, but is not complete. The pair is created, and at least one
+    /// operation of the removal has run or may have run.
     pub fn is_half_ended(&self) -> bool {
         self.created && (self.progress > 0 || self.in_doubt)
     }

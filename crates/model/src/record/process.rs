@@ -106,8 +106,9 @@ impl Intent {
         }
     }
 
-    /// Returns the part that the intent restarts, whatever the health of the part is. If the part is a group
-    /// or an assembly, the intent restarts only those parts inside it that are not up.
+    /// Returns the part that an intent [`Heal`](Self::Heal) repairs; `None` for all other intents. `Heal` restarts a
+    /// resource even if the resource is healthy. In a group or an assembly, `Heal` restarts only the parts that are
+    /// not up.
     pub fn restarts(&self) -> Option<&ElementName> {
         match self {
             Self::Heal(part) => Some(part),
@@ -230,10 +231,12 @@ pub struct ProcessRecord {
     /// The parts that the process does not change.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub except: BTreeSet<ElementName>,
-    /// The number of nodes that may be down at once in each group; none if each group's own rule applies.
+    /// The number of nodes that may be down at once in each group. `None` if each group follows its own rule in the
+    /// descriptor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group; none if each group's own rule applies.
+    /// The number of additional nodes that each group has while its nodes change. `None` if each group follows its own
+    /// rule in the descriptor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
     /// The time at which the process was created.

@@ -28,8 +28,9 @@ pub enum ResolveError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The values await more than [`MAX_AWAITED`] outputs. A value awaits all outputs that are awaited by the
-    /// values that it reads. Without this limit, the lists of awaited outputs could fill the memory.
+    /// The resolver has collected more than [`MAX_AWAITED`] awaited outputs. Each value has a list of the outputs
+    /// that it awaits, and the list of a value includes the lists of all values that it reads. Without this limit,
+    /// the lists could fill the memory.
     #[error("the values wait for more than {MAX_AWAITED} outputs, with all that they read")]
     TooManyAwaited,
 }

@@ -17,19 +17,16 @@ pub trait ValueGraph {
 
     /// Begins the evaluation of a value, and returns the state of the value.
     ///
-    /// A value is *answered* if its evaluation is complete. A value is *open* if its evaluation has begun, but is
-    /// not complete.
-    ///
-    /// If the value is answered or open already, the implementation changes nothing. If the value is new, the
-    /// implementation may compute its answer at once. Otherwise, the implementation marks the value as open. It
-    /// then calls `read` for each value that the new value reads, in the order of evaluation.
+    /// If the evaluation of the value has begun already, the implementation changes nothing. If it has not begun, the
+    /// implementation may compute and store the result at once. Otherwise, the implementation marks the value as
+    /// *open*. It then calls `read` for each value that the open value reads, in the order of evaluation.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
-    /// Completes the evaluation of an open value: computes the answer of the value.
+    /// Completes the evaluation of a value that [`enter`](Self::enter) has begun: computes and stores the result or
+    /// an error.
     ///
-    /// A value is open after [`enter`](Self::enter) has begun its evaluation. The values that this value reads are
-    /// answered already. The only exception is a cycle of values that read each other: some of these values may
-    /// still be open.
+    /// All values that this value reads are complete already. The only exception is a cycle of values that read each
+    /// other: the evaluation of some of these values may be incomplete.
     fn leave(&mut self, key: &Self::Key);
 
     /// Handles a cycle of values that read each other. Each of the `open` values reads the next one. The last
@@ -53,7 +50,7 @@ pub trait ValueGraph {
 pub enum Entered {
     /// The evaluation of the value is complete.
     Answered,
-    /// The value was new, and is open now.
+    /// The evaluation of the value begins now.
     Opened,
     /// The evaluation of the value has begun already, but is not complete. So the value reads itself, directly or
     /// through other values.

@@ -29,11 +29,11 @@ pub(super) struct Known {
 }
 
 enum ByNumber {
-    /// The states for a resolver that reads few properties. The map contains only properties whose evaluation
-    /// has begun.
+    /// The states of the properties whose evaluation has begun. The key is the number of the property. A resolver
+    /// that reads few properties uses this variant.
     Few(HashMap<u32, Found>),
-    /// A list with the state of each property of the topology. A resolver that reads most properties uses this
-    /// variant.
+    /// The states of all properties of the topology. The index is the number of the property. A resolver that reads
+    /// most properties uses this variant.
     All(Vec<Found>),
 }
 

@@ -283,7 +283,8 @@ fn priority(group: &Group) -> i64 {
     given.and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Tells whether a variable is kept in the result.
+/// Tells whether windlass keeps a variable of a host. windlass leaves out passwords for Ansible, such as
+/// `ansible_ssh_pass`, and values with Jinja templates.
 fn is_kept(key: &str, value: &Value) -> bool {
     let is_password = key.starts_with("ansible_") && (key.ends_with("pass") || key.ends_with("password"));
     !is_password && !has_jinja(value)

@@ -26,8 +26,8 @@ impl<'s> Draft<'s> {
         &self.text
     }
 
-    /// Applies repairs, which have offsets of the draft. Returns whether the text has changed. If the text has
-    /// not changed, a second reading would stop at the same error.
+    /// Applies repairs. The spans of `repairs` are byte offsets in the text with the earlier repairs. Returns whether
+    /// the text has changed. If the text has not changed, a second reading would stop at the same error.
     pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
         let new = repairs.into_iter().map(|edit| self.mapped(edit)).collect();
         let before = std::mem::take(&mut self.text);

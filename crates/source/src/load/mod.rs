@@ -117,9 +117,11 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports a cause and returns its repair. If the repair would change an earlier repair, the earlier one was
-/// wrong. Then the returned edits remove the lines concerned, and nothing is reported: a diagnostic would be
-/// about the repaired text, not about the author's text.
+/// Reports a cause, and returns its repair; `None` if reading must stop.
+///
+/// If the repair would change an earlier repair, the earlier repair was wrong. Then the function reports nothing,
+/// because the error is in the repaired text, and not in the text of the author. The returned edits remove each line
+/// that the new repair would change.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

@@ -282,8 +282,9 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns by how many levels the nesting of `value` decreases when its entries are merged into this
-    /// mapping. If `value` is not the value of a merge key, the number is 0.
+    /// Returns the number of nesting levels that a merge key removes. `<<: {a: 1}` puts the entry `a` into this
+    /// mapping, which removes one level of `value`. `<<: [{a: 1}, {b: 2}]` removes two levels. If `value` belongs to
+    /// another key, the number is 0.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),

@@ -30,7 +30,7 @@ use crate::seal::Seal;
 
 type Value = Box<dyn ToSql + Sync + Send>;
 
-/// A statement of a change.
+/// A part of the work for a change: an SQL statement, or a call of [`by_reading`].
 struct Statement {
     /// The change to which the statement belongs, as an index into the changes of the batch.
     change: usize,
@@ -42,13 +42,13 @@ struct Statement {
     sent: Sent,
 }
 
-/// How a statement is sent to the server.
+/// How a [`Statement`] is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// The statement is sent together with other statements, before the answers arrive.
+    /// The SQL is sent together with the SQL of other statements, before the answers arrive.
     Together,
-    /// The statement has no SQL. The function [`by_reading`] applies the change, because the values of the change
-    /// depend on rows that are read first.
+    /// The function [`by_reading`] is called, because the change depends on rows that must be read first. The field
+    /// `sql` is empty.
     ByReading,
 }
 
@@ -95,8 +95,8 @@ pub(super) async fn batch(
     Ok(last)
 }
 
-/// Sends the statements of a batch in runs. The statements of a run are sent together. A run ends before a
-/// statement [`Sent::ByReading`], whose change is applied alone.
+/// Executes the statements of a batch in order. Statements of the kind [`Sent::Together`] that follow each other are
+/// sent together. For each statement of the kind [`Sent::ByReading`], the function calls [`by_reading`].
 async fn send(
     db: &Client,
     cache: &mut Statements,
@@ -280,7 +280,7 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement without SQL for the current change. The function [`by_reading`] applies the change.
+    /// Adds a call of [`by_reading`] for the current change.
     fn read_first(&mut self) {
         self.statements.push(Statement {
             change: self.change,
@@ -303,8 +303,8 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that needs a stored record, as a step needs its process. If the needed record is missing
-    /// or belongs to another assembly, the statement affects no row, and the change is refused.
+    /// Adds a statement that puts a record below another record, for example a step below its process. If the other
+    /// record is missing or belongs to another assembly, the statement affects no row, and the change is refused.
     fn run_under(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,

@@ -99,7 +99,7 @@ impl Address {
     }
 
     /// Returns the error for a commit whose outcome can't be determined.
-    pub(super) fn restarted(&self) -> StoreError {
+    pub(super) fn outcome_unknown(&self) -> StoreError {
         let detail = "the server restarted while it committed a change, and the outcome is unknown; run the same command to \
                       resume";
         StoreError::Database { path: PathBuf::from(&self.name), detail: detail.to_owned() }
@@ -117,7 +117,8 @@ impl Address {
     }
 }
 
-/// Opens the store for its writer.
+/// Connects to the server, creates or migrates the tables, and checks the key. The task that applies batches
+/// ([`WriterTask`](super::writer::WriterTask)) uses the returned connection.
 pub(super) async fn open(address: &Address, options: &Options) -> Result<Opened, StoreError> {
     let at = |fault: Fault| fault.at(Path::new(&address.name));
     let mut client = address.connect().await.map_err(at)?;

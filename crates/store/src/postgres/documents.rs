@@ -51,8 +51,8 @@ pub(super) async fn remove(db: &impl GenericClient, key: &DocumentKey, expected:
     Err(Fault::Store(StoreError::DocumentChanged { key: Box::new(key.clone()) }))
 }
 
-/// Puts a document, and returns its revision. If the stored document is not as expected, changes nothing and
-/// returns `None`.
+/// Puts a document, and returns its new revision. If the stored document does not meet the condition
+/// [`expected`](DocumentDraft::expected), changes nothing and returns `None`.
 pub(super) async fn put(
     db: &impl GenericClient,
     seal: &Seal,
@@ -80,8 +80,8 @@ pub(super) async fn put(
     Ok(Some(Revision(revision.cast_unsigned())))
 }
 
-/// Drops a document if it exists. If the stored document is not as expected, changes nothing and returns
-/// `false`.
+/// Drops a document if it exists. If the stored document does not meet the condition `expected`, changes nothing and
+/// returns `false`.
 pub(super) async fn drop(db: &impl GenericClient, key: &DocumentKey, expected: Expected) -> Outcome<bool> {
     if !is_as_expected(db, key, expected).await? {
         return Ok(false);

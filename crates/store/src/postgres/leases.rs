@@ -23,7 +23,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Returns the policy at the server's current time.
+    /// Reads the current time of the server, and returns a policy for a decision at this time.
     pub(super) async fn policy(&self, db: &impl GenericClient) -> Outcome<LeasePolicy<'_>> {
         Ok(LeasePolicy { now: now(db).await?, terms: self.terms, processes: &*self.processes })
     }

@@ -60,7 +60,7 @@ use self::connect::Address;
 use self::leases::Rules;
 use self::pool::Connections;
 use self::statements::Statements;
-use self::writer::{Order, Work, WriterTask, announce};
+use self::writer::{QueuedWrite, Work, WriterTask, announce};
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -87,7 +87,7 @@ pub struct PostgresStore {
     readers: Connections,
     changers: Connections,
     last: Arc<watch::Sender<Seq>>,
-    orders: mpsc::Sender<Order>,
+    writes: mpsc::Sender<QueuedWrite>,
     waiting: Arc<Waiting>,
 }
 
@@ -107,7 +107,7 @@ impl PostgresStore {
         let changers = Connections::new(&address, CHANGERS, patience)?;
         let last = readers.read(|db| Box::pin(read::last_event(db))).await?;
         let last = Arc::new(watch::Sender::new(last));
-        let (orders, queue) = mpsc::channel(QUEUE);
+        let (writes, queue) = mpsc::channel(QUEUE);
         let waiting = Arc::new(Waiting::default());
         let seal = Arc::new(opened.seal);
         let writer = WriterTask {
@@ -132,7 +132,7 @@ impl PostgresStore {
             readers,
             changers,
             last,
-            orders,
+            writes,
             waiting,
         })
     }
@@ -147,17 +147,17 @@ impl PostgresStore {
         announce(&self.last, seq);
     }
 
-    /// Queues an order. The future resolves once the order is durable; the order is written even if the
+    /// Queues a write. The future resolves once the write is durable. The writer task executes the write even if the
     /// future is not polled.
-    fn order(&self, leases: Vec<Lease>, work: Work) -> BoxFuture<'static, Result<Seq, StoreError>> {
+    fn write(&self, leases: Vec<Lease>, work: Work) -> BoxFuture<'static, Result<Seq, StoreError>> {
         let (reply, answer) = oneshot::channel();
         if let Err(refusal) = self.waiting.more(&leases) {
             return Box::pin(std::future::ready(Err(refusal)));
         }
-        match self.orders.try_send(Order { leases, work, reply }) {
+        match self.writes.try_send(QueuedWrite { leases, work, reply }) {
             Ok(()) => Box::pin(async { answer.await.unwrap_or(Err(StoreError::Closed)) }),
-            Err(TrySendError::Full(order)) => {
-                self.waiting.refused(&order.leases);
+            Err(TrySendError::Full(write)) => {
+                self.waiting.refused(&write.leases);
                 Box::pin(std::future::ready(Err(StoreError::Behind { path: self.name.as_str().into() })))
             }
             Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(StoreError::Closed))),
@@ -201,7 +201,7 @@ impl Store for PostgresStore {
     }
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
-        self.order(vec![lease], Work::Release).await.map(|_| ())
+        self.write(vec![lease], Work::Release).await.map(|_| ())
     }
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
@@ -230,7 +230,7 @@ impl Store for PostgresStore {
 
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket {
         let leases = batch.leases(lease).cloned().collect();
-        Ticket::new(self.order(leases, Work::Commit(batch)))
+        Ticket::new(self.write(leases, Work::Commit(batch)))
     }
 
     async fn room(&self) {

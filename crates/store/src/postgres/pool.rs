@@ -74,7 +74,7 @@ impl Connections {
                 match self.fate(xact).await {
                     Ok(Fate::Committed) => return Ok(value),
                     Ok(Fate::Aborted) => {}
-                    Ok(Fate::Unknown) => return Err(self.address.restarted()),
+                    Ok(Fate::Unknown) => return Err(self.address.outcome_unknown()),
                     Ok(Fate::Open) | Err(_) if Instant::now() < deadline => {
                         unanswered = Some((xact, value));
                         tokio::time::sleep(PAUSE).await;

@@ -61,8 +61,8 @@ async fn assembly(db: &impl GenericClient, name: &AssemblyName) -> Outcome<Optio
     row.map(|row| from_json(row.get(0))).transpose()
 }
 
-/// Inserts a row for the new name of the assembly, with the assembly's owner and natural id. Then moves the
-/// pins and the references to this row.
+/// Inserts a row for the new name of the assembly, with the assembly's owner and natural id. Then replaces the old
+/// name in the tables `pin` and `reference` by the new name.
 async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &AssemblyName) -> Outcome<()> {
     let (from, to) = (from.as_str(), record.name.as_str());
     let row = db.query_one("SELECT natural_id FROM assembly WHERE name = $1", &[&from]).await?;

@@ -62,7 +62,7 @@ pub(super) async fn open(db: &impl GenericClient) -> Outcome<Vec<RequestRecord>>
     rows.iter().map(record).collect()
 }
 
-/// Opens the content of a request.
+/// Reads and decrypts the content of a request. Returns `None` if the request has ended or does not exist.
 pub(super) async fn asked(
     db: &impl GenericClient,
     seal: &Seal,

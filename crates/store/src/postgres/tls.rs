@@ -37,11 +37,15 @@ enum Trust {
     Name,
 }
 
-/// The TLS settings that were removed from an address. PostgreSQL's clients know more modes than the crate
-/// `tokio-postgres`, which parses the rest of the address.
+/// The settings `sslmode` and `sslrootcert` of an address.
+///
+/// windlass removes these settings from the address before it gives the address to the crate `tokio-postgres`. This
+/// crate does not know the modes `verify-ca` and `verify-full`, and does not know `sslrootcert`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
+    /// The value of `sslmode`.
     mode: Option<String>,
+    /// The value of `sslrootcert`.
     roots: Option<String>,
 }
 

@@ -1,16 +1,16 @@
 //! The one task that applies batches.
 //!
-//! The task receives *orders* through a bounded channel. An [`Order`] commits a batch, or releases a lease. All
-//! orders that are waiting when the task is ready form one transaction, so that many batches share one flush to
-//! disk. Each order has its own savepoint, so that a refused order does not affect the others. If the whole
-//! transaction fails, its orders are retried one by one, and only the faulty orders fail.
+//! The task receives [`QueuedWrite`]s through a bounded channel. Each of them commits a batch, or releases a lease.
+//! All writes that are waiting when the task is ready form one transaction, so that many batches share one flush to
+//! disk. Each write has its own savepoint, so that a refused write does not affect the others. If the whole
+//! transaction fails, its writes are retried one by one, and only the faulty writes fail.
 //!
 //! All transactions lock rows in the same order: leases by name, then the row of the table `feed`, then
 //! everything else. So no two transactions deadlock.
 //!
 //! If the connection breaks, the task tries to connect again, for as long as a lease lasts. After it has
 //! connected, it asks the server whether the transaction was committed. If the transaction was not committed,
-//! the task applies its orders again.
+//! the task applies its writes again.
 
 use std::future::Future;
 use std::path::Path;
@@ -36,32 +36,34 @@ use crate::lease::Lease;
 use crate::queue::Waiting;
 use crate::seal::Seal;
 
-/// Maximum number of orders in one transaction.
+/// Maximum number of writes in one transaction.
 const GROUP: usize = 256;
 
-/// An operation to run under leases. The first lease is the lease of the order's own assembly.
-pub(super) struct Order {
+/// A change of the store that waits until the writer task applies it.
+pub(super) struct QueuedWrite {
+    /// The leases under which the task applies the change. The first lease belongs to the assembly that is changed.
+    /// The others belong to further assemblies that a batch changes.
     pub(super) leases: Vec<Lease>,
     pub(super) work: Work,
     pub(super) reply: oneshot::Sender<Result<Seq, StoreError>>,
 }
 
-/// The operation of an order.
+/// The change that a [`QueuedWrite`] makes.
 pub(super) enum Work {
     Commit(Batch),
     /// Releases the lease, after all batches that were committed under it.
     Release,
 }
 
-/// An order, and the result of its last attempt.
+/// A write that the task is executing, and the result of its last attempt.
 struct Pending {
-    order: Order,
+    write: QueuedWrite,
     result: Result<Seq, StoreError>,
 }
 
 impl Pending {
     fn own(&self) -> Option<&Lease> {
-        self.order.leases.first()
+        self.write.leases.first()
     }
 }
 
@@ -77,18 +79,18 @@ pub(super) struct WriterTask {
     pub(super) last: Arc<watch::Sender<Seq>>,
     /// The leases that have a failed batch.
     pub(super) fence: Fence,
-    /// The transaction whose commit has not been answered yet.
+    /// The last transaction, if its commit was sent, but not answered. It may be committed or not.
     pub(super) unanswered: Option<Xact>,
     pub(super) waiting: Arc<Waiting>,
 }
 
 impl WriterTask {
-    /// Processes orders until all senders are gone.
-    pub(super) async fn serve(mut self, mut orders: mpsc::Receiver<Order>) {
+    /// Processes writes until all senders are gone.
+    pub(super) async fn serve(mut self, mut writes: mpsc::Receiver<QueuedWrite>) {
         let mut group = Vec::new();
-        while orders.recv_many(&mut group, GROUP).await > 0 {
+        while writes.recv_many(&mut group, GROUP).await > 0 {
             self.waiting.taken(group.len());
-            let pending = group.drain(..).map(|order| Pending { order, result: Err(StoreError::Closed) });
+            let pending = group.drain(..).map(|write| Pending { write, result: Err(StoreError::Closed) });
             self.store(pending.collect()).await;
         }
     }
@@ -109,11 +111,11 @@ impl WriterTask {
         }
     }
 
-    /// Sends each order its own result, or the error of the transaction if the transaction failed.
+    /// Sends each write its own result, or the error of the transaction if the transaction failed.
     fn answer(&mut self, group: Vec<Pending>, outcome: &Result<(), StoreError>) {
         if outcome.is_err() {
             for pending in &group {
-                for lease in &pending.order.leases {
+                for lease in &pending.write.leases {
                     self.fence.close(lease);
                 }
             }
@@ -124,14 +126,14 @@ impl WriterTask {
         if let (Ok(()), Some(last)) = (outcome, last) {
             announce(&self.last, *last);
         }
-        for Pending { order, result } in group {
+        for Pending { write, result } in group {
             // The send fails if the caller has dropped the ticket.
-            let _ = order.reply.send(outcome.clone().and(result));
+            let _ = write.reply.send(outcome.clone().and(result));
         }
     }
 
-    /// Applies a group of orders. Retries if the connection breaks, or if the group conflicts with concurrent
-    /// transactions.
+    /// Applies a group of writes in one transaction. Retries if the connection breaks, or if the transaction
+    /// conflicts with concurrent transactions.
     async fn lasting(&mut self, group: &mut [Pending]) -> Result<(), Failed> {
         let fence = self.fence.clone();
         let (mut attempts, mut deadline) = (0, None);
@@ -160,8 +162,10 @@ impl WriterTask {
         }
     }
 
-    /// Applies a group in one transaction. If the last commit was not answered, first asks the server whether
-    /// the transaction was committed.
+    /// Makes one attempt to apply a group of writes in one transaction.
+    ///
+    /// An earlier attempt may have sent its commit, and lost the connection before the answer. So the method first
+    /// asks the server whether the earlier transaction was committed. If it was, the group is not applied again.
     async fn once(&mut self, group: &mut [Pending], fence: &Fence) -> Outcome<()> {
         let client = self.connected().await?;
         if let Some(xact) = self.unanswered {
@@ -172,7 +176,7 @@ impl WriterTask {
                     return Ok(());
                 }
                 Fate::Open => return Err(self.address.silent().into()),
-                Fate::Unknown => return Err(self.address.restarted().into()),
+                Fate::Unknown => return Err(self.address.outcome_unknown().into()),
                 Fate::Aborted => self.unanswered = None,
             }
         }
@@ -193,9 +197,9 @@ impl WriterTask {
         let address = self.address.clone();
         within(&address, async { Ok(db.batch_execute("BEGIN").await?) }).await?;
         let scopes: Vec<&str> =
-            group.iter().flat_map(|one| &one.order.leases).map(|lease| lease.scope.as_str()).collect();
+            group.iter().flat_map(|one| &one.write.leases).map(|lease| lease.scope.as_str()).collect();
         within(&address, leases::lock(db, &scopes)).await?;
-        if group.iter().any(|one| matches!(one.order.work, Work::Commit(_))) {
+        if group.iter().any(|one| matches!(one.write.work, Work::Commit(_))) {
             within(&address, feed::lock_feed(db)).await?;
         }
         for one in group.iter_mut() {
@@ -219,8 +223,8 @@ impl WriterTask {
         }
     }
 
-    /// Executes an [`Order`], which is a batch or the release of a lease, within a savepoint. If the store
-    /// refuses the order, only the changes of this order are undone. An error means that the whole transaction
+    /// Executes a [`QueuedWrite`], which is a batch or the release of a lease, within a savepoint. If the store
+    /// refuses the write, only the changes of this write are undone. An error means that the whole transaction
     /// can't continue.
     async fn attempt(&mut self, db: &Client, one: &mut Pending) -> Outcome<()> {
         let address = self.address.clone();
@@ -233,8 +237,8 @@ impl WriterTask {
         let (sql, result) = match done {
             Ok(last) => ("RELEASE SAVEPOINT one", Ok(last)),
             Err(Fault::Store(error)) if error.is_refusal() => {
-                if matches!(one.order.work, Work::Commit(_)) {
-                    one.order.leases.iter().for_each(|lease| self.fence.close(lease));
+                if matches!(one.write.work, Work::Commit(_)) {
+                    one.write.leases.iter().for_each(|lease| self.fence.close(lease));
                 }
                 ("ROLLBACK TO SAVEPOINT one; RELEASE SAVEPOINT one", Err(error))
             }
@@ -248,26 +252,26 @@ impl WriterTask {
     /// Accepts a batch unless an earlier batch of one of its leases has failed. The release of a lease is
     /// always accepted.
     fn pass(&self, one: &Pending) -> Result<(), StoreError> {
-        match one.order.work {
-            Work::Commit(_) => one.order.leases.iter().try_for_each(|lease| self.fence.pass(lease)),
+        match one.write.work {
+            Work::Commit(_) => one.write.leases.iter().try_for_each(|lease| self.fence.pass(lease)),
             Work::Release => Ok(()),
         }
     }
 
     async fn carry_out(&mut self, db: &Client, one: &Pending) -> Outcome<Seq> {
         let Some(lease) = one.own() else { return Err(StoreError::Closed.into()) };
-        match &one.order.work {
+        match &one.write.work {
             Work::Commit(batch) => apply::batch(db, &mut self.statements, &self.seal, lease, batch).await,
             Work::Release => leases::release(db, lease).await.map(|()| Seq::START),
         }
     }
 }
 
-/// The reason why a group was not applied.
+/// The reason why a group of writes was not applied.
 struct Failed {
     error: StoreError,
-    /// Whether the orders must not be retried one by one, because the server can't be reached or may have
-    /// committed the group.
+    /// Whether the server can't be reached, or may have committed the group. If this field is false, the task retries
+    /// the writes of the group one by one.
     is_lost: bool,
 }
 

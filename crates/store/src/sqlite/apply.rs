@@ -64,7 +64,7 @@ enum Applied {
     Taken,
     /// The record that the change refers to is missing or belongs to another assembly.
     Orphan,
-    /// A document is not as expected.
+    /// A document does not meet the condition of the change.
     Conflict,
 }
 

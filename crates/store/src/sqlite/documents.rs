@@ -16,8 +16,8 @@ use super::row::{from_json, rows, to_json};
 use crate::request::document_name;
 use crate::seal::Seal;
 
-/// Puts a document, and returns its revision. If the stored document is not as expected, changes nothing and
-/// returns `None`.
+/// Puts a document, and returns its new revision. If the stored document does not meet the condition
+/// [`expected`](DocumentDraft::expected), changes nothing and returns `None`.
 pub(super) fn put(db: &Connection, seal: &Seal, draft: &DocumentDraft) -> Outcome<Option<Revision>> {
     let key = columns(&draft.key);
     if !is_as_expected(db, &draft.key, draft.expected)? {
@@ -44,8 +44,8 @@ pub(super) fn put(db: &Connection, seal: &Seal, draft: &DocumentDraft) -> Outcom
     Ok(Some(Revision(revision.cast_unsigned())))
 }
 
-/// Drops a document if it exists. If the stored document is not as expected, changes nothing and returns
-/// `false`.
+/// Drops a document if it exists. If the stored document does not meet the condition `expected`, changes nothing and
+/// returns `false`.
 pub(super) fn drop(db: &Connection, key: &DocumentKey, expected: Expected) -> Outcome<bool> {
     if !is_as_expected(db, key, expected)? {
         return Ok(false);

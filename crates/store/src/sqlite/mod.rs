@@ -45,7 +45,7 @@ pub use self::options::{BUSY_TIMEOUT, InFile, Options};
 use self::fault::{Fault, Outcome};
 use self::open::Opened;
 use self::readers::Readers;
-use self::writer::{Order, Wipes, Writer, WriterThread};
+use self::writer::{QueuedWrite, Wipes, Writer, WriterThread};
 use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -133,7 +133,7 @@ impl SqliteStore {
         &self,
         work: impl FnMut(&Connection) -> Outcome<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.writer.submit(Order::of(work)).await
+        self.writer.submit(QueuedWrite::of(work)).await
     }
 }
 
@@ -195,15 +195,15 @@ impl Store for SqliteStore {
         let leases = batch.leases(lease).cloned().collect();
         let (seal, holder) = (self.seal.clone(), lease.clone());
         let work = move |db: &Connection| apply::batch(db, &seal, &holder, &batch);
-        Ticket::new(self.writer.submit(Order { leases, wipes, work }))
+        Ticket::new(self.writer.submit(QueuedWrite { leases, wipes, work }))
     }
 
     async fn create(&self, scope: &AssemblyName, holder: &Holder, batch: Batch) -> Result<bool, StoreError> {
         let (scope, holder, seal) = (scope.clone(), holder.clone(), self.seal.clone());
         let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
         let wipes = wipes(&batch);
-        // One order grants the lease, searches for the assembly, applies the batch and releases the lease.
-        // Four orders would cost four savepoints and four replies.
+        // One write grants the lease, searches for the assembly, applies the batch and releases the lease.
+        // Four writes would cost four savepoints and four replies.
         let work = move |db: &Connection| {
             let policy = LeasePolicy { now: time(), terms, processes: &*processes };
             let lease = leases::grant(db, &policy, &scope, &holder)?;
@@ -214,7 +214,7 @@ impl Store for SqliteStore {
             leases::release(db, &lease)?;
             Ok(is_new)
         };
-        self.writer.submit(Order { leases: Vec::new(), wipes, work }).await
+        self.writer.submit(QueuedWrite { leases: Vec::new(), wipes, work }).await
     }
 
     async fn room(&self) {
@@ -229,7 +229,7 @@ impl Store for SqliteStore {
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
         let now = self.clock.now();
         let work = move |db: &Connection| requests::withdraw(db, request, now);
-        self.writer.submit(Order { leases: Vec::new(), wipes: Wipes::Later, work }).await
+        self.writer.submit(QueuedWrite { leases: Vec::new(), wipes: Wipes::Later, work }).await
     }
 
     async fn request(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
@@ -289,7 +289,7 @@ impl Store for SqliteStore {
             stored
                 .ok_or_else(|| Fault::Store(StoreError::DocumentChanged { key: Box::new(draft.key.clone()) }))
         };
-        self.writer.submit(Order { leases: Vec::new(), wipes: Wipes::Later, work }).await
+        self.writer.submit(QueuedWrite { leases: Vec::new(), wipes: Wipes::Later, work }).await
     }
 
     async fn drop_document(&self, key: &DocumentKey, expected: Expected) -> Result<(), StoreError> {
@@ -300,7 +300,7 @@ impl Store for SqliteStore {
             }
             Err(Fault::Store(StoreError::DocumentChanged { key: Box::new(key.clone()) }))
         };
-        self.writer.submit(Order { leases: Vec::new(), wipes: Wipes::Later, work }).await
+        self.writer.submit(QueuedWrite { leases: Vec::new(), wipes: Wipes::Later, work }).await
     }
 
     async fn document(&self, key: &DocumentKey) -> Result<Option<DocumentRecord>, StoreError> {

@@ -21,7 +21,8 @@ pub struct InFile {
 }
 
 impl Default for InFile {
-    /// Returns options that wait five seconds, and do not limit the size of the file.
+    /// Returns the default options: a write waits up to five seconds for writes of other programs, and the size of the
+    /// file is not limited.
     fn default() -> Self {
         Self { busy_timeout: BUSY_TIMEOUT, max_pages: None, uptime: Arc::new(SystemUptime) }
     }

@@ -52,8 +52,8 @@ pub(super) fn rename(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<R
     Ok(Ok(()))
 }
 
-/// Inserts a row for the new name of the assembly, with the assembly's owner and natural id. Then moves the
-/// pins and the references to this row.
+/// Inserts a row for the new name of the assembly, with the assembly's owner and natural id. Then replaces the old
+/// name in the tables `pin` and `reference` by the new name.
 fn begin(db: &Connection, record: &AssemblyRecord, from: &AssemblyName) -> Outcome<()> {
     let (from, to) = (from.as_str(), record.name.as_str());
     let natural: Option<String> =

@@ -55,7 +55,7 @@ pub(super) fn open(db: &Connection) -> Outcome<Vec<RequestRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM request WHERE open = 1 ORDER BY id")?, [])
 }
 
-/// Opens the content of a request.
+/// Reads and decrypts the content of a request. Returns `None` if the request has ended or does not exist.
 pub(super) fn asked(db: &Connection, seal: &Seal, id: RequestId) -> Outcome<Option<Sensitive<Vec<u8>>>> {
     let sql = "SELECT sealed FROM request WHERE id = ?1 AND sealed IS NOT NULL";
     let sealed: Option<Vec<u8>> =

@@ -60,8 +60,8 @@ fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcom
     Ok(())
 }
 
-/// Reads versions of an assembly, oldest first. The first one is the newest version whose process id is at
-/// most `from`. If all stored versions have a greater process id, reads all versions.
+/// Reads the newest version whose process id is at most `from`, and all later versions. The result is sorted by process
+/// id. If all stored versions have greater process ids than `from`, reads all versions.
 pub(super) fn since(db: &Connection, scope: &AssemblyName, from: ProcessId) -> Outcome<Vec<VersionRecord>> {
     let sql = "SELECT coalesce(max(process), 0) FROM version WHERE assembly = ?1 AND process <= ?2";
     let first: i64 = db.prepare_cached(sql)?.query_row((scope.as_str(), place(from.0)), |row| row.get(0))?;
@@ -69,15 +69,15 @@ pub(super) fn since(db: &Connection, scope: &AssemblyName, from: ProcessId) -> O
     version::records(read(db, SINCE, scope, first)?, first).map_err(Fault::Damaged)
 }
 
-/// Selects the rows from which the newest version with a process id of at most `?2` is read. The first row is
-/// a full copy, and the other rows are deltas.
+/// Selects the rows that are needed to read one version: the newest version whose process id is at most `?2`. The
+/// first row is a full copy, and the other rows are deltas.
 const CHAIN: &str = "SELECT process, base, record FROM version WHERE assembly = ?1 AND process <= ?2
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = ?1 AND process <= ?2 AND base IS NULL)
     ORDER BY process";
 
-/// Selects the rows from which version `?2` and all newer versions are read. The first row is the newest full
-/// copy with a process id of at most `?2`.
+/// Selects the rows that are needed to read all versions whose process id is at least `?2`. The first of these
+/// versions may be stored as a delta. So the selected rows begin with the last full copy before this delta.
 const SINCE: &str = "SELECT process, base, record FROM version WHERE assembly = ?1
         AND process >= (SELECT coalesce(max(process), 0) FROM version
             WHERE assembly = ?1 AND process <= ?2 AND base IS NULL)

@@ -1,10 +1,9 @@
 //! The one thread that writes.
 //!
-//! The thread receives *orders* through a bounded channel. An [`Order`] is an operation that writes, such as the
-//! commit of a batch. All orders that are waiting when the thread is ready form one transaction, so that many
-//! batches share one flush to disk. Each order has its own savepoint, so that a refused order does not affect the
-//! others. If the whole transaction fails, its orders are retried one by one. For example, if the disk is almost
-//! full, only the orders that are too large fail.
+//! The thread receives [`QueuedWrite`]s through a bounded channel, for example commits of batches. All writes that are
+//! waiting when the thread is ready form one transaction, so that many batches share one flush to disk. Each write has
+//! its own savepoint, so that a refused write does not affect the others. If the whole transaction fails, its writes
+//! are retried one by one. For example, if the disk is almost full, only the writes that are too large fail.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,43 +22,43 @@ use crate::fence::Fence;
 use crate::lease::Lease;
 use crate::queue::{QUEUE, Waiting};
 
-/// Maximum number of orders in one transaction.
+/// Maximum number of writes in one transaction.
 const GROUP: usize = 256;
 
-/// The time at which the write-ahead log must be truncated, so that no file contains dropped secrets any
-/// more.
+/// When SQLite's write-ahead log must be truncated after a write. If a write drops secrets, the log may still contain
+/// them until it is truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wipes {
-    /// The log need not be truncated.
+    /// The write drops no secrets, so the log need not be truncated.
     Never,
-    /// The log must be truncated as soon as the thread is idle.
+    /// The thread truncates the log when it is idle.
     Later,
-    /// The log must be truncated before the order is answered.
+    /// The thread truncates the log before the caller gets the result of the write.
     Now,
 }
 
-/// Idle time of the thread before it truncates the log.
+/// Idle time of the thread before it truncates the write-ahead log.
 const REST: Duration = Duration::from_millis(200);
 
-/// An operation to run inside a transaction.
-pub(super) struct Order<W> {
-    /// The leases under which the order commits a batch. The list is empty if the order commits no batch, or
-    /// takes the lease itself.
+/// A change of the store that waits until the writer thread makes it, for example the commit of a batch.
+pub(super) struct QueuedWrite<W> {
+    /// The leases under which a batch is committed. If an earlier batch under one of these leases has failed, the
+    /// thread refuses the write. The list is empty for a change that needs no lease of the caller.
     pub(super) leases: Vec<Lease>,
-    /// The time at which the log must be truncated, because the order drops secrets.
+    /// When the write-ahead log must be truncated after this change.
     pub(super) wipes: Wipes,
-    /// The operation. It runs again if its transaction is rolled back.
+    /// The function that makes the change. It runs again if its transaction is rolled back.
     pub(super) work: W,
 }
 
-impl<W> Order<W> {
-    /// Creates an order that commits no batch.
+impl<W> QueuedWrite<W> {
+    /// Creates a write without leases. The write drops no secrets.
     pub(super) fn of(work: W) -> Self {
         Self { leases: Vec::new(), wipes: Wipes::Never, work }
     }
 }
 
-/// The handle by which callers send orders to the writer thread.
+/// The handle by which callers send writes to the writer thread.
 pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Task>>>,
     waiting: Arc<Waiting>,
@@ -77,18 +76,18 @@ impl Writer {
         Ok(Self { queue: Some(queue), waiting, path, thread: Some(thread) })
     }
 
-    /// Queues an order. The future resolves once the order is durable; the order is written even if the
+    /// Queues a write. The future resolves once the write is durable. The thread executes the write even if the
     /// future is not polled.
     pub(super) fn submit<W, T>(
         &self,
-        order: Order<W>,
+        write: QueuedWrite<W>,
     ) -> impl Future<Output = Result<T, StoreError>> + Send + use<W, T>
     where
         W: FnMut(&Connection) -> Outcome<T> + Send + 'static,
         T: Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let handed_over = self.hand_over(Box::new(Pending { order, result: Err(StoreError::Closed), reply }));
+        let handed_over = self.hand_over(Box::new(Pending { write, result: Err(StoreError::Closed), reply }));
         async {
             handed_over?;
             answer.await.map_or(Err(StoreError::Closed), |answer| answer.result)
@@ -108,15 +107,14 @@ impl Writer {
         }
     }
 
-    /// Waits until the queue has room for more orders.
+    /// Waits until the queue has room for more writes.
     pub(super) async fn room(&self) {
         self.waiting.room().await;
     }
 }
 
 impl Drop for Writer {
-    /// Closes the queue, and waits until the thread has executed all queued orders. An [`Order`] is an operation
-    /// that writes, such as the commit of a batch.
+    /// Closes the queue, and waits until the thread has executed all queued writes.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -126,31 +124,31 @@ impl Drop for Writer {
     }
 }
 
-/// An order of any type, with the channel for its reply.
+/// A [`QueuedWrite`] of any type, with the channel for its result.
 trait Task: Send {
     fn leases(&self) -> &[Lease];
     fn wipes(&self) -> Wipes;
-    /// Runs the operation of the order, such as the commit of a batch. Returns whether to keep the changes that
+    /// Runs the operation of the write, such as the commit of a batch. Returns whether to keep the changes that
     /// the operation made. `Err` means that the whole transaction can't continue.
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
-    /// Sets the error `refusal` as the result of the order. The operation of the order does not run.
+    /// Sets the error `refusal` as the result of the write. The operation of the write does not run.
     fn refuse(&mut self, refusal: StoreError);
-    /// Sends the result of the order to the caller. If the transaction has failed, sends the
+    /// Sends the result of the write to the caller. If the transaction has failed, sends the
     /// error of the transaction instead.
     fn reply(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
 struct Pending<W, T> {
-    order: Order<W>,
+    write: QueuedWrite<W>,
     result: Result<T, StoreError>,
     reply: oneshot::Sender<Answer<W, T>>,
 }
 
-/// The answer to an order.
+/// The data that the writer thread sends to the caller of a [`QueuedWrite`].
 struct Answer<W, T> {
     result: Result<T, StoreError>,
-    /// The operation of the order. The caller's thread has allocated the memory of the operation. The answer
-    /// contains the operation so that the same thread frees this memory. If the writer thread freed the memory,
+    /// The function [`QueuedWrite::work`]. The caller's thread has allocated the memory of the function. The answer
+    /// contains the function so that the same thread frees this memory. If the writer thread freed the memory,
     /// the two threads would wait for each other in the allocator.
     _work: W,
 }
@@ -161,15 +159,15 @@ where
     T: Send,
 {
     fn leases(&self) -> &[Lease] {
-        &self.order.leases
+        &self.write.leases
     }
 
     fn wipes(&self) -> Wipes {
-        self.order.wipes
+        self.write.wipes
     }
 
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError> {
-        self.result = (self.order.work)(db).map_err(|fault| fault.at(path));
+        self.result = (self.write.work)(db).map_err(|fault| fault.at(path));
         match &self.result {
             Err(error) if !error.is_refusal() => Err(error.clone()),
             result => Ok(result.is_ok()),
@@ -181,7 +179,7 @@ where
     }
 
     fn reply(self: Box<Self>, transaction: Result<(), StoreError>) {
-        let answer = Answer { result: transaction.and(self.result), _work: self.order.work };
+        let answer = Answer { result: transaction.and(self.result), _work: self.write.work };
         // The send fails if the caller has dropped the ticket.
         let _ = self.reply.send(answer);
     }
@@ -199,7 +197,7 @@ pub(super) struct WriterThread {
     pub(super) last: watch::Sender<Seq>,
     /// The leases that have a failed batch.
     pub(super) fence: Fence,
-    /// The number of waiting orders.
+    /// The number of waiting writes.
     pub(super) waiting: Arc<Waiting>,
 }
 
@@ -275,7 +273,7 @@ impl WriterThread {
         task.reply(transaction);
     }
 
-    /// Truncates the log if an order requires it at once, so that no file contains dropped secrets any more.
+    /// Truncates the log if a write requires it at once, so that no file contains dropped secrets any more.
     /// If another program is reading the log, the log is truncated later. This delay is safe because the
     /// secrets in the log are sealed.
     fn wipe_after(&self, group: &[Box<dyn Task>]) {
@@ -297,9 +295,10 @@ impl WriterThread {
     }
 }
 
-/// Runs the operation of an order, unless `fence` contains one of the order's leases. The fence contains the
-/// leases under which an earlier batch has failed. If the operation fails, the leases of the order are added to
-/// the fence. Returns whether to keep the changes of the operation.
+/// Executes a [`QueuedWrite`], and returns whether to keep its changes.
+///
+/// `fence` contains the leases under which an earlier batch has failed. If one of the leases of the write is in
+/// `fence`, the write is refused. If the write fails, the function adds its leases to `fence`.
 fn attempt(task: &mut dyn Task, db: &Connection, fence: &mut Fence, path: &Path) -> Result<bool, StoreError> {
     if let Err(refusal) = task.leases().iter().try_for_each(|lease| fence.pass(lease)) {
         task.refuse(refusal);

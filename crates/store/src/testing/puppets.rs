@@ -49,7 +49,7 @@ impl Uptime for ManualClock {
     }
 }
 
-/// The clock of a machine that runs ahead of others, or behind.
+/// A clock that is ahead of another clock, or behind it, by a constant time. It simulates a machine with a wrong clock.
 #[derive(Clone)]
 pub struct SkewedClock {
     right: Arc<dyn Clock>,

@@ -481,7 +481,8 @@ impl Records {
     }
 }
 
-/// Changes outside of batches, and queries of documents and natural ids.
+/// The methods of [`Store`](crate::Store) that change records without a batch, and queries of documents and natural
+/// ids.
 impl Records {
     pub(super) fn put_document(
         &mut self,

@@ -123,7 +123,7 @@ fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char)> {
     }
 }
 
-/// Returns the end of a line without its comment and trailing spaces.
+/// Returns the byte offset at which the code of a line ends. A comment, and the spaces before it, are no code.
 fn code_end(line: Line<'_>) -> usize {
     let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
     line.start + text.trim_end().len()

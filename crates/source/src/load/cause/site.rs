@@ -40,8 +40,8 @@ impl<'a> Site<'a> {
         Diagnostic::error(code, message).at(self.place(range))
     }
 
-    /// Creates the cause of a syntax error for which a certain fix exists. The `edits` are the repair of the
-    /// draft, and the diagnostic also offers them as a fix of the original text.
+    /// Creates the cause of a syntax error that `edits` certainly correct. The diagnostic offers them to the user as a
+    /// fix of the original text. The loader applies them to the [`Draft`], and continues to read.
     pub(super) fn fixed(
         &self,
         diagnostic: Diagnostic,
@@ -56,8 +56,8 @@ impl<'a> Site<'a> {
         Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
     }
 
-    /// Creates the cause of a syntax error for which no certain fix exists. The repair removes the lines of `range`
-    /// from the draft, so that the rest of the text can be read.
+    /// Creates the cause of a syntax error without a fix for the user. The repair removes the lines of `range` from
+    /// the [`Draft`], so that the rest of the text can be read.
     pub(super) fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
         let start = Line::around(self.text, range.start).start;
         let end = Line::around(self.text, range.end.max(range.start)).end();

@@ -1,4 +1,4 @@
-//! Documents: changed only at the expected revision, with packages and a secret part.
+//! Checks of documents: conditions on the stored revision, pinned packages, and secret parts.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::testing::samples::{document, document_key, name, package, value};
 
-/// A text that occurs in no file by chance.
+/// A secret value. If a file of the store contains this text, the store has not encrypted the value.
 const TEXT: &str = "correct horse battery staple";
 
 const PROJECT: DocumentScope = DocumentScope::Project;
@@ -64,7 +64,7 @@ pub async fn documents_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(page(&own, None, 9).await, "d");
 }
 
-/// A package stays as long as a document pins it, and a document needs its packages.
+/// A document is refused if one of its packages is not stored. A package stays as long as a document pins it.
 pub async fn documents_keep_their_packages(harness: &impl Harness) {
     let store = harness.open().await;
     let pinning = |packages: &[&str]| DocumentDraft {

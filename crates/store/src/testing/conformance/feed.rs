@@ -56,7 +56,8 @@ pub async fn events_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.last_event().await.unwrap(), after);
 }
 
-/// A watch wakes for a commit of its own handle, and the events are then readable.
+/// A [`Watch`](crate::Watch) also reports events that are committed through the same [`Store`](crate::Store). The new
+/// events are readable at once.
 pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
@@ -98,7 +99,8 @@ pub async fn a_watch_sees_other_handles(harness: &impl Harness) {
     }
 }
 
-/// If events after the start of a watch exist already, the watch reports them at once.
+/// `watch(Seq(3))` waits for events with numbers greater than 3. If such events exist already, it reports them at
+/// once.
 pub async fn a_watch_tells_what_is_there_at_once(harness: &impl Harness) {
     let store = harness.open().await;
     assert_eq!(store.last_event().await.unwrap(), Seq::START);

@@ -42,8 +42,8 @@ pub trait Harness: Send + Sync {
     /// Opens a handle on the store, as another program would. Stored data stays when all handles are dropped.
     async fn open(&self) -> Box<dyn Store>;
 
-    /// Opens a handle on another machine, whose clock differs by `millis` milliseconds, which may be
-    /// negative.
+    /// Opens a handle on the store, as a program on another machine would. The clock of this machine is ahead by
+    /// `millis` milliseconds, or behind if `millis` is negative.
     async fn open_askew(&self, millis: i64) -> Box<dyn Store>;
 
     /// Advances the clocks of all handles, and the time by which leases are measured.

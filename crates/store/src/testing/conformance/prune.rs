@@ -12,7 +12,7 @@ use crate::testing::samples::{
     call, call_id, event_of, job, message, name, package, process, request, step, value, version,
 };
 
-/// Puts a process with a step, a call, a job and an event.
+/// Stores a process with a step, a call, a job and an event.
 async fn done(store: &dyn Store, lease: &Lease, id: u64, status: ProcessStatus, state: CallState) {
     let scope = &lease.scope;
     let batch = Batch::new()
@@ -56,8 +56,8 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
 }
 
 /// The store refuses to drop a process that is still needed. A process is needed if it has not ended, if one of
-/// its calls is open, or if the version that it was to bring about is stored. The store also refuses to drop
-/// processes and versions of other assemblies.
+/// its calls is open, or if the store contains a version of the process. The store also refuses to drop processes and
+/// versions of other assemblies.
 pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);

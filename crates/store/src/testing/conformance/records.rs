@@ -204,7 +204,7 @@ pub async fn history_outlives_its_assembly(harness: &impl Harness) {
     assert_eq!(before.processes[0].jobs.len(), 2);
 }
 
-/// A package that two assemblies pin stays until both are dropped.
+/// The store keeps a package until the last assembly that pins the package is dropped.
 pub async fn packages_are_kept_once_while_pinned(harness: &impl Harness) {
     let store = harness.open().await;
     let (shared, own) = (package("shared"), package("own"));
@@ -367,7 +367,8 @@ pub async fn assemblies_are_loaded_together(harness: &impl Harness) {
     }
 }
 
-/// `referrers` finds the assemblies that refer to an assembly. The latest record of each of them counts.
+/// `referrers` finds the assemblies that refer to an assembly. If an assembly is put again without a reference,
+/// `referrers` no longer finds it.
 pub async fn referrers_are_told(harness: &impl Harness) {
     let store = harness.open().await;
     let put = async |assembly: &str, references: &[&str]| {
@@ -440,8 +441,8 @@ pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     assert_eq!(store.versions_since(&name("other"), ProcessId(5)).await.unwrap(), []);
 }
 
-/// `changed` lists the assemblies that have an event with a greater number than the given one. `assembly`
-/// reads the record of one assembly.
+/// [`Store::changed`](crate::Store::changed) lists the assemblies with events after a given event.
+/// [`Store::assembly`](crate::Store::assembly) reads the record of one assembly.
 pub async fn changed_assemblies_are_listed(harness: &impl Harness) {
     let store = harness.open().await;
     let mut leases = Vec::new();

@@ -1,4 +1,5 @@
-//! Requests: submitted without a lease, ended once, sealed while pending.
+//! Checks of requests. A program submits a request without a lease. A batch ends the request, and the store then drops
+//! the sealed content of the request.
 
 use windlass_model::record::{Event, EventRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
@@ -10,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::testing::samples::{name, request, value};
 
-/// A text that occurs in no record by chance.
+/// The content of the requests.
 const TEXT: &str = "correct horse battery staple";
 
 async fn submit(store: &dyn Store, request: &RequestRecord) {
@@ -36,7 +37,7 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// The final record of a request stays, but its content is dropped.
+/// After the end of a request, the store keeps its final record, and drops its sealed content.
 pub async fn are_ended_under_a_lease(harness: &impl Harness) {
     let store = harness.open().await;
     let asked = request(&name("h_bta"), 12);

@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::testing::samples::{secret, value};
 
-/// A text that occurs in no file by chance.
+/// A secret value. If a file of the store contains this text, the store has not encrypted the value.
 const TEXT: &str = "correct horse battery staple";
 
 /// Values are read back unchanged, one by one and with their assembly.
