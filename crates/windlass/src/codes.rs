@@ -114,8 +114,9 @@ windlass_source::codes! {
          Run `windlass apply PLAN` in the folder of that project, with the same `--state`. Or save a new \
          plan here.";
     OUTDATED_PLAN = "WL0574", "outdated saved plan",
-        "A process has changed the assembly since the plan was saved, or the descriptor, a package or a \
-         reference has changed. The message lists the changes. windlass has started no step.\n\n\
+        "A process of the assembly, or of an assembly that it references, has begun since the plan was saved. \
+         Or `windlass.yaml`, the descriptor, a package or the health of a component has changed. The message \
+         lists the changes. windlass has started no step.\n\n\
          Save a new plan with `windlass plan FILE -o PLAN`, or with the intent's `--dry-run -o PLAN`. \
          Execute it with `windlass apply PLAN`.";
     OTHER_SECRETS = "WL0575", "saved plan with other secrets",

@@ -67,9 +67,9 @@ pub(crate) struct UpArgs {
 
 /// Execute a plan that `windlass plan -o` or a dry run saved.
 ///
-/// windlass refuses an outdated plan. A plan is outdated if, since it was saved, a process has changed the assembly. It is
-/// also outdated if the descriptor, a package, a reference or the health of a component has changed. A plan contains no
-/// secrets, so pass them again.
+/// windlass refuses an outdated plan. A plan is outdated if, since it was saved, a process of the assembly has begun. It
+/// is also outdated if `windlass.yaml`, the descriptor, a package, a reference or the health of a component has changed.
+/// A plan contains no secrets, so pass them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -171,7 +171,7 @@ fn references_elsewhere() {
     119 |     type: resource::openstack_neutron_network::1.0
         |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         |
-        = help: of that name there are: `VIDEO` 1.0 (its `deploymentLocation` is `admin@local`); `public` 1.0 (its `deploymentLocation` is `admin@local`, it is called otherwise)
+        = help: these exist, but do not fit: `VIDEO` 1.0 (its `deploymentLocation` is `admin@local`); `public` 1.0 (its `deploymentLocation` is `admin@local`, another name)
 
     error[WL0160]: the reference `public-network` fits nothing: there is no `resource::openstack_neutron_network::1.0` with deploymentLocation `admin@locla`, name `public`, resourceManager `test-rm`
        --> h_bta/assembly.yaml:129:11
@@ -179,7 +179,7 @@ fn references_elsewhere() {
     129 |     type: resource::openstack_neutron_network::1.0
         |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         |
-        = help: of that name there are: `VIDEO` 1.0 (its `deploymentLocation` is `admin@local`, it is called otherwise); `public` 1.0 (its `deploymentLocation` is `admin@local`)
+        = help: these exist, but do not fit: `VIDEO` 1.0 (its `deploymentLocation` is `admin@local`, another name); `public` 1.0 (its `deploymentLocation` is `admin@local`)
 
     error[WL0160]: the reference `xenial-image` fits nothing: there is no `resource::openstack_glance_image::1.0` with deploymentLocation `admin@locla`, name `xenial`, resourceManager `test-rm`
        --> h_bta/assembly.yaml:139:11
@@ -187,7 +187,7 @@ fn references_elsewhere() {
     139 |     type: resource::openstack_glance_image::1.0
         |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         |
-        = help: of that name there are: `xenial` 1.0 (its `deploymentLocation` is `admin@local`)
+        = help: these exist, but do not fit: `xenial` 1.0 (its `deploymentLocation` is `admin@local`)
 
     3 errors; nothing was changed
     ");

@@ -129,7 +129,7 @@ fn another_assembly_is_found_read_and_kept() {
     7 |     type: assembly::storage::^1.0
       |           ^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: of that name there are: `s1` 1.2 (its `region` is `eu`); `s2` 1.2 (its `region` is `eu`); `us` 1.2 (its `region` is `us`)
+      = help: these exist, but do not fit: `s1` 1.2 (its `region` is `eu`); `s2` 1.2 (its `region` is `eu`); `us` 1.2 (its `region` is `us`)
 
     1 error; nothing was changed
     ");
@@ -240,7 +240,7 @@ fn references_in_a_circle_are_refused() {
     8 |   app: {type: assembly::app::1.0}
       |               ^^^^^^^^^^^^^^^^^^
       |
-      = help: of that name there are: `app` 1.0 (it references this assembly itself: `app` -> `s1`)
+      = help: these exist, but do not fit: `app` 1.0 (it references this assembly itself: `app` -> `s1`)
 
     1 error; nothing was changed
     ");

@@ -256,7 +256,7 @@ fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String>
     for (name, wanted) in wanted {
         let has = match name.as_str() {
             "name" if thing.name != wanted.text => {
-                why.push("it is called otherwise".to_owned());
+                why.push("another name".to_owned());
                 continue;
             }
             "name" => continue,
@@ -329,7 +329,7 @@ fn described_candidates(candidates: &[&Existing], kind: &ReferenceType, wanted: 
     if let Some(more @ 1..) = candidates.len().checked_sub(NAMED) {
         all.push(format!("{more} more"));
     }
-    format!("of that name there are: {}", all.join("; "))
+    format!("these exist, but do not fit: {}", all.join("; "))
 }
 
 fn several(name: &ComponentName, wanted: &Wanted, fitting: &[&Existing]) -> Diagnostic {

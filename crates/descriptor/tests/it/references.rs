@@ -53,13 +53,13 @@ fn a_reference_with_one_match() {
 fn a_reference_without_a_match() {
     assert_snapshot!(world().messages(&shop("{name: {value: VIDOE}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `VIDOE`
-        help: did you mean `VIDEO`? of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
+        help: did you mean `VIDEO`? these exist, but do not fit: `VIDEO` 1.2 (another name); `AUDIO` 1.2 (another name); `OLD` 1.0 (another name); `VIDEO` 2.0 (its version is not in `^1.0`, another name)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
         help: an instance at any location fits
     ");
     assert_snapshot!(world().messages(&shop("{name: {value: VIDEO}, deploymentLocation: {value: there}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `there`, name `VIDEO`
-        help: of that name there are: `VIDEO` 1.2 (its `deploymentLocation` is `here`); `AUDIO` 1.2 (its `deploymentLocation` is `here`, it is called otherwise); `OLD` 1.0 (its `deploymentLocation` is `here`, it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`)
+        help: these exist, but do not fit: `VIDEO` 1.2 (its `deploymentLocation` is `here`); `AUDIO` 1.2 (its `deploymentLocation` is `here`, another name); `OLD` 1.0 (its `deploymentLocation` is `here`, another name); `VIDEO` 2.0 (its version is not in `^1.0`)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
         help: an instance at any location fits
     ");
@@ -87,7 +87,7 @@ fn a_reference_with_several_matches() {
 fn secrets_are_masked_in_messages() {
     assert_snapshot!(world().messages(&shop("{name: {value: '${password}'}}")), @"
     a.yaml:8:11: error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with name `***`
-        help: of that name there are: `VIDEO` 1.2 (it is called otherwise); `AUDIO` 1.2 (it is called otherwise); `OLD` 1.0 (it is called otherwise); `VIDEO` 2.0 (its version is not in `^1.0`, it is called otherwise)
+        help: these exist, but do not fit: `VIDEO` 1.2 (another name); `AUDIO` 1.2 (another name); `OLD` 1.0 (another name); `VIDEO` 2.0 (its version is not in `^1.0`, another name)
     a.yaml:8:11: note[WL0144]: the reference `net` doesn't say where to look: it has no `deploymentLocation` and `resourceManager`
         help: an instance at any location fits
     ");
