@@ -190,7 +190,8 @@ fn missing_type(reader: &mut Reader<'_>, body: &Body<'_>, what: &str, example: &
     });
 }
 
-/// The meaning of a `type`, which may be a placeholder of the tool `lmctl`.
+/// The meaning of a `type`. A `type` may be a placeholder for the name of a descriptor. The tool `lmctl` inserts this
+/// name when `lmctl` builds a package.
 enum Placeholder {
     /// The `type` is no placeholder.
     None,
@@ -200,15 +201,12 @@ enum Placeholder {
     Open,
 }
 
-/// Returns the name for which a placeholder stands. [`Surroundings`](crate::Surroundings) contains the names
-/// that the caller of this crate knows.
+/// Tells whether a `type` is a placeholder, and for which name it stands. The names come from
+/// [`Surroundings`](crate::Surroundings).
 ///
-/// If `Surroundings` lacks the name, the function returns [`Placeholder::Open`]. There are two cases:
-///
-/// - `Surroundings` contains the names of other projects. So the placeholder is wrong, and the function reports
-///   an error.
-/// - `Surroundings` contains no names of other projects. A build by `lmctl` can still replace the placeholder.
-///   So the function reports nothing, and the check reports the placeholder later.
+/// A placeholder whose name is not known is reported once. If the project contains other projects, this function
+/// reports the placeholder, and lists the names of these projects. Otherwise, the later
+/// [`check`](mod@crate::check) reports the placeholder.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;

@@ -13,8 +13,9 @@ use crate::property::{Properties, PropertyDecl};
 use crate::resource::ResourceDescriptor;
 use crate::template::Reference;
 
-/// A graph of things that read or need each other. Its nodes are numbers. An edge leads from a node to a node
-/// that it reads.
+/// A graph of properties that read each other, or of components that depend on each other. Each node is a number.
+/// If property 0 reads property 1, an edge leads from node 0 to node 1. `E` is the data of an edge, such as the
+/// `${…}` by which property 0 reads property 1.
 #[derive(Debug)]
 pub(crate) struct Graph<E> {
     /// For each node, the index of its first edge in `edges`. The last entry is the number of all edges.
@@ -68,11 +69,12 @@ struct Names<'d> {
     properties: usize,
 }
 
-/// The thing that a `${…}` reads.
+/// The target of a `${…}`: the property that the `${…}` reads.
 enum Reads {
-    /// The property with this number.
+    /// A property with a node of its own in the graph. The number is the index of this node.
     Property(usize),
-    /// An output of the component with this index in the composition.
+    /// A property that gets its value from a running component. The number is the index of the component in the
+    /// composition.
     Output(usize),
 }
 
@@ -98,7 +100,8 @@ impl<'d> Names<'d> {
         Self { own, private: None, assembly: None, parts: Vec::new(), properties: own.len() }
     }
 
-    /// Returns the thing that a `${…}` reads; `None` if its value can't depend on other properties.
+    /// Returns the target of a `${…}`; `None` if the target has no node in the graph. For example, `${instance.name}`
+    /// and an unknown property have no node.
     fn read(&self, reference: &Reference, catalog: &dyn Catalog) -> Option<Reads> {
         let (part, property) = reference.split();
         if property.is_some() && RESERVED.contains(&part) {
@@ -153,7 +156,7 @@ impl<'d> Names<'d> {
         graph
     }
 
-    /// Returns all sections of properties, in the order of the numbers of their properties.
+    /// Returns all sections of properties. Their properties have the same order as the nodes of the graph.
     fn sections(&self) -> impl Iterator<Item = &'d Properties> {
         let composition = self.assembly.iter().flat_map(|assembly| assembly.composition.values());
         let references = self.assembly.iter().flat_map(|assembly| assembly.references.values());
@@ -395,8 +398,9 @@ pub(crate) fn dependencies(assembly: &AssemblyDescriptor) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Returns the error about a cycle of `length` properties. `circle` contains its first edges: the property
-/// that reads, the property that it reads, and the place of the read.
+/// Returns the error about a cycle of `length` properties. `circle` lists the first edges of the cycle. For a property
+/// `a` that reads a property `b`, the edge contains `a`, `b`, and the place at which `a` reads `b`. The place is `None`
+/// if it is not known.
 pub(crate) fn diagnostic(circle: Vec<(String, String, Option<Place>)>, length: usize) -> Diagnostic {
     let names: Vec<&str> = circle.iter().map(|edge| edge.0.as_str()).collect();
     let way = way(&names, length);

@@ -225,17 +225,19 @@ pub struct ClusterDecl {
     pub maximum: Option<Value>,
     /// Number of nodes that one scaling step adds or removes: the key `scaling-increment`.
     pub increment: Option<Value>,
-    /// A list with one map for each node: the keys `each` and `key`. A cluster with this list has no numbers of
-    /// nodes, such as `initial-quantity`. The keys are an extension of the descriptor language.
+    /// The list from which the nodes are created, one node for each entry: the keys `each` and `key`. Such a
+    /// cluster must not have the other keys, such as `initial-quantity`. The keys `each` and `key` are an
+    /// extension of the descriptor language.
     pub each: Option<EachDecl>,
 }
 
-/// The keys `each` and `key` of a cluster: a list of maps, each of which declares one node.
+/// The list from which the nodes of a cluster are created: the keys `each` and `key`.
 #[derive(Debug, Clone)]
 pub struct EachDecl {
-    /// The list, or `${property}` with a property that contains the list.
+    /// The list, or a `${…}` that reads the list: the key `each`. Each entry is a map, and declares one node.
     pub list: Value,
-    /// Name of the field whose value identifies a node.
+    /// Name of a field that each map has: the key `key`. The value of this field becomes the last part of the
+    /// node's name. The default is `name`.
     pub key: Spanned<String>,
 }
 

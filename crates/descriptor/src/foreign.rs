@@ -31,8 +31,8 @@ impl Foreign {
     }
 }
 
-/// Keys of the language that also occur in many other documents. A document with no other keys of the
-/// language need not be a descriptor.
+/// Keys of descriptors that also occur in many other documents. So such a key does not show that a document is a
+/// descriptor.
 const COMMON: [&str; 10] = [
     "name",
     "description",
@@ -107,7 +107,7 @@ fn by_text(source: &Source) -> Option<Foreign> {
     })
 }
 
-/// Tells whether the name of the file ends like that of a text page, such as `.md`.
+/// Tells whether the file has the extension of a formatted text, such as `.md` for Markdown.
 fn is_page(source: &Source) -> bool {
     [".md", ".markdown", ".rst", ".adoc"].iter().any(|end| source.name().ends_with(end))
 }

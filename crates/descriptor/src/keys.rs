@@ -20,9 +20,9 @@ pub(crate) enum Form {
     Text,
     /// `true`, `false`, `yes`, `no`, `on` or `off`.
     Flag,
-    /// A whole number from 0, or `${property}` with a property that contains such a number.
+    /// A whole number that is at least 0, or a `${…}` that reads such a number.
     Count,
-    /// A list of maps, or `${property}` with a property that contains such a list.
+    /// A list of maps, or a `${…}` that reads such a list.
     Each,
     /// The name of the assembly descriptor itself.
     AssemblyName,
@@ -44,8 +44,9 @@ pub(crate) enum Form {
     Modifier,
     /// The word `keep`, `reconfigure` or `replace`.
     PackageChange,
-    /// A number of nodes from 1, a percentage, or `all`.
+    /// A number of nodes, a percentage of the nodes, or `all`. The number or percentage is at least 1.
     MaxUnavailable,
+    /// A number of nodes, or a percentage of the nodes. The number or percentage can be 0.
     MaxSurge,
     /// The word `stop` or `rollback`.
     OnFailure,

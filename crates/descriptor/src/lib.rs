@@ -20,7 +20,7 @@
 //! | [`check`](mod@check) | checks of a descriptor that has been read |
 //! | [`compose`](mod@compose) | composition of an assembly and its components into one flat topology |
 //! | [`emit`](mod@emit) | descriptors as text in one canonical form |
-//! | [`resolve`](mod@resolve) | a descriptor in which every known value replaces its `${…}` |
+//! | [`resolve`](mod@resolve) | a descriptor with known values in place of `${…}` |
 //! | [`schema`] | JSON Schemas of descriptors |
 //! | [`parameter_schema`] | the JSON Schema of an assembly's parameters |
 //! | [`codes`] | the codes of all messages |

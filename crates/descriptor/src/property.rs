@@ -88,9 +88,9 @@ pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots
 /// The treatment of a dot in the name of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dots {
-    /// The dot is an error, because `${a.b}` could also mean the property `b` of the component `a`.
+    /// A name with a dot causes an error, because `${a.b}` could also mean the property `b` of the component `a`.
     Refused,
-    /// The dot causes a warning.
+    /// A name with a dot causes only a warning.
     Tolerated,
 }
 

@@ -123,7 +123,8 @@ fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     name.is_none().then(|| (template.key.span(), other[0]))
 }
 
-/// Reads the name of the descriptor. If the text has no name, the project gives it.
+/// Reads the name of the descriptor. If the text contains no name, the function returns the name that the project
+/// supplies, and warns of it.
 fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spanned<DescriptorName>> {
     let given = reader.around.name.clone();
     let first = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());

@@ -53,8 +53,8 @@ const KEY_SPELLINGS: &[(&str, &str)] = &[
 /// Maximum number of letters in which a misspelt key differs from the correct key.
 pub(crate) const EDITS: usize = 2;
 
-/// Maximum number of unknown keys of one document that are compared with known keys. All further unknown keys
-/// are warnings.
+/// Maximum number of searches for misspelt keys in one document. A search compares an unknown key with all known
+/// keys. After the last search, each unknown key causes only a warning.
 const COMPARED: usize = 50_000;
 
 /// Returns the correct key for a misspelt key of `KEY_SPELLINGS`. Returns any other key unchanged.
@@ -67,7 +67,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) around: &'a Surroundings,
     pub(crate) diagnostics: &'a mut Diagnostics,
-    /// Number of further unknown keys that may be compared with known keys.
+    /// Number of searches for misspelt keys that are still permitted. The initial number is [`COMPARED`].
     comparisons: usize,
 }
 

@@ -30,7 +30,8 @@ pub(crate) enum Meaning {
     Instance(InstanceField),
     /// A property of the source or target of the relationship.
     End(End, PropertyName),
-    /// A field of the node's entry in the list `each`.
+    /// A field of the list entry that declares a node: `${each.…}`. The list is the value of the cluster's key
+    /// `each`, and has one entry for each node.
     Each(String),
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) assembly: Option<&'a AssemblyDescriptor>,
     /// Whether `${source.…}` and `${target.…}` are valid.
     pub(crate) ends: bool,
-    /// Whether `${each.…}` is valid, because it belongs to a component whose cluster has the key `each`.
+    /// Whether `${each.…}` is valid. It is valid in the values of a component whose `cluster` has the key `each`.
     pub(crate) each: bool,
 }
 
@@ -202,7 +203,8 @@ impl<'a> Scope<'a> {
 
 /// The reason why a `${…}` is invalid.
 enum Wrong<'r> {
-    /// The reason that this error describes. The method `look_up` has already created the error.
+    /// Any other reason. The variant contains the complete error, for example about a `${source.…}` outside of a
+    /// relationship.
     Said(Box<Diagnostic>),
     /// The `${…}` reads a field that no instance has.
     Field(&'r str),
@@ -216,7 +218,7 @@ impl From<Box<Diagnostic>> for Wrong<'_> {
     }
 }
 
-/// The names of the fields that each instance has, as a `${…}` contains them.
+/// All names that begin with `instance.` and that a `${…}` may contain.
 const INSTANCE: [&str; 3] = ["instance.name", "instance.id", "instance.index"];
 
 /// Returns the names of all components and references of an assembly.
@@ -253,7 +255,8 @@ pub(crate) enum Has {
     CannotTell,
 }
 
-/// Tells whether the assembly gives the property to a component, or the component's descriptor declares it.
+/// Searches for a property of a component. The function searches the properties that the assembly gives to the
+/// component, and then the component's descriptor.
 pub(crate) fn part_has(part: &Component, catalog: &dyn Catalog, property: &PropertyName) -> Has {
     if part.properties.contains_key(property) {
         return Has::Yes;
@@ -264,7 +267,7 @@ pub(crate) fn part_has(part: &Component, catalog: &dyn Catalog, property: &Prope
     }
 }
 
-/// Tells whether a descriptor declares a property.
+/// Searches for a property in a descriptor. The result is [`Has::Private`] for a private property of a resource.
 pub(crate) fn has(descriptor: &Descriptor, property: &PropertyName) -> Has {
     if descriptor.properties().contains_key(property) {
         return Has::Yes;

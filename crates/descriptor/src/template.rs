@@ -44,7 +44,7 @@ pub enum Segment {
 pub struct Reference {
     /// Place of the whole `${…}`, from `$` to `}`.
     pub span: Span,
-    /// Text between the braces.
+    /// Text inside the braces, such as `web.url` for `${web.url}`.
     pub text: SmolStr,
 }
 

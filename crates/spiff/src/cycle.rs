@@ -8,8 +8,9 @@ use crate::report::{Reason, UnresolvedNode};
 /// Returns the cycles of nodes that wait for each other. A cycle is a list of paths. Its first path is
 /// repeated at its end.
 ///
-/// From each waiting node, the function goes to the awaited node (see [`target`]), and from there to the next
-/// awaited node. If this way returns to one of its nodes, it contains a cycle.
+/// The function starts at each waiting node. It goes to the node for which this node waits (see [`target`]), then
+/// to the node for which that node waits, and so on. If the function visits a node twice after one start, it has
+/// found a cycle.
 pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     let waiting: BTreeMap<String, &UnresolvedNode> = nodes
         .iter()

@@ -67,8 +67,8 @@ impl Features {
     /// All optional parts of the language.
     pub const ALL: Self = Self { interpolation: true, control: true };
 
-    /// Enables the features in a list of names, which commas separate. A name with the prefix `no` disables
-    /// its feature. The name `all` stands for all features.
+    /// Enables features by name. `names` is a comma-separated list, such as `control,interpolation`. A name with
+    /// the prefix `no` disables its feature. The name `all` stands for all features.
     ///
     /// ```
     /// use windlass_spiff::Features;

@@ -5,7 +5,7 @@
 pub(crate) struct Mistakes {
     /// Whether an expression with a non-ASCII character is a syntax error.
     pub(crate) ascii_only: bool,
-    /// Whether the engine does not evaluate the entries of some lists that contain `- <<: (( merge ))`. See
-    /// [`Engine::with_raw_entries`](crate::Engine::with_raw_entries).
+    /// Whether expressions in certain lists with the entry `- <<: (( merge ))` stay text.
+    /// [`Engine::with_raw_entries`](crate::Engine::with_raw_entries) describes these lists.
     pub(crate) raw_entries: bool,
 }

@@ -12,18 +12,19 @@ use crate::{Session, SpiffError};
 
 /// The part of a result that is printed, and its format.
 ///
-/// The fields are applied in this order: `path`, `evaluate`, `select`, `split`.
+/// At first, the whole result is selected. Then the fields `path`, `evaluate`, `select` and `split` are applied in this
+/// order. Each of these fields selects a new value from the value that is selected so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Path of a node. The node replaces the result.
+    /// Path of the node to select.
     pub path: Option<String>,
-    /// Expression whose value replaces the result. The expression can refer to the fields of the result by
-    /// name.
+    /// Expression whose value is selected. The expression can refer by name to the fields of the map that is selected
+    /// so far.
     pub evaluate: Option<String>,
-    /// Paths of nodes. If the list is not empty, a map of these nodes replaces the result. The key of a node
-    /// in the map is the last step of its path.
+    /// Paths of nodes to select. If the list is not empty, a map of these nodes is selected. The key of a node in the
+    /// map is the last step of its path.
     pub select: Vec<String>,
-    /// Whether a result that is a list is printed as several documents, one for each entry.
+    /// Whether each entry of a selected list is printed as a separate document.
     pub split: bool,
     /// Whether documents are printed as JSON, one on each line. By default, documents are printed as YAML.
     pub json: bool,
@@ -36,7 +37,8 @@ pub enum OutputError {
     /// The result has no node at this path.
     #[error("path \"{0}\" not found")]
     NotFound(String),
-    /// The result is no map, so it has no fields to which the expression could refer.
+    /// The expression in [`Output::evaluate`] is applied to a value that is no map. Such a value has no fields to
+    /// which the expression could refer.
     #[error("no map document")]
     NoMap,
     /// The expression is malformed, or has no value.
@@ -69,8 +71,9 @@ impl Output {
     /// `&temporary`, the list is empty.
     ///
     /// # Errors
-    /// When the result has no node at one of the paths. If `evaluate` contains an expression: also when the
-    /// result is no map, or the expression has no value.
+    /// - [`OutputError::NotFound`] if no node exists at one of the paths.
+    /// - [`OutputError::NoMap`] if the field `evaluate` is set, and is applied to a value that is no map.
+    /// - [`OutputError::Expression`] if the expression is malformed, or has no value.
     pub fn choose(&self, session: &Session, result: &Node) -> Result<Vec<Node>, OutputError> {
         if session.discards(result) {
             return Ok(Vec::new());

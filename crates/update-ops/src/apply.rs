@@ -29,29 +29,30 @@ impl Update {
     }
 }
 
-/// A value that blocks an operation. It is `depth` levels below the value in which the operation is
-/// performed.
+/// A value that blocks an operation, because the operation needs a map or a list in its place.
 pub(crate) struct Obstacle {
+    /// Number of keys that lead to the obstacle from the value in which the operation is performed.
     depth: usize,
     expected: &'static str,
     found: &'static str,
 }
 
 impl Obstacle {
-    /// Returns the error for an operation at `path`. The path of the obstacle consists of the first `depth`
-    /// keys.
+    /// Creates the error for the blocked operation at `path`. The obstacle stands at this path or above it, so the
+    /// first keys of `path` are the path of the obstacle.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// Returns the same obstacle with its depth counted from a value that is `keys` levels higher.
+    /// Increases the depth by `keys`. This is necessary if the operation was checked in a part of a document, and
+    /// `keys` keys lead from the document to this part. The new depth counts from the document.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }
 }
 
-/// Checks that `op` can be performed at `keys` below `value`.
+/// Checks that `op` can be performed on the value to which `keys` lead from `value`.
 pub(crate) fn viable(value: &Value, keys: &[String], op: &Op) -> Result<(), Obstacle> {
     if *op == Op::Unset {
         return Ok(());
@@ -71,7 +72,8 @@ pub(crate) fn viable(value: &Value, keys: &[String], op: &Op) -> Result<(), Obst
     }
 }
 
-/// Performs an operation at `keys` below `value`. [`viable`] must have accepted it.
+/// Performs `op` on the value to which `keys` lead from `value`. The caller must first check this operation by
+/// [`viable`].
 pub(crate) fn perform(value: &mut Value, keys: &[String], op: &Op) {
     match op {
         Op::Replace(new) => *reach(value, keys) = new.clone(),

@@ -29,14 +29,16 @@ impl Shape {
     }
 }
 
-/// The origin of a checked value. The origin determines which rules the check applies.
+/// The kind of a checked value. The kind determines which parts of the [`Shape`] the check applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// An update by an author. All rules apply.
+    /// An update under a shape with rules. The check applies everything: sorts, permitted operators and keys,
+    /// required fields, defaults and tests.
     Authored,
-    /// A trusted update. Only the sorts (map, list or leaf) are checked.
+    /// An update or document under a [trusting](Shape::trusting) shape. The check applies only the sorts: whether
+    /// each value is a map, a list or a leaf of the right type.
     Trusted,
-    /// A whole document. Rules about values apply, but rules about permitted operations don't.
+    /// A document under a shape with rules. The check applies the sorts, required fields and tests.
     Document,
 }
 
@@ -47,7 +49,7 @@ pub(crate) struct Cursor {
     /// The path in the document, as a list of keys. If the check reads an update, this is the document that the
     /// update changes.
     pub(crate) keys: Vec<String>,
-    /// The place in the JSON value that the check reads: an update or a document.
+    /// The place in the checked JSON value. This value is an update or a document.
     pub(crate) place: Place,
 }
 
@@ -186,7 +188,8 @@ impl<'s> Reading<'s> {
         entry.map(|value| (key.to_owned(), value))
     }
 
-    /// Checks a value inside a value that is being replaced.
+    /// Checks a field or entry of a larger value, and returns its canonical form, as [`value`](Self::value) does.
+    /// In an authored update, the node of the field or entry must also permit the operator `$set`.
     fn below(&mut self, node: &Node, value: &Value, at: &mut Cursor) -> Option<Value> {
         match node.denial(Operator::Set).filter(|_| self.mode == Mode::Authored) {
             Some(hint) => {
@@ -206,8 +209,8 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Tells whether `null` counts as an absent value at a node. At an opaque leaf, `null` is a value. In an
-    /// update by an author, `null` counts as absent only if an update may remove the value.
+    /// Tells whether `null` at a node stands for an absent value. `null` at an opaque leaf is an ordinary value. If a
+    /// node forbids the operator `$unset`, `null` in an authored update is invalid there.
     fn null_is_none(&self, node: &Node) -> bool {
         let leaf = matches!(node.sort, Sort::Opaque | Sort::Any);
         !leaf && (self.mode != Mode::Authored || node.denial(Operator::Unset).is_none())

@@ -34,10 +34,9 @@ impl Update {
     }
 }
 
-/// Adds to `ops` an operation that is applied after all operations in `ops`.
+/// Changes `ops` so that they have the same effect as before, followed by the operation `op` of a later update.
 ///
-/// The operations of one update are independent, so the operations of the later update can be added in any
-/// order.
+/// The operations of the later update are independent of each other. So the caller can pass them in any order.
 fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotViable> {
     let above = ops.range(..path).next_back().filter(|(above, _)| path.starts_with(above));
     if let Some(above) = above.map(|(above, _)| above.clone()) {

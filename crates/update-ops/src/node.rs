@@ -34,7 +34,7 @@ pub struct Node {
     anchor: Option<Arc<Node>>,
 }
 
-/// The sort of a node.
+/// The sort of a node: the type of the values that the node permits.
 #[derive(Clone, Debug)]
 pub(crate) enum Sort {
     Record(BTreeMap<String, Arc<Node>>),
@@ -44,7 +44,8 @@ pub(crate) enum Sort {
     Text,
     Number,
     Opaque,
-    /// Any sort. The current value determines it. All paths of an untyped shape have this sort.
+    /// The value can be a map, a list or a leaf. All nodes of an [untyped](crate::Shape::untyped) shape have this
+    /// sort.
     Any,
     /// The enclosing node that [`Node::recursive`] created.
     Again(Weak<Node>),
@@ -154,8 +155,8 @@ impl Node {
         self.deny(Operator::Unset, "it always has a value: `$set` it")
     }
 
-    /// Reads the string `spelling` as `value`, with a [`Warning`](crate::Warning); for example `yes` as
-    /// `true`.
+    /// Permits the string `spelling` in place of `value`, for example `yes` in place of `true`. If an update contains
+    /// this string, the parser converts it to `value`, and returns a [`Warning`](crate::Warning).
     pub fn spelled(mut self, spelling: impl Into<String>, value: impl Into<Value>) -> Self {
         self.spellings.push((spelling.into(), value.into()));
         self
@@ -182,8 +183,9 @@ impl Node {
         }
     }
 
-    /// Returns the node directly below this node at `key`; `None` if there is none. In a map, each key leads to
-    /// the node of the entries, even if the [`Keys`] of the map forbid the key.
+    /// Returns the node of the field or entry `key`. Returns `None` if a value of this node can't contain `key`, for
+    /// example because the value is a list. All entries of a map have the same node. The method does not check
+    /// whether the [`Keys`] of the map permit `key`.
     pub(crate) fn child(&self, key: &str) -> Option<Arc<Node>> {
         match &self.sort {
             Sort::Record(fields) => fields.get(key).map(Self::resolve),

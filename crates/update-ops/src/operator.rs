@@ -1,4 +1,4 @@
-//! The three operators of the wire form.
+//! The operators of updates: `$set`, `$unset` and `$pushAll`.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Operator {
     /// All operators, in the order in which messages list them.
     pub const ALL: [Self; 3] = [Self::Set, Self::Unset, Self::PushAll];
 
-    /// Returns the operator's name in the wire form.
+    /// Returns the operator's name, such as `$set`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Set => "$set",

@@ -9,7 +9,7 @@ use crate::problem::{NotViable, UpdateError};
 /// A reason why no update can express a patch, with its place in the patch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatchError {
-    /// Place in the patch that was read.
+    /// Place of the error in the patch.
     pub place: Place,
     /// Kind of the error.
     pub problem: PatchProblem,
@@ -31,8 +31,8 @@ pub enum PatchProblem {
         /// The name of the operation.
         op: String,
     },
-    /// The JSON Pointer leads to an entry inside a list. If the shape permits a value of any sort, a key of digits
-    /// is regarded as an index of a list.
+    /// The JSON Pointer leads to an entry of a list, or inside an entry. An [untyped](crate::Shape::untyped) shape
+    /// does not declare lists. Under such a shape, a key of digits below the top counts as the index of a list entry.
     #[error("`{pointer}` names an entry of a list, and an update appends to lists or replaces them")]
     Entry {
         /// The JSON Pointer as given.

@@ -13,7 +13,7 @@ use crate::place::{Place, Step};
 /// it may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateError {
-    /// Place in the document that was read.
+    /// Place of the error in the JSON value that the caller has passed: an update or a document.
     pub place: Place,
     /// Path of the wrong operation or value; `None` if there is no valid path.
     pub path: Option<Path>,
@@ -25,7 +25,8 @@ pub struct UpdateError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A value has the wrong sort, or fails its node's test.
+    /// A value has the wrong type, for example a list in place of a boolean. Or a value does not pass the test that
+    /// [`Node::matching`](crate::Node::matching) has set.
     #[error("expected {expected}, found {found}")]
     WrongSort {
         /// Description of the expected value: "a boolean".
@@ -154,7 +155,7 @@ impl std::error::Error for UpdateError {}
 /// An accepted input that was probably not intended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Place in the document that was read.
+    /// Place of the input in the JSON value that the caller has passed.
     pub place: Place,
     /// Path of the input; `None` if there is no valid path.
     pub path: Option<Path>,
@@ -175,7 +176,7 @@ pub enum Notice {
     Spelling {
         /// The string as written.
         spelling: String,
-        /// The resulting value, as JSON.
+        /// The value that replaces the string, as JSON, such as `true`.
         value: String,
     },
     /// A part of the update has this problem. [`parse_lenient`](crate::Update::parse_lenient) skipped the

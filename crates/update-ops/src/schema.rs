@@ -195,10 +195,12 @@ impl Writer {
 
 /// A step from a node to a node directly below it.
 struct Step<'n> {
-    /// The pattern of the keys that lead to the lower node.
+    /// Regular expression for the keys that lead to the node below.
     pattern: String,
-    /// The name of the field that contains the lower node; `None` if the lower node is an entry of a map.
+    /// Name of the record's field that leads to the node below. `None` if the node below is the node of the entries
+    /// of a map.
     field: Option<&'n str>,
+    /// The node below.
     node: &'n Arc<Node>,
 }
 

@@ -45,8 +45,9 @@ impl Shape {
         Self { root: Arc::new(Node::any()), trusting: false }
     }
 
-    /// Returns a shape with the same sorts and without rules: every operator is permitted, and there are no
-    /// required fields, tests or defaults.
+    /// Returns a shape that has the sorts of this shape, but not its rules; see [`Shape`]. Each value must still be a
+    /// map, a list or a leaf, as this shape declares. But every operator and every key of a map is permitted, and
+    /// there are no required fields, tests or defaults.
     ///
     /// This shape is for updates that were checked before, or that a program created. Under this shape,
     /// [`parse`](crate::Update::parse) is the inverse of [`to_value`](crate::Update::to_value).

@@ -172,12 +172,11 @@ impl Update {
         above.chain(self.0.range(path..).take_while(move |(below, _)| below.starts_with(path)))
     }
 
-    /// Returns the operation above `path`, not at it. There is at most one such operation, because no path of
-    /// an update is below another path.
+    /// Returns the operation at an ancestor of `path`, for example at `a` for the path `a.b`. An update contains at
+    /// most one such operation, because no path of an update is below another path.
     ///
-    /// The path of this operation is the last path of the update before `path` in sorted order. The reason is
-    /// that only descendants of an ancestor stand between the ancestor and `path`. An update that contains the
-    /// ancestor contains none of these descendants.
+    /// In sorted order, the ancestor is the last path of the update before `path`. Between the two, only further
+    /// descendants of the ancestor could stand. But an update with the ancestor contains no descendants of it.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }

@@ -58,7 +58,8 @@ fn assembly(text: &str) -> Arc<AssemblyDescriptor> {
 
 const STEPS: [&str; 4] = ["read", "check", "compose", "print"];
 
-/// Returns the processor time of this thread. Other load of the machine affects it little.
+/// Returns the processor time that this thread has used so far. Unlike elapsed time, processor time hardly
+/// changes if other programs are also running.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).expect("time runs forward")
@@ -93,8 +94,10 @@ fn measure(text: String, catalog: &MemoryCatalog) -> ([Duration; 4], u64) {
     ([reading, checking, composing, printing], before)
 }
 
-/// Measures one shape and size once, as a command runs it. Prints the time of each step in nanoseconds, and
-/// the peaks of memory in KiB. `wall` is the elapsed time of all steps.
+/// Runs the four [`STEPS`] once on a generated assembly, for example on a `grid` of 1000 components.
+///
+/// Prints the processor time of each step and the elapsed time of all steps (`wall`), in nanoseconds. Also
+/// prints the peak of memory before the last step (`peak`) and after it (`printed`), in KiB.
 fn one(shape: &str, count: usize) {
     let text = text_of(shape, count);
     let bytes = text.len();
@@ -109,7 +112,8 @@ fn one(shape: &str, count: usize) {
     println!(" wall={} peak={peak_before} printed={}", wall.as_nanos(), peak());
 }
 
-/// Measures the refusal of a text that would exhaust the machine.
+/// Measures how long [`read`] takes to refuse the text of [`shapes::bomb`]. Prints this time in nanoseconds, and
+/// the peak of this process's memory in KiB.
 fn bomb(name: &str) {
     let source = Source::new("bomb.yaml", shapes::bomb(name));
     let (found, time) = timed(|| read(&source));

@@ -9,13 +9,13 @@ pub(crate) enum Shape {
     Wide,
     /// Each component refers to the previous one.
     Chain,
-    /// Groups of three components. The second and the third refer to the first. The first of the next group
-    /// refers to the second and the third.
+    /// Groups of three components `a`, `b` and `c`. Each `b` and each `c` refers to the `a` of its group. Each `a`
+    /// refers to the `b` and the `c` of the previous group.
     Diamond,
     /// A square grid. Each component refers to its left and its upper neighbour.
     Grid,
-    /// Clusters of 1000 nodes. Each cluster refers to the previous one, and has a relationship with it. The
-    /// first refers to a small cluster.
+    /// A cluster of 2 nodes, followed by clusters of 1000 nodes. Each cluster refers to the previous cluster, and
+    /// has a relationship with it.
     Clusters,
 }
 
@@ -117,7 +117,8 @@ pub(crate) fn related(count: usize) -> String {
     out
 }
 
-/// Writes a text that grows without end unless a limit stops it.
+/// Returns a text that would exhaust the machine if the parser had no limits. For example, `bomb("aliases")` returns
+/// ten lines of YAML whose aliases stand for 10 billion items.
 pub(crate) fn bomb(name: &str) -> String {
     match name {
         "aliases" => {

@@ -16,9 +16,9 @@ use crate::template::Reference;
 /// The treatment of a component whose descriptor is not in the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// The missing descriptor is a warning. The checks that need the descriptor are skipped.
+    /// The check warns of the missing descriptor, and skips all comparisons with it.
     Tolerated,
-    /// The missing descriptor is an error, because windlass can't create the component without it.
+    /// The check reports an error, because windlass can't create the component without its descriptor.
     Refused,
 }
 
@@ -82,16 +82,15 @@ pub(super) struct Check<'a, 's> {
     pub(super) assembly: &'a Arc<AssemblyDescriptor>,
     pub(super) catalog: &'a dyn Catalog,
     pub(super) missing: Missing,
-    /// The descriptor of the type of each entry of `references`. Entries whose descriptor is not in the
-    /// catalog are missing.
+    /// For each reference, the newest descriptor that its `type` accepts. A reference has no entry in this map if the
+    /// catalog contains no such descriptor.
     pub(super) referenced: HashMap<&'a ComponentName, Descriptor>,
     /// The names of all descriptors of the catalog. The list is loaded on first use.
     pub(super) names: Option<Vec<DescriptorName>>,
     /// The properties of the assembly that depend on a component. The map is computed on first use.
     pub(super) late: Option<Late<'a>>,
-    /// Number of added properties that the check has found so far. An added property is one that the assembly
-    /// gives to a component, and that the component's descriptor does not declare. The check compares only the
-    /// first added properties with the names of declared properties, because the comparison takes time.
+    /// Number of undeclared properties so far. An undeclared property is set by the assembly, but its component's
+    /// descriptor does not declare it. Only the first `SEARCHES` of them are checked for misspelt names.
     pub(super) searches: usize,
     pub(super) said: &'s mut Said<'a>,
 }
@@ -101,8 +100,8 @@ impl<'a> Check<'a, '_> {
         &self.assembly.source
     }
 
-    /// Returns the descriptor of a component, or of the type of a reference; none if the catalog has no such
-    /// descriptor.
+    /// Returns the descriptor of a component, or the newest descriptor that a reference accepts. Returns `None` if
+    /// the catalog has no such descriptor.
     pub(super) fn descriptor_of(&self, name: &ComponentName) -> Option<Descriptor> {
         match self.assembly.composition.get(name) {
             Some(part) => part.kind.as_ref().and_then(|kind| self.catalog.find(&kind.value)),
@@ -110,7 +109,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Tells whether a component or reference has a property.
+    /// Searches for a property of the component or reference `name`.
     pub(super) fn has(&self, name: &ComponentName, property: &PropertyName) -> Has {
         if let Some(part) = self.assembly.composition.get(name) {
             return part_has(part, self.catalog, property);

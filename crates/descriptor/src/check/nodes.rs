@@ -151,9 +151,8 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// The values of the keys of `cluster`. A missing `minimum-nodes` counts as 1. Otherwise, `None` means that
-/// the key is missing, or that its value is not known. [`Bounds::literal`] also replaces a missing
-/// `initial-quantity` by the minimum.
+/// The numbers in the section `cluster` of a component, for example its `minimum-nodes`. `None` stands for a
+/// missing key or an unknown value. But if `minimum-nodes` is missing, `minimum` is 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bounds {
     pub(crate) initial: Option<u32>,
@@ -163,6 +162,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// Returns the numbers that the section contains as literals. A number in a `${…}` is unknown. If
+    /// `initial-quantity` is missing, `initial` is the minimum.
     fn literal(cluster: &ClusterDecl) -> Self {
         let read = |value: &Option<Value>| value.as_ref()?.literal()?.trim().parse().ok();
         let minimum = read(&cluster.minimum).or(cluster.minimum.is_none().then_some(1));

@@ -15,9 +15,10 @@ use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::scope::{Has, Meaning, Scope};
 use crate::template::{Reference, Value};
 
-/// Maximum number of added properties of one descriptor that the check compares with declared properties. The
-/// check warns of similar names. An added property is one that the assembly gives to a component, and that the
-/// component's descriptor does not declare.
+/// Maximum number of searches for misspelt property names in one assembly.
+///
+/// A search starts if the assembly sets a property that the component's descriptor does not declare. The search
+/// looks for a declared property with a similar name.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {
@@ -62,9 +63,8 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Tells whether a `${…}` means a property of this descriptor, or a property that a component has. This
-    /// is so for nearly every `${…}`. The method is a fast test before [`Scope::meaning`], which handles all
-    /// cases.
+    /// Tells whether a `${…}` reads an existing property of this descriptor or of a component. This test is fast,
+    /// and nearly every `${…}` passes it. For the others, the caller needs the slower [`Scope::find`].
     fn is_found(&self, reference: &Reference, scope: Scope<'_>) -> bool {
         let (part, property) = reference.split();
         let Some(property) = property else { return scope.own.contains_key(part) };
@@ -77,8 +77,8 @@ impl<'a> Check<'a, '_> {
             || descriptor().is_some_and(|found| found.properties().contains_key(property))
     }
 
-    /// Reports an error or warning if the component or reference `component` does not have the property that
-    /// `reference`, a `${…}`, reads from it.
+    /// Checks that the property of a `${component.property}` exists. A missing property of a component is an error. A
+    /// missing property of an entry of `references` is only a warning.
     pub(super) fn property_of_part(
         &mut self,
         reference: &Reference,

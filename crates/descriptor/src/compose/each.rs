@@ -266,8 +266,9 @@ impl Composer<'_> {
         Err(last.expect("an assembly has a root, so a property was read"))
     }
 
-    /// Reads a list of `each` from the text of a parameter: the content of a file, or an argument of the
-    /// command line.
+    /// Parses a text as the YAML list that a cluster's key `each` needs. The text is the value of the property
+    /// `name`, for example the content of a file that the user passes as a parameter. If the text contains no
+    /// list, reports an error and returns `None`.
     fn written(&mut self, value: &Template, is_given: bool, name: String, place: Place) -> Option<List> {
         let known = match as_given(value).map_or_else(|| self.known(value), Ok) {
             Ok(known) if !known.sensitive => known,
@@ -332,9 +333,9 @@ impl Entry {
 }
 
 impl Whole<'_> {
-    /// Corrects each `${…}` that names a group whose nodes have keys. The conversion to a template lets such a
-    /// `${…}` read the node with number 1, but the group has no such node. This method replaces that node by
-    /// the node with the lowest key.
+    /// Corrects each `${…}` that names a group whose nodes have keys. For example, `${web.url}` was converted to a
+    /// read of `shop__web__1`, but the nodes are `shop__web__a` and `shop__web__b`. This method replaces
+    /// `shop__web__1` by `shop__web__a`, the node with the lowest key.
     pub(super) fn read_lowest_keys(&mut self) {
         let named = self.elements.lowest_keys();
         if named.is_empty() {

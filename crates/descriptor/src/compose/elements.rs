@@ -33,16 +33,14 @@ impl Elements {
         self.keyed.insert(group, lowest);
     }
 
-    /// Returns the node that a `${…}` reads if the `${…}` names `group`: the node with the lowest number or
-    /// key.
+    /// Returns the node with the lowest number or key of a group. A `${…}` that names the group reads this node.
     pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }
 
-    /// Returns, for each group whose nodes have keys, the node with number 1 and the node with the lowest key.
-    /// At first, a `${…}` that names a group reads the node with number 1. If the nodes have keys, this node
-    /// does not exist. The composition then replaces this node by the node with the lowest key. The map leaves
-    /// out groups without nodes.
+    /// Returns a map from wrong to right names of nodes, for groups whose nodes have keys. For example, the group
+    /// `shop__web` has the nodes `shop__web__a` and `shop__web__b`. Then the map leads from `shop__web__1`, the
+    /// name that the composition has assumed, to `shop__web__a`. Groups without nodes are left out.
     pub(super) fn lowest_keys(&self) -> HashMap<ElementName, ElementName> {
         self.keyed.iter().filter_map(|(group, node)| Some((group.node(1), node.clone()?))).collect()
     }

@@ -18,8 +18,8 @@ use crate::scope::Scope;
 pub(super) struct Binder<'s> {
     pub(super) scope: Scope<'s>,
     pub(super) source: &'s Arc<Source>,
-    /// Element that is created from the descriptor that contains the value. In the value, `${x}` reads the
-    /// property `x` of this element, and `${c.x}` reads the property `x` of the element's component `c`.
+    /// Element whose descriptor contains the `${…}`. A `${x}` reads the property `x` of this element. A `${c.x}`
+    /// reads the property `x` of its component `c`.
     pub(super) owner: &'s ElementName,
     /// Element that `${instance.…}` reads.
     pub(super) instance: &'s ElementName,

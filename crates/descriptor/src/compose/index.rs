@@ -11,9 +11,10 @@ use super::request::Existing;
 /// `resource::network::1.0`, the kind is `resource`, and the middle part of the name is `network`.
 #[derive(Default)]
 pub(super) struct Index<'r> {
-    /// Instances by the kind of their descriptor and the middle part of the descriptor's name.
+    /// Instances by the name of their descriptor without the version, for example by `(resource, network)`.
     pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
-    /// Instances by the same two keys, and also by the own name of the instance.
+    /// Instances by the name of their descriptor without the version, and by the instance's name. An example of
+    /// a key is `(resource, network, "lan")`.
     pub(super) of_name: HashMap<(DescriptorKind, &'r AssemblyName, &'r str), Vec<&'r Existing>>,
 }
 

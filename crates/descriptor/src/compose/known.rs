@@ -34,8 +34,8 @@ impl Known {
 pub(super) enum Unknown {
     /// The text reads this property, which has no value or will get its value later.
     Property(ElementName, PropertyName),
-    /// The value is no text, is too long, or reads itself. Or it reads something that only a running instance
-    /// has.
+    /// The value can't be evaluated. For example, the value is a list, is too long, depends on itself, or
+    /// contains the id of an instance that is not created yet.
     Other,
 }
 

@@ -81,7 +81,8 @@ pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Comp
     compose_given(assembly, request, &GivenPlaces::default())
 }
 
-/// Composes an assembly. `places` contains the places of parameters that come from files, for messages.
+/// Composes an assembly, as [`compose`] does. If a parameter comes from a file, messages about the parameter show
+/// its place in the file. `places` contains these places.
 pub fn compose_given(
     assembly: &Arc<AssemblyDescriptor>,
     request: Request<'_>,

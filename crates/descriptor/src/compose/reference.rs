@@ -176,11 +176,13 @@ impl<'r> Composer<'r> {
         });
     }
 
-    /// Returns the operations of an existing instance that relationships may call. Each operation contains the
-    /// name of the element that executes it. If the instance offers the operations of its own descriptor, they
-    /// are executed by `seat`, the element of the reference. The scripts of these operations are in the package
-    /// of the descriptor. So the function adds the descriptor to `self.resources`, the list of descriptors whose
-    /// packages the assembly needs.
+    /// Returns the operations that relationships may call on the existing instance `thing`. Each [`Operation`]
+    /// contains the name of the element that executes it:
+    ///
+    /// - The operations in [`Offered::Promoted`] already contain this name.
+    /// - For [`Offered::OfDescriptor`], `seat` executes the operations. `seat` is the element that stands for the
+    ///   reference. The scripts of the operations are in the package of the descriptor. So the method adds the
+    ///   descriptor to `self.resources`, the descriptors whose packages the assembly needs.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),
@@ -195,8 +197,8 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Reports each operation that a relationship calls on a reference, and that the instance of the
-    /// reference does not have.
+    /// Checks the operations that a relationship calls on its sources. If a source is a reference, the instance of
+    /// the reference must have the operation; otherwise, the method reports an error.
     pub(super) fn operations_of_references(&mut self, frame: Frame<'_>, decl: &RelationshipDecl) {
         for call in decl.create.iter().chain(&decl.cease).filter(|call| call.value.end == End::Source) {
             for endpoint in &decl.sources {
@@ -340,8 +342,8 @@ fn several(name: &ComponentName, wanted: &Wanted, fitting: &[&Existing]) -> Diag
     Diagnostic::error(codes::MANY_INSTANCES, message).help("give more of its properties, until one is left")
 }
 
-/// Returns the name of an instance. If a driver found the instance, and its id differs from its name, the id
-/// follows.
+/// Returns the name of an instance for a message. If a driver found the instance, the text also contains its id,
+/// for example `lan (net-42)`. An id that is equal to the name is left out.
 fn of_whom(thing: &Existing) -> String {
     match &thing.referent {
         Referent::Found(id) if *id != thing.name => format!("{} ({id})", thing.name),

@@ -1,4 +1,4 @@
-//! The input of a composition, and its results for references.
+//! The input of a composition, and the instances that the composition finds for references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub struct Existing {
     pub properties: BTreeMap<String, Json>,
     /// Names of the properties whose values are secrets.
     pub sensitive: BTreeSet<String>,
-    /// Identity of the instance, which the topology stores for a reference to it.
+    /// Identity of the instance. If a reference resolves to this instance, the topology stores this identity.
     pub referent: Referent,
     /// Operations that relationships may call on the instance.
     pub operations: Offered,
@@ -60,11 +60,11 @@ impl Existing {
 pub enum Offered {
     /// The instance has no operations.
     Nothing,
-    /// The instance is an assembly of the store, which promotes these operations. Each names the resource
-    /// that executes it.
+    /// The instance is an assembly that windlass manages. The assembly offers these operations of its components
+    /// as its own. Each [`Operation`] contains the name of the resource that executes the operation.
     Promoted(IndexMap<OperationName, Operation>),
-    /// The instance has the operations that its descriptor in the catalog declares. The scripts of that
-    /// descriptor's package execute them on the instance itself.
+    /// The instance has the operations that its descriptor in the catalog declares. The scripts in the package of
+    /// the descriptor execute these operations on the instance itself.
     OfDescriptor,
 }
 
@@ -113,8 +113,9 @@ pub struct Request<'a> {
     pub catalog: &'a dyn Catalog,
     /// Existing instances to which references may resolve.
     pub existing: &'a [Existing],
-    /// The instance to which each reference resolved in an earlier composition. As long as this instance
-    /// fits, the reference keeps it, even if other instances also fit.
+    /// Instances that an earlier composition has chosen for the references. The key is the name of the element
+    /// that stands for the reference. As long as the chosen instance fits, the reference keeps this instance,
+    /// even if other instances also fit.
     pub bound: &'a BTreeMap<ElementName, Referent>,
     /// State of the search in which drivers look for instances that fit the references.
     pub search: Search<'a>,

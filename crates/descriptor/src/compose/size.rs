@@ -52,7 +52,8 @@ fn bounds(composer: &mut Composer<'_>, frame: Frame<'_>, cluster: &ClusterDecl) 
     Ok(Bounds { minimum: minimum?.or(Some(1)), maximum: maximum?, initial: initial?, increment: increment? })
 }
 
-/// Evaluates a number of nodes; none if the descriptor does not contain the key.
+/// Evaluates the value of a key such as `quantity` or `minimum-nodes` to a number. Returns `Ok(None)` if the
+/// descriptor does not contain the key.
 fn number(
     composer: &mut Composer<'_>,
     frame: Frame<'_>,
@@ -85,8 +86,8 @@ fn number(
     Err(Reported)
 }
 
-/// Returns the error about a number whose value is null, a list or a map. The error is placed at the property
-/// that contains this value.
+/// Returns the error about a key such as `quantity: ${nodes}`, if the property `nodes` contains null, a list or a
+/// map. The error has the place of this property's value. Returns `None` if the property contains a text.
 fn collection(composer: &Composer<'_>, template: &Template) -> Option<Diagnostic> {
     let (value, read) = composer.followed(template.clone()).ok()?;
     let sort = match value {

@@ -21,14 +21,14 @@ use super::elements::Elements;
 use crate::codes;
 use crate::cycle::{self, Graph};
 
-/// Maximum total length in bytes of the texts that replace `${…}`, in all values together.
+/// Maximum total length in bytes of all texts that replace a `${…}` in the assembly.
 const MAX_VALUES: u64 = 64 << 20;
 
 /// The result of the search for values that are too long.
 enum TooLong {
     /// The value of the property with this number is too long.
     Value(usize),
-    /// The texts that replace `${…}` in all values have too many bytes together.
+    /// The total length of all texts that replace a `${…}` exceeds [`MAX_VALUES`].
     All,
 }
 
@@ -235,8 +235,8 @@ impl Flow {
     }
 
     /// Computes the final length of each value: each `${…}` counts with the length of the value that it reads.
-    /// Returns the first problem: one value is too long, or the texts that replace `${…}` are too long
-    /// together. Returns `None` if all lengths are permitted. The graph must have no cycles.
+    /// Returns the first length that exceeds its limit; `None` if all lengths are permitted. The graph must have no
+    /// cycles.
     fn too_long(&self) -> Option<TooLong> {
         // Marks a length that is not computed yet. No computed length is as high.
         const NOT_YET: u64 = u64::MAX;

@@ -25,8 +25,8 @@ pub(crate) enum Position<'a> {
     Relationship(&'a str),
 }
 
-/// The supplier of the values for the output. One implementation returns the values of the text. The other
-/// one replaces each `${…}` whose value is known.
+/// Decides which values the output contains. One implementation copies the values of the descriptor unchanged.
+/// The other implementation, for [`resolve`](crate::resolve()), inserts values in place of `${…}`.
 pub(crate) trait Fill {
     /// Returns the value to write in place of `node`.
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item;

@@ -3,11 +3,11 @@
 use smol_str::SmolStr;
 use windlass_source::{Content, Kind, Node, Tree};
 
-/// A part of a document that will be written, with its comment.
+/// A value in a document that will be written, with an optional comment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Item {
     pub(crate) body: Body,
-    /// Comment behind the part, in one line.
+    /// Comment that the output contains at the end of the value's first line.
     pub(crate) comment: Option<Box<str>>,
 }
 

@@ -1,7 +1,7 @@
-//! Replaces each `${…}` of a descriptor whose value is known before anything is created.
+//! Inserts values in place of `${…}` in a descriptor, if the values are known before anything is created.
 //!
-//! The result is a valid descriptor in canonical form. If a value is not known, the `${…}` stays, and a
-//! comment behind it states the reason. For example, a driver will publish the value later, the value differs
+//! The result is a valid descriptor in canonical form. If a value is not known, the `${…}` stays, and a comment
+//! in the same line states the reason. For example, a driver will publish the value later, the value differs
 //! between nodes, or a parameter is missing. The result contains no secrets. A reference to a secret stays a
 //! `${…}`, and `***` replaces the literal of a sensitive property.
 //!
@@ -26,7 +26,7 @@ use values::{Found, Spot, Values};
 /// The text that replaces a secret literal.
 const MASK: &str = "***";
 
-/// A descriptor in which every known value replaces its `${…}`.
+/// A descriptor in which known values have replaced `${…}`.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// Descriptor as YAML text in canonical form, with comments.
@@ -49,14 +49,14 @@ impl Resolved {
 pub struct Left {
     /// Place of the value that contains the `${…}`.
     pub place: Place,
-    /// Text between the braces.
+    /// Text inside the braces, such as `web.url` for `${web.url}`.
     pub reference: String,
     /// Reason why the value of the `${…}` is not known, or is not shown.
     pub reason: String,
 }
 
-/// Replaces each `${…}` of an assembly descriptor whose value is known. The descriptor must have been read
-/// without errors.
+/// Returns an assembly descriptor with values in place of `${…}`. If a value is not known, the `${…}` stays. The
+/// descriptor must have been read without errors.
 ///
 /// # Errors
 /// The errors that [`check`](mod@crate::check) finds in the descriptor or in the result, or the errors about
@@ -85,7 +85,7 @@ pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resu
     Ok(Resolved { text: source.text().to_owned(), left })
 }
 
-/// Returns the descriptor in which every known value replaces its `${…}`.
+/// Does the work of [`resolve`], without the checks.
 fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut known = Known {
@@ -101,7 +101,7 @@ fn filled(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Resolved 
     Resolved { text: write(&document), left }
 }
 
-/// The [`Fill`] that replaces each `${…}` whose value is known.
+/// The [`Fill`] that inserts known values in place of `${…}`.
 struct Known<'a> {
     assembly: &'a Arc<AssemblyDescriptor>,
     values: Values<'a>,
@@ -115,7 +115,7 @@ struct Known<'a> {
 /// Maximum number of entries in [`Resolved::left`].
 const MOST_LEFT: usize = 100_000;
 
-/// Maximum number of reasons in the comment behind one value.
+/// Maximum number of reasons in the comment about one value.
 const MOST_REASONS: usize = 8;
 
 /// Maximum length in bytes of all texts that replace a `${…}`. Without a limit, the output could grow too

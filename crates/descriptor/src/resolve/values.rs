@@ -26,8 +26,9 @@ use crate::template::{Reference, Segment, Value, ValueKind};
 /// Maximum length in bytes of all evaluated values together. They are stored, because other values read them.
 const KEPT: usize = 32 << 20;
 
-/// Maximum length of a chain of references that depend on each other. A reference depends on another one if its
-/// required properties read a property of the other one.
+/// Maximum number of references in a chain in which each reference needs the next one. For example, the reference
+/// `subnet` requires an instance whose property `network` is `${network.id}`. So `subnet` needs the reference
+/// `network`.
 const MAX_REFERENCES: usize = 32;
 
 /// A value, or the reason why the value is unknown.
@@ -60,9 +61,9 @@ impl Found {
 /// The context that gives a meaning to each `${…}` in a value.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'s> {
-    /// Index in [`Values::parts`] of the part whose descriptor contains the value.
+    /// The part whose descriptor contains the value, as an index into [`Values::parts`].
     scope: usize,
-    /// Index in [`Values::parts`] of the part whose name, id or index `${instance.…}` reads.
+    /// The part that `${instance.…}` reads, as an index into [`Values::parts`].
     instance: usize,
     /// The relationship to which the value belongs; `None` for a value outside of relationships. In the value,
     /// `${source.…}` and `${target.…}` read properties of the relationship's ends.
@@ -141,7 +142,7 @@ impl<'a> Values<'a> {
         self.request.parameters.get(name)
     }
 
-    /// Returns the context of the values at a position of the assembly descriptor.
+    /// Returns the [`Spot`] that determines the meaning of each `${…}` at a position of the assembly descriptor.
     pub(super) fn spot(&mut self, position: &Position<'_>) -> Spot<'a> {
         let (mut instance, mut ends) = (0, None);
         match position {
@@ -207,8 +208,8 @@ impl<'a> Values<'a> {
         self.answer(key)
     }
 
-    /// Returns the result of the evaluation of a property. If the property has no result, it reads itself in
-    /// a cycle.
+    /// Returns the stored result of a property. A property without a stored result depends on itself. For such a
+    /// property, the method returns `Found::Unknown` with the reason "it reads itself".
     fn answer(&self, key: &Key) -> Found {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
     }
@@ -260,8 +261,9 @@ impl<'a> Values<'a> {
         act(self, origin, secret)
     }
 
-    /// Returns the source of a property's value, and whether the property is sensitive. `outer` is the
-    /// assembly that contains the part.
+    /// Returns the source of the value of the property `name`, and whether the property is sensitive. The property
+    /// belongs to the part with the index `at`. `subject` is the subject of this part, and `outer` is the subject of
+    /// the assembly around it.
     fn origin<'v>(
         &self,
         at: usize,

@@ -39,8 +39,8 @@ impl Closure {
     }
 }
 
-/// Frees the captured scopes. The stack grows as needed, because lambdas can be nested to any depth, and each
-/// nested lambda is freed recursively.
+/// Frees the captured scopes. A scope may contain another lambda, whose scopes are then freed recursively. This
+/// recursion can be of any depth, so [`with_stack`] allocates more memory for the call stack if necessary.
 impl Drop for Closure {
     fn drop(&mut self) {
         let held = (self.env.scope.take(), self.env.statics.take(), self.statics.take());

@@ -1,4 +1,4 @@
-//! Parsed expressions, as the values of nodes that have no other value yet.
+//! Parsed expressions. A node contains its expression until the engine has evaluated the expression to a value.
 
 use std::any::Any;
 use std::sync::Arc;

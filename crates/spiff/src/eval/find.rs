@@ -21,16 +21,16 @@ const CONTEXT: &str = "__ctx";
 /// Value of `VERSION` in the map `__ctx`: the version of the Go program spiff++ that this crate reproduces.
 const VERSION: &str = "v1.7.0-beta-8";
 
-/// The result of the first steps of a path such as `a.b.c`. The variant determines where the next step is looked
-/// up.
+/// The result of a search for the beginning of a path, for example for the names `a.b` of the path `a.b.c`. The
+/// variant determines where [`step`](Self::step) looks up the next name of the path, here `c`.
 pub(crate) enum Found {
-    /// A node. The next step leads to a field or to a list entry of this node.
+    /// A node. The next name of the path is the name of a field or list entry of this node.
     Node(Node),
-    /// The lambda or template to which `_` refers, and the environment in which it was created. The next step is
-    /// a name in this environment.
+    /// The lambda or template to which the name `_` refers. The next name of the path is looked up in the
+    /// environment in which this lambda or template was created.
     Own(Node, Env),
-    /// The map to which the name `__` refers: the innermost map around the expression. The next step is the
-    /// name of a field. The field is looked up first in this map, and then in the maps around this map.
+    /// The map to which the name `__` refers: the innermost map around the expression. The next name of the path
+    /// is the name of a field in this map. If this map lacks the field, the maps around it are searched.
     Scope(Arc<Scope>),
 }
 
@@ -42,7 +42,7 @@ impl Found {
         }
     }
 
-    /// Looks up `name`, the next step of the path. Returns `None` if `name` is not found.
+    /// Looks up `name`, the next name of the path. Returns `None` if `name` is not found.
     pub(crate) fn step(&self, name: &str) -> Option<Found> {
         match self {
             Self::Node(node) => step(node, name, None).map(Found::Node),
@@ -62,7 +62,7 @@ impl Found {
 }
 
 impl Env {
-    /// Looks up `name`, the first step of a path, from the innermost scope outwards. Returns `None` if no scope
+    /// Looks up `name`, the first name of a path, from the innermost scope outwards. Returns `None` if no scope
     /// contains `name`.
     pub(crate) fn name(&self, name: &str) -> Option<Found> {
         if name == CONTEXT {
@@ -101,7 +101,7 @@ impl Env {
         self.level.outer.as_ref()?.name(name)
     }
 
-    /// Looks up `name`, the first step of a path, in the root map or root list of the document. Returns `None` if
+    /// Looks up `name`, the first name of a path, in the root map or root list of the document. Returns `None` if
     /// the root does not contain `name`.
     pub(crate) fn root_name(&self, name: &str) -> Option<Found> {
         let root = self.root()?;

@@ -11,7 +11,8 @@ use crate::functions::{Denied, FunctionError, Host, Nested};
 use crate::report::Unresolved;
 use crate::value::{Callable, Issue, Node, Value};
 
-/// The host of one function call.
+/// The [`Host`] that the evaluator passes to one call of a function. The function uses its host to call lambdas and
+/// to read files, for example.
 pub(crate) struct HostOf<'e> {
     env: &'e Env,
     /// Information about the value for which the function waits. The message in this information contains the path

@@ -102,19 +102,21 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
     }
 }
 
-/// The parts of an expression, which are evaluated one after the other.
+/// The evaluated parts of an expression, such as the two operands of `a + b`.
 ///
-/// If the value of a part is not known yet, the evaluation of the part returns a shorter expression: the
-/// remaining expression (see [`Outcome::Later`]). In the expression for the next pass, the remaining
-/// expression replaces the part.
+/// If the value of a part is not known yet, the next pass evaluates the expression again. For that pass, `Parts`
+/// stores the remaining expression of each part; see [`Outcome::Later`].
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) info: Info,
+    /// Whether the values of all parts so far are known.
     pub(crate) resolved: bool,
     /// Name of the key field, if the value of the last part is a list with a key field; otherwise `None`. The key
     /// field identifies the entries of a list.
     pub(crate) key_name: Option<Arc<str>>,
+    /// Expressions that the next pass evaluates: one for each part, in the order of evaluation.
     pushed: Vec<Child>,
+    /// Number of entries of `pushed` that [`next`](Self::next) has returned.
     taken: usize,
 }
 
@@ -125,7 +127,8 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// Evaluates the next part and returns its value. If the value is not known yet, returns null.
+    /// Evaluates the part `expr` and returns its value. If the value is not known yet, returns null. If the
+    /// evaluation of the part fails, the error is the outcome [`Outcome::Failed`] of the whole expression.
     pub(crate) fn value(&mut self, expr: &Child, env: &Env, locally: bool) -> Result<Value, Eval> {
         let Eval { outcome, info } = eval(expr, env, locally);
         self.key_name.clone_from(&info.key_name);
@@ -144,25 +147,25 @@ impl Parts {
         }
     }
 
-    /// Evaluates the part of an expression that has exactly one part. If the value of this part is not known yet,
-    /// the evaluation fails.
+    /// Evaluates `expr`, the only part of an expression. If its value is not known yet, the evaluation fails.
     pub(crate) fn only(expr: &Child, env: &Env) -> Result<(Value, Self), Eval> {
         let mut parts = Self::default();
         let value = parts.value(expr, env, false)?;
         if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
     }
 
-    /// Creates the outcome [`Outcome::Later`] for an expression whose value is not known yet.
+    /// Creates the outcome [`Outcome::Later`] for the whole expression.
     ///
-    /// `rebuild` creates the expression that the next pass evaluates. In `rebuild`, [`next`](Self::next) returns
-    /// the expression for each part.
+    /// `rebuild` must return the expression that the next pass evaluates. For example, it returns `a + b` for the
+    /// remaining expressions `a` and `b` of two parts. `rebuild` gets these expressions from
+    /// [`next`](Self::next), by one call for each part.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
     /// Returns the expression that the next pass evaluates for a part. The first call returns the expression for
-    /// the first part. Each later call returns the expression for the following part, in the order of evaluation.
+    /// the first part, the second call the expression for the second part, and so on.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()

@@ -82,7 +82,8 @@ pub(crate) struct Flow {
     /// Number of steps in the path of the node that is processed as a document. It is 0 for a template or a
     /// stub.
     base: usize,
-    /// Scopes that lambdas and templates have captured. Each pass updates them.
+    /// Scopes that lambdas and templates have captured. After each pass over the document,
+    /// [`update`](Self::update) gives these scopes the current fields of their maps.
     watched: Mutex<Vec<Arc<Scope>>>,
 }
 
@@ -198,8 +199,8 @@ impl Env {
         &self.level.state
     }
 
-    /// Returns the two paths of the expression's node: its path in the document, and its path in the stubs. Some
-    /// expressions store the two paths, because their values depend on them.
+    /// Returns the place of the expression. The parser stores this place in an expression whose value depends on
+    /// the place, such as `merge`.
     pub(crate) fn place(&self) -> Place {
         Place { path: self.path.to_vec(), stub_path: self.stub_path.to_vec() }
     }
@@ -252,7 +253,8 @@ impl Env {
         Self { statics: other.statics.clone(), ..self }
     }
 
-    /// Returns the environment for a document that is processed separately at this place.
+    /// Returns the environment for a separate document at the current path, such as an instantiated template. The
+    /// document gets a [`Flow`] of its own.
     pub(crate) fn with_flow(&self) -> Self {
         Self { flow: Arc::new(Flow::new(self.path.len())), ..self.clone() }
     }

@@ -313,9 +313,12 @@ impl State {
 
     // ---- sync --------------------------------------------------------------------------------------------------
 
-    /// Tells whether the next pass evaluates a condition of `sync` again, after the condition did not hold.
-    /// Without access to the outside world, the condition is evaluated again only as long as the document
-    /// changes.
+    /// Tells whether a `sync` expression continues to wait for its condition. The caller has found that the
+    /// condition is false in this pass. `what` identifies the expression.
+    ///
+    /// The expression stops waiting `seconds` seconds after the first call. If the engine has no access to the
+    /// outside world, only the document can make the condition true. Then the expression also stops waiting when
+    /// the document no longer changes.
     pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
         let mut syncs = lock(&self.syncs);
         let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));

@@ -34,7 +34,8 @@ enum SeenValue {
     List(Weak<Vec<Node>>),
     Map(Weak<Map>),
     Expression(Weak<dyn Pending>),
-    /// A lambda or template, or a value that a template has created. Such a value never counts as unchanged.
+    /// A lambda or template, or a value that a template has created. Such a value counts as changed in every
+    /// pass.
     Scoped,
 }
 
@@ -102,13 +103,12 @@ fn collect<'e>(expr: &'e Child, found: &mut Vec<&'e Reference>) -> bool {
     }
 }
 
-/// Returns the nodes to which the references of an expression lead from its place.
+/// Returns the nodes to which the references of an expression lead. `env` is the environment of this expression.
 pub(crate) fn seen(references: &[&Reference], env: &Env) -> Seen {
     references.iter().map(|reference| end(reference, env).as_ref().map(Sight::of)).collect()
 }
 
-/// Tells whether the references of an expression lead to the same nodes as before, and these nodes have not
-/// changed.
+/// Tells whether the references of an expression lead to the nodes in `seen`, and these nodes have not changed.
 pub(crate) fn sees(references: &[&Reference], seen: &Seen, env: &Env) -> bool {
     references.len() == seen.len()
         && references.iter().zip(seen).all(|(reference, before)| match (end(reference, env), before) {

@@ -146,8 +146,9 @@ impl Control<'_> {
         is_resolved_node(node, control)
     }
 
-    /// Checks that the control structure can be evaluated in this pass, because all its parts are known. If
-    /// it can't, `Err` contains the node that stands for the control structure after this pass.
+    /// Checks that this pass can evaluate the control structure. Otherwise, `Err` contains the result of the
+    /// control structure in this pass. If a part is not known yet, this result is the unchanged control structure.
+    /// If the control structure has regular fields, and `accept_fields` is false, the result is an error.
     fn ready(&self, accept_fields: bool) -> Result<(), Given> {
         if !accept_fields && !self.fields.is_empty() {
             let names: Vec<&str> = self.fields.keys().map(|name| &***name).collect();

@@ -25,14 +25,15 @@ use crate::value::{Map, Node, Pending, Value};
 
 type Path = Vec<Arc<str>>;
 
-/// The open nodes of a document: the nodes that have no value yet.
+/// The state of a series of incremental passes over a document.
 pub(super) struct Incremental<'e> {
     env: &'e Env,
-    /// Paths of the open nodes, in document order. If a node gets a value, its path stays in the list.
+    /// Paths of all nodes that had no value before the first incremental pass, in document order. The list does
+    /// not change later.
     open: Vec<Path>,
-    /// Indices in `open` of the nodes that the next pass evaluates.
+    /// Nodes that the next pass evaluates, as indices into `open`.
     due: BTreeSet<usize>,
-    /// Indices in `open` of the nodes that refer to another node, by the path of that other node.
+    /// For each path, the nodes whose expressions refer to the node at this path, as indices into `open`.
     readers: HashMap<Path, Vec<usize>>,
 }
 
@@ -47,8 +48,8 @@ pub(super) enum Progress {
 }
 
 impl<'e> Incremental<'e> {
-    /// Returns the open nodes of `document`. Returns `None` if no node is open, or if a later pass could also
-    /// change other nodes. `before` is the document before the last pass.
+    /// Prepares incremental passes over `document`. Returns `None` if all nodes already have values, or if a later
+    /// pass could change a node that has a value. `before` is the document before the last pass.
     pub(super) fn of(before: &Node, document: &Node, env: &'e Env) -> Option<Self> {
         if env.scope.is_some() || env.state().trace.is_some() {
             return None;
@@ -103,9 +104,8 @@ impl<'e> Incremental<'e> {
         Some((node.clone(), env))
     }
 
-    /// Adds the open node with the index `at` to `readers`: once for each reference in its expression, under the
-    /// path to which the reference leads. Returns `false` if the value of the node may depend on anything besides
-    /// references.
+    /// Records the references of a node in `readers`. `at` is the index of the node in `open`, and `expression` is
+    /// its expression. Returns `false` if the value of the expression may depend on anything besides references.
     fn watch(&mut self, at: usize, expression: &Arc<dyn Pending>, document: &Node) -> bool {
         let Some(references) = Expression::of(expression).and_then(waiting::references) else { return false };
         for reference in references {

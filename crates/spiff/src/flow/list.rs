@@ -31,8 +31,8 @@ struct Work {
     merged: bool,
     processed: bool,
     is_template: bool,
-    /// Whether stubs override entries without a key by their positions. If a merge can insert other entries,
-    /// stubs do not override by position.
+    /// Whether an entry without a key gets the value of the stub's entry at the same position. The flag is false
+    /// if a merge can insert entries, because the positions can then differ.
     by_position: bool,
 }
 

@@ -21,7 +21,8 @@ struct Work {
     fields: Map,
     /// Fields of the map itself, in their order.
     kept: Vec<(Arc<str>, Node)>,
-    /// Fields whose value is undefined. Control structures still use them.
+    /// Fields whose value is undefined. If the map is a control structure, these fields are also parts of it, for
+    /// example its condition. If the map is no control structure, it loses these fields.
     undefined: Map,
     flags: Flags,
     tag: Option<Arc<str>>,

@@ -100,8 +100,8 @@ pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep)
     Ok(if complete { tidied(&result, outer, keep) } else { result })
 }
 
-/// Processes a template with prepared stubs. The result contains all nodes, for example temporary ones. The
-/// flag tells whether all nodes have values.
+/// Processes a template with prepared stubs. The result still contains temporary nodes and escaped expressions.
+/// Also returns whether all nodes have values.
 pub(crate) fn process(
     template: &Node,
     prepared: &[Node],
@@ -115,7 +115,8 @@ pub(crate) fn process(
     Ok((result, unresolved.is_empty()))
 }
 
-/// Removes temporary nodes and escapes from a result, unless `keep` keeps them.
+/// Removes temporary nodes from a result, and unescapes its expressions. For example, the text `((! a ))` becomes
+/// `(( a ))`. `keep` can turn off each of these changes.
 pub(crate) fn tidied(result: &Node, env: &Env, keep: Keep) -> Node {
     let result = if keep.temporary { result.clone() } else { discard_temporary(result) };
     if keep.escapes { result } else { tidy::unescape(&result, env.state().features) }

@@ -31,9 +31,11 @@ impl Visit for Below {
     }
 }
 
-/// Processes a node in one pass. If the node is completely evaluated, adds its tag. If `overriding` is true,
-/// values of stubs take precedence. If `as_template` is true, a map, list or expression becomes a template,
-/// whose content is evaluated later.
+/// Processes a node in one pass. If `overriding` is true, values of stubs take precedence. If `as_template` is
+/// true, a map, list or expression becomes a template, whose content is evaluated later.
+///
+/// The marker `&tag:` gives a node a tag, a name by which expressions can refer to the node. If such a node is
+/// completely evaluated, the function registers it under its tag.
 pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
     let result = too_deep::with_stack(|| flow_untagged(node, env, overriding, as_template));
     if let Some(trace) = &env.state().trace {

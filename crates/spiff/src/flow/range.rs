@@ -9,8 +9,8 @@ pub(super) struct Range {
     pub(super) name: Arc<str>,
     /// Name of a second variable, which contains the index of the current value.
     pub(super) index: Arc<str>,
-    /// Each value with its index. The index of a list entry is its position, counted from 0. The index of the value
-    /// of a map field is the key of the field.
+    /// Pairs of an index and a value. The index of a list entry is its position, counted from 0. The index of a map
+    /// field is its key.
     pub(super) entries: Vec<(Value, Node)>,
 }
 

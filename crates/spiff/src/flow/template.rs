@@ -48,9 +48,9 @@ pub(super) fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
     Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
 }
 
-/// Returns the node that the next document (see [`Flags`]) gets from `stub`, a node of a stub. If `stub` has the
-/// marker `&dynamic`, the result is an expression that instantiates the template of `stub` again. Otherwise, the
-/// result is `stub`.
+/// Converts a node of a stub to the node that a document takes over from this stub. A node with the marker
+/// `&dynamic` contains a template, or was created from one. The function replaces such a node by an expression that
+/// instantiates the template again. Any other node stays unchanged.
 pub(super) fn instantiated(stub: Node) -> Node {
     let annotations = stub.annotations();
     if !annotations.flags.has(Flags::DYNAMIC) {

@@ -1,4 +1,4 @@
-//! Removes nodes and escapes before a document is returned.
+//! Prepares a finished document for the output: removes temporary nodes, and unescapes expressions.
 
 use std::sync::Arc;
 

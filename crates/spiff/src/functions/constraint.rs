@@ -21,15 +21,17 @@ struct Condition {
     open: Open,
 }
 
-/// The first open number among the three numbers of a version. A number is open if it is missing, or written
-/// as `x`, `X` or `*`. For example, `1.x` is open from the minor number on.
+/// The first open number among the major, minor and patch numbers of a version. An open number can have any value:
+/// it is missing, or written as `x`, `X` or `*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
-    /// All three numbers are open.
+    /// The major number, as in `*`.
     All,
+    /// The minor number, as in `1.x`.
     Minor,
+    /// The patch number, as in `1.2`.
     Patch,
-    /// No number is open.
+    /// None, as in `1.2.3`.
     Nothing,
 }
 

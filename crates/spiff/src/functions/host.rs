@@ -26,14 +26,15 @@ pub trait Host {
     /// the others are its stubs.
     ///
     /// # Errors
-    /// The report of the inner documents.
+    /// [`FunctionError::Failed`] if a node of a document has no value at the end. The message lists all such nodes.
     fn merge(&mut self, documents: &[Node]) -> Result<Node, FunctionError>;
 
     /// Processes a document in the scope of the call. If `own_root` is true, a reference with a leading dot
     /// begins at a new, empty root. Otherwise, such a reference begins at the root of the calling document.
     ///
     /// # Errors
-    /// The report of the document.
+    /// [`FunctionError::Failed`] if a node of the document can't be evaluated. The causes are the problems of all
+    /// such nodes. [`FunctionError::Pending`] if the document waits for a value that is not known yet.
     fn process(&mut self, document: Node, own_root: bool) -> Result<Node, FunctionError>;
 
     /// Creates a template value from a document.

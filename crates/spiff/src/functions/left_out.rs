@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// The registry also contains these functions if the build lacks their features. A call of them then fails.
+    /// If the build lacks a feature, the registry contains replacements for the functions of this feature.
     #[test]
     fn the_standard_registry_has_every_function() {
         let registry = Registry::standard();

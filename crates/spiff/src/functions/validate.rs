@@ -171,7 +171,8 @@ fn validator(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) 
     }
 }
 
-/// Returns the text of a value. If the value is no text, returns the error of the condition `name`.
+/// Returns the text of a value. If the value has another type, the error states that the condition `name` requires a
+/// text.
 fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, FunctionError> {
     match value.as_str() {
         Some(text) => Ok(text),

@@ -1,4 +1,5 @@
-//! Recognises expressions in strings, and resolves their escapes.
+//! Recognises expressions in strings, and unescapes strings. For example, `(( a ))` is an expression, and `((! a ))`
+//! is the escaped form of the string `(( a ))`.
 
 use std::borrow::Cow;
 

@@ -15,7 +15,7 @@ pub enum SyntaxError {
     TooDeep,
 }
 
-/// The last part of an expression's text that the parser could read. The error in the text follows this part.
+/// The part of an expression's text that is invalid, or that stands directly before the invalid part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexpected {
     /// The position of the first character of the part, and the position after its last character. A position
@@ -25,7 +25,8 @@ pub struct Unexpected {
     pub text: String,
     /// Whether the text of the whole expression has more than one line.
     pub lines: bool,
-    /// Reason for the error; `None` if it is not known.
+    /// Reason why the part itself is invalid, for example a number that is out of range. `None` if the text is
+    /// invalid directly after the part.
     pub reason: Option<String>,
 }
 

@@ -35,8 +35,8 @@ impl Flags {
     pub const IMPLIED: Self = Self(1 << 7);
     /// The list has no key field.
     pub const NO_MERGE: Self = Self(1 << 8);
-    /// Stubs do not override entries of the list by their positions, because a merge can insert other
-    /// entries.
+    /// An entry without a key does not get the value of the stub's entry at the same position. The reason is that
+    /// a merge can insert entries, so the positions can differ.
     pub const NO_POSITION: Self = Self(1 << 9);
 
     const NAMES: [(Self, &'static str); 10] = [

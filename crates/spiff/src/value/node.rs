@@ -139,16 +139,16 @@ impl Value {
     }
 }
 
-/// The place in the stubs at which the values for a node are looked up.
+/// The path at which stubs contain the values for the fields of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
-    /// The values are looked up at the path of the node itself. If a redirect of an enclosing node changes this
-    /// path, the changed path is used.
+    /// The path of the node in its own document, unless an enclosing node has a redirect. The redirect of an
+    /// enclosing node replaces the first steps of this path.
     #[default]
     None,
-    /// The values are looked up nowhere. No stub overrides a node below this node.
+    /// No path: no stub overrides a node below this node.
     Nowhere,
-    /// The values are looked up at this path, which begins at the root of each stub.
+    /// This path, from the root of each stub.
     To(Path),
 }
 
@@ -159,7 +159,7 @@ pub enum Redirect {
 pub struct Annotations {
     /// The markers of the node.
     pub flags: Flags,
-    /// Place in the stubs at which the values for the fields of the node are looked up.
+    /// Path at which the stubs contain the values for the fields of the node.
     pub redirect: Redirect,
     /// Whether the value is the result of `merge replace`. The engine does not process such a value further.
     pub replace: bool,

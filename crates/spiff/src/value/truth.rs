@@ -1,4 +1,4 @@
-//! The truth of values.
+//! Decides whether a value counts as true in a condition.
 
 use super::node::Value;
 

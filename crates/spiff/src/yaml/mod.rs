@@ -8,7 +8,7 @@
 //! # Differences from windlass's own documents
 //!
 //! The words `y`, `no` and `ON` are booleans, so they can't be keys. `017` is octal, and `1_000` is a number.
-//! A date becomes a text. In this text, the digits of the date are in a strange order, as in the original.
+//! The date `2004-03-01` becomes the text `1039-03-08T30:04:16Z`, because the original formats dates wrongly.
 //! `!!binary` is the only tag with a meaning of its own. A quoted scalar with any other tag has the same type
 //! as without quotes: `!!str "5"` is an integer. `<<` is an ordinary key. If a map contains a key several
 //! times, the last value of the key counts.

@@ -1,5 +1,5 @@
-//! The functions `x509genkey`, `x509publickey`, `x509cert` and `x509parsecert`, and the conditions for keys
-//! and certificates.
+//! The functions `x509genkey`, `x509publickey`, `x509cert` and `x509parsecert`. This module also checks keys and
+//! certificates for the function `validate`.
 
 mod certificate;
 mod key;
@@ -108,8 +108,8 @@ fn publickey(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(written.map_err(FunctionError::failed)?)
 }
 
-/// Returns the public key of a private key, of a public key or of a certificate. For any other text, returns
-/// the error that reading a private key causes.
+/// Returns the public key from a text in PEM form. The text is a private key, a public key or a certificate. For any
+/// other text, returns the error of [`PrivateKey::from_pem`].
 fn public_key_of(text: &str) -> Result<PublicKey, String> {
     match PrivateKey::from_pem(text) {
         Ok(key) => Ok(key.public()),

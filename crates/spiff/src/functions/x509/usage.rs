@@ -59,7 +59,7 @@ impl Usage {
     }
 }
 
-/// Returns the names of basic usages for `x509parsecert`, in the order of the table.
+/// Returns the names of basic usages for `x509parsecert`, in the order of [`BASIC`].
 pub(super) fn basic_names(usages: FlagSet<KeyUsages>) -> impl Iterator<Item = &'static str> {
     BASIC.iter().filter(move |(.., usage)| usages.contains(*usage)).map(|(_, shown, _)| *shown)
 }
