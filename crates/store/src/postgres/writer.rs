@@ -154,7 +154,8 @@ impl WriterTask {
             };
             if !retries {
                 // A group that may have been committed is not applied again.
-                let is_lost = cure == Remedy::Reconnect || self.unanswered.take().is_some();
+                let is_unanswered = self.unanswered.take().is_some();
+                let is_lost = is_unanswered || cure == Remedy::Reconnect;
                 let error = fault.at(Path::new(&self.address.name));
                 return Err(Failed { error, is_lost });
             }

@@ -8,13 +8,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use insta::assert_snapshot;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::watch;
 use windlass_model::document::DocumentScope;
 use windlass_model::{AssemblyName, Clock};
 use windlass_store::postgres::{Options, PostgresStore};
 use windlass_store::testing::conformance::Harness;
 use windlass_store::testing::server::{Certificate, Server};
 use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, SkewedClock, samples};
-use windlass_store::{Batch, KeySource, Store, StoreError};
+use windlass_store::{Batch, KeySource, LeaseTerms, Store, StoreError};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -267,6 +270,114 @@ async fn cut_connections_are_reopened_and_nothing_is_lost() {
     let events = store.events(windlass_model::Seq::START, 1000).await.expect("events can be read");
     let told: Vec<_> = events.iter().map(|event| samples::message(&event.draft).to_owned()).collect();
     assert_eq!(told, (0..200).map(|n| n.to_string()).collect::<Vec<_>>());
+}
+
+/// A relay between a store and the server. Through its socket, a test interrupts the connections of the store.
+struct Relay {
+    folder: TempDir,
+    port: u16,
+    route: watch::Sender<Route>,
+}
+
+/// The treatment of the connections of a [`Relay`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route {
+    /// The relay passes on all messages.
+    Open,
+    /// The relay passes on all messages up to the next `COMMIT`. The route then becomes `Committing`, and 200 ms
+    /// later `Closed`.
+    UntilCommit,
+    /// The server executes the `COMMIT`. The relay passes on no answers.
+    Committing,
+    /// The relay refuses all connections.
+    Closed,
+}
+
+impl Relay {
+    fn before(server: &Server) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let name = format!(".s.PGSQL.{}", server.port());
+        let (target, route) = (server.folder().join(&name), watch::Sender::new(Route::Open));
+        let listener = UnixListener::bind(folder.path().join(&name)).expect("the folder is empty");
+        let state = route.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if *state.borrow() == Route::Closed {
+                    continue;
+                }
+                let server = UnixStream::connect(&target).await.expect("the server runs");
+                tokio::spawn(Self::pass(client, server, state.clone()));
+            }
+        });
+        Self { folder, port: server.port(), route }
+    }
+
+    async fn pass(client: UnixStream, server: UnixStream, route: watch::Sender<Route>) {
+        let (mut from_client, mut to_client) = client.into_split();
+        let (mut from_server, mut to_server) = server.into_split();
+        let mut routes = route.subscribe();
+        let requests = async {
+            let mut buffer = vec![0; 1 << 16];
+            while let Ok(length @ 1..) = from_client.read(&mut buffer).await {
+                let request = &buffer[..length];
+                let is_last = *route.borrow() == Route::UntilCommit
+                    && request.windows(7).any(|part| part == b"COMMIT\0");
+                if is_last {
+                    route.send_replace(Route::Committing);
+                }
+                if to_server.write_all(request).await.is_err() {
+                    return;
+                }
+                if is_last {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    route.send_replace(Route::Closed);
+                }
+            }
+        };
+        let answers = async {
+            let mut buffer = vec![0; 1 << 16];
+            while let Ok(length @ 1..) = from_server.read(&mut buffer).await {
+                if *route.borrow() == Route::Committing {
+                    continue;
+                }
+                if to_client.write_all(&buffer[..length]).await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = requests => {}
+            () = answers => {}
+            _ = routes.wait_for(|route| *route == Route::Closed) => {}
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("host={} port={} user=windlass dbname=postgres", self.folder.path().display(), self.port)
+    }
+}
+
+/// If a commit is not answered until the time limit, the batches after it are applied all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_without_an_answer_does_not_swallow_the_next_one() {
+    let Some(place) = OnServer::get("a_commit_without_an_answer_does_not_swallow_the_next_one") else {
+        return;
+    };
+    let relay = Relay::before(place.server.expect("it is there"));
+    let terms = LeaseTerms { expire_after: Duration::from_millis(500), ..LeaseTerms::default() };
+    let store =
+        PostgresStore::open(&relay.url(), place.options().terms(terms)).await.expect("it can be opened");
+    let first = store.lease(&samples::name("first"), &samples::holder(1)).await.expect("it is free");
+    let second = store.lease(&samples::name("second"), &samples::holder(1)).await.expect("it is free");
+    relay.route.send_replace(Route::UntilCommit);
+    let event = samples::event(&first.scope, "one".to_owned());
+    store.commit(&first, Batch::new().event(event)).await.expect_err("nobody has answered");
+    relay.route.send_replace(Route::Open);
+    let event = samples::event(&second.scope, "two".to_owned());
+    store.commit(&second, Batch::new().event(event)).await.expect("it is applied");
+    let events = store.events(windlass_model::Seq::START, 10).await.expect("events can be read");
+    let told: Vec<_> = events.iter().map(|event| samples::message(&event.draft)).collect();
+    assert_eq!(told, ["one", "two"]);
 }
 
 /// A table that another program keeps locked costs a wait of bounded length, and nothing is lost.
