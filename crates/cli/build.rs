@@ -15,8 +15,8 @@ fn main() {
     }
 }
 
-/// Returns the path of the unwinder's static library. Returns `None` in a build for another system: such a
-/// build uses the shared library.
+/// Returns the path of `libgcc_eh.a`, the static library for unwinding. Returns `None` if the compiler has no such
+/// file, in a cross build, and for a target without glibc. The linker then uses its default library.
 fn static_unwinder() -> Option<PathBuf> {
     let is_for_this_system = variable("TARGET") == variable("HOST");
     if !is_for_this_system || variable("CARGO_CFG_TARGET_ENV")? != "gnu" {

@@ -15,8 +15,8 @@ use windlass::source::{
     Diagnostic, Diagnostics, Fix, Kind, Label, LoadOptions, Mapping, Node, Source, load_one,
 };
 
-/// Keys with values that are never secret, if the keys are in the declaration of a property. In the declaration of
-/// a secret property, the value of every other key is masked. Such a key may be a misspelled `value` or `default`.
+/// The keys whose values stay readable in the declaration of a secret property. The values of all other keys in this
+/// declaration are masked, because an unknown key may be a misspelled `value` or `default`.
 const NO_VALUES: [&str; 5] = ["type", "description", "required", "read-only", "sensitive"];
 
 /// Maximum size in bytes of a text that is parsed to find its values. In a larger text all values are masked.

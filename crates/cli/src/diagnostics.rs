@@ -41,9 +41,11 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
     marked(&Renderer::styled().render(&[group]))
 }
 
-/// Number of bytes that limits the drawn text. If a place has at least this length, only its first line is drawn.
-/// Two places with at least this distance are drawn separately. If the lines to draw are longer than four times
-/// this number, no line is drawn. For example, a file of several megabytes can be a single line.
+/// Length in bytes that limits how much source text is drawn. A file of several megabytes can be a single line.
+///
+/// * If a place has at least this length, only its first line is drawn.
+/// * If two places start at least this far apart, they are drawn separately.
+/// * If the lines to draw have more than four times this length together, no line is drawn.
 const WINDOW: usize = 16 << 10;
 
 /// Tells whether two places can be drawn together.
@@ -103,8 +105,8 @@ fn snippet<'a>(
     Some(snippet)
 }
 
-/// Returns the end of the text drawn for a place, including the line break. A place of [`WINDOW`] bytes or
-/// more is cut after its first line.
+/// Returns the byte position at which the text to draw for a place ends. This is the position after the line break of
+/// the place's last line. If the place has [`WINDOW`] bytes or more, it is the position after its first line instead.
 fn end_of(source: &Source, label: &Label) -> usize {
     let span = label.place.span();
     let last = if span.len() < WINDOW { label.place.end().line } else { label.place.start().line };

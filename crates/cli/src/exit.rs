@@ -12,7 +12,7 @@ pub(crate) fn wrong_input() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Returns the exit code for a pending change, if `--detailed-exitcode` was given.
+/// Returns exit code 3. With `--detailed-exitcode`, `plan` and dry runs end with this code if something would change.
 pub(crate) fn changes() -> ExitCode {
     ExitCode::from(3)
 }

@@ -1,5 +1,5 @@
-//! Handling of signals such as Ctrl-C. After the first signal, no new work is started. After the second
-//! signal, or after a time, running work is stopped.
+//! Handling of signals such as Ctrl-C. After the first signal, no new work is started, and running jobs have a limited
+//! time to end. When this time is over, or on a second signal, the jobs are stopped.
 
 use std::io;
 use std::time::Duration;

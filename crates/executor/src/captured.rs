@@ -128,8 +128,8 @@ pub(crate) mod tests {
 
     /// Examples of streams, with the text that every runtime must put into the outcome. The columns are:
     ///
-    /// - the first bytes of the stream, which the runtime has stored
-    /// - the last bytes of the stream, from the part after the stored first bytes
+    /// - the stored beginning of the stream
+    /// - the stored end of the stream, which never overlaps the stored beginning
     /// - the number of bytes of the whole stream
     /// - the maximum number of bytes of the stream in the outcome
     /// - the text in the outcome

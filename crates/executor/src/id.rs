@@ -1,4 +1,4 @@
-//! The names around a job: its own id, its owner, and its volumes.
+//! Names for jobs: the id of a job, the owner of jobs, and the names of volumes.
 
 use std::{fmt, str::FromStr};
 

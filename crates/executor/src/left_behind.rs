@@ -12,8 +12,8 @@ pub(crate) const LEFT_BEHIND: usize = 8;
 /// be invalid UTF-8 and then becomes `�`, which has three bytes.
 pub(crate) const MAX_NAME: usize = 45;
 
-/// Returns the names to report, in alphabetical order and each once: at most [`LEFT_BEHIND`]. A name longer
-/// than [`MAX_NAME`] is cut.
+/// Selects the process names to report: sorts `names`, and removes duplicates. Returns at most [`LEFT_BEHIND`] names,
+/// each cut to [`MAX_NAME`] bytes.
 pub(crate) fn reported(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let cut = |mut name: String| {
         while name.len() > MAX_NAME {

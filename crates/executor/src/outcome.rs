@@ -222,7 +222,7 @@ impl Output {
 }
 
 impl fmt::Debug for Output {
-    /// Writes only the size of a content, since a content may hold secrets.
+    /// Writes only the size of the file's content, because the content may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content(bytes) => write!(f, "Content({} bytes)", bytes.len()),

@@ -50,7 +50,7 @@ pub(crate) struct UpArgs {
     /// Protect all components from removal and replacement, until an `up` without this option
     #[arg(long)]
     pub(crate) protect: bool,
-    /// Use the current scripts also to stop and remove components, instead of the scripts that created these components
+    /// Stop and remove components with the current scripts [default: the scripts that created the components]
     #[arg(long)]
     pub(crate) current_packages: bool,
     #[command(flatten)]
@@ -101,8 +101,8 @@ pub(crate) struct ApplyArgs {
 
 /// Remove an assembly: stop and uninstall its components.
 ///
-/// Relationships are ceased, then components are stopped and uninstalled. The scripts that `up` pinned are used. The log and
-/// the history of the assembly are kept.
+/// First the relationships between the components are removed, then the components. `down` runs the scripts that `up`
+/// has stored, even if the files have changed since. The log and the history of the assembly are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -114,7 +114,7 @@ pub(crate) struct DownArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
 
-    /// Run the current scripts of this descriptor's packages instead of the pinned ones
+    /// Run the current scripts of this descriptor's packages [default: the scripts that `up` has stored]
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) current_packages: Option<PathBuf>,
 
@@ -156,7 +156,7 @@ pub(crate) struct RetryArgs {
     #[arg(long, value_enum, value_name = "ANSWER")]
     pub(crate) assume: Option<Assumption>,
 
-    /// State only the outcome of this component's calls, or of the call with this id; all other calls stay undecided
+    /// Limit --assume to the calls of this component, or to the call with this id. All other calls stay undecided
     #[arg(long, value_name = "PART|CALL", requires = "assume")]
     pub(crate) of: Vec<String>,
 
@@ -232,8 +232,9 @@ fn states() -> impl TypedValueParser<Value = State> {
 
 /// Change the number of nodes of a cluster.
 ///
-/// The nodes with the highest numbers are removed first. Before it removes nodes, `scale` asks on a terminal; elsewhere it
-/// needs --yes. `up` keeps the size of a scaled cluster until the descriptor declares another size.
+/// The nodes with the highest numbers are removed first. Before `scale` removes nodes, it asks for confirmation.
+/// Without a terminal, it needs --yes instead. `up` keeps the size of a scaled cluster until the descriptor declares
+/// another size.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -298,9 +299,9 @@ pub(crate) struct ScaleStepArgs {
 
 /// Repair a component: stop it and start it again.
 ///
-/// Relationships that need the component Active are ceased before the repair and created again after it. For a cluster, or
-/// with --all, `heal` checks the health of the components, and repairs only those that are not up. The desired state of the
-/// assembly stays the same.
+/// Before the repair, the relationships that need the component Active are removed. After the repair, they are created
+/// again. For a cluster, or with --all, `heal` checks the health of the components, and repairs only those that are not
+/// up. The desired state of the assembly stays the same.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -311,7 +312,7 @@ Examples:
 pub(crate) struct HealArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The component, by its name such as `B__1`, by its full name (its metric key) or by its id; or a cluster
+    /// A component or a cluster, such as `B__1`, `h_bta__B__1` or `B`. An instance id also selects a component
     #[arg(required_unless_present = "all")]
     pub(crate) part: Option<String>,
     /// Repair all components that are not up
@@ -336,7 +337,7 @@ Examples:
 pub(crate) struct CallArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The component, by its name such as `B__1`, by its full name (its metric key) or by its id
+    /// The component, such as `B__1` or `h_bta__B__1`. An instance id also selects a component
     pub(crate) part: String,
     /// The command
     pub(crate) command: CommandName,
@@ -459,7 +460,7 @@ pub(crate) struct ExportArgs {
 /// Import an assembly that `windlass export` wrote.
 ///
 /// First import the assemblies that this assembly references. Import a file only once, and then remove it: two stores must
-/// not own the same assembly, and windlass detects a second import only into the same store.
+/// not own the same assembly. windlass refuses to import a file again into the same store, but can't see other stores.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -477,7 +478,7 @@ pub(crate) struct ImportArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Give an assembly another name, and call nothing.
+/// Give an assembly another name, without running scripts.
 ///
 /// The records, the history, referencing assemblies, applications and environments then use the new name. The components
 /// keep their ids. `${instance.name}` keeps its values until the next `up`.
@@ -495,11 +496,11 @@ pub(crate) struct RenameArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Remove the records of an assembly or of a component, and call nothing.
+/// Remove the records of an assembly or of a component, without running scripts.
 ///
 /// The components themselves stay as they are, and windlass no longer manages them. Use `forget` for components that were
-/// removed by hand, or whose location no longer exists. `up` creates a forgotten component again. On a terminal, `forget`
-/// asks first; elsewhere it needs --yes.
+/// removed by hand, or whose location no longer exists. `up` creates a forgotten component again. `forget` asks for
+/// confirmation. Without a terminal, it needs --yes instead.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

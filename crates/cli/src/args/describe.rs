@@ -31,7 +31,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, conflicts_with = "why")]
     pub(crate) all: bool,
 
-    /// Exit with code 3 if something would change, including the repair of a component
+    /// Exit with code 3 if the plan would change or repair a component
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
 
@@ -126,7 +126,7 @@ pub(crate) struct ResolveArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Create an assembly of one component, as a start for your own.
+/// Create an example assembly of one component, which you can then change.
 ///
 /// The assembly passes `windlass check`, and `windlass up` creates it without further changes. A windlass.yaml is added if
 /// the folder belongs to no project. Existing files are never changed.
@@ -185,9 +185,9 @@ impl From<Language> for windlass::init::Language {
 /// A style of scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Style {
-    /// Files, and an exit code.
+    /// The script reads its input from files and writes its output to files. Its exit code states the result.
     Plain,
-    /// A YAML document on stdin, and one on stdout.
+    /// The script reads a YAML document on stdin, and prints a YAML document on stdout.
     Full,
 }
 
@@ -266,8 +266,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "image")]
     pub(crate) scripts: Option<PathBuf>,
 
-    /// Check that the scripts of manifests are executable files of this image, which is not run: a file such as
-    /// ./image.tar, an image of `windlass image ls`, or one of Docker or Podman
+    /// Check that the scripts of manifests are executable files of this image. The image is ./image.tar, for example,
+    /// or an image of `windlass image ls`, Docker or Podman. It is not run
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
 
@@ -327,7 +327,7 @@ pub(crate) enum CheckFormat {
     Github,
 }
 
-/// The problems that make a check fail, beside errors.
+/// The problems that make a check fail. Errors always make it fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Deny {
     /// Warnings.

@@ -1,4 +1,4 @@
-//! Environments: services, markers and properties that applications find.
+//! Environments: the services, markers (plain names) and properties to which applications can refer.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,10 @@ use windlass::model::pins::Name;
 
 use super::flags::PrintArgs;
 
-/// Manage environments: the services, markers and properties that applications find.
+/// Manage environments: the services, markers and properties for applications.
 ///
-/// The environment `default` always exists.
+/// An application can refer to everything in its environment. A service is usually a factory. A marker is a name, such
+/// as `eu`. A property has a name and a value. The environment `default` always exists.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -93,7 +94,9 @@ pub(crate) struct EnvShowArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Add the markers of a file to an environment, and set its properties.
+/// Copy markers and properties from a file to an environment.
+///
+/// A marker is a name, such as `eu`. A property in the file replaces the environment's property with the same name.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -113,8 +116,9 @@ pub(crate) struct EnvImportArgs {
 
 /// Add services to an environment, or remove them.
 ///
-/// A service is an assembly that was launched from an application, such as a factory. The scripting service, which runs
-/// the scripts, is a location of windlass.yaml.
+/// A service is an assembly that was launched from an application, such as a factory. An environment also has a
+/// scripting service, which runs the scripts of the applications. The scripting service is declared in windlass.yaml,
+/// as a location.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -158,7 +162,7 @@ pub(crate) struct EnvServiceAddArgs {
     #[command(flatten)]
     pub(crate) service: ServiceArgs,
 
-    /// Replace the current service of the same application, or the current scripting service
+    /// Replace the service that was launched from the same application. With --location, replace the scripting service
     #[arg(long)]
     pub(crate) replace: bool,
 
@@ -206,7 +210,7 @@ pub(crate) struct EnvBindArgs {
     #[arg(value_name = "SERVICE", required_unless_present = "remove", conflicts_with = "remove")]
     pub(crate) service: Option<AssemblyName>,
 
-    /// Remove the choice
+    /// Undo the choice of a service for this component
     #[arg(long)]
     pub(crate) remove: bool,
 

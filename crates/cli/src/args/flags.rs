@@ -28,7 +28,7 @@ pub(crate) struct AssemblyArgs {
     #[arg(value_name = "FILE|DIR", default_value = ".")]
     pub(crate) file: PathBuf,
 
-    /// Name the assembly [default: the middle part of its descriptor's name]
+    /// Name the assembly [default: taken from its descriptor, such as `shop` from `name: assembly::shop::1.0`]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<AssemblyName>,
 
@@ -41,8 +41,8 @@ pub(crate) struct AssemblyArgs {
     #[arg(long, visible_alias = "param-file", value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
 
-    /// Set a property to the hosts of an Ansible inventory, or of a group of it: a list of maps with the variables of each
-    /// host. The file is static YAML or INI; -p takes precedence. Can be repeated
+    /// Set a property to the list of hosts in an Ansible inventory. Each host is a map of its variables. :GROUP selects
+    /// only the hosts of this group. The file is static YAML or INI; -p takes precedence. Can be repeated
     #[arg(long, value_name = "PARAM=FILE[:GROUP]")]
     pub(crate) inventory: Vec<String>,
 
@@ -104,7 +104,7 @@ impl ConsentArgs {
 /// The options for the health checks before planning.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct RefreshArgs {
-    /// Plan by the records, and don't check the health of the components
+    /// Make the plan from the records alone, without health checks of the components
     #[arg(long)]
     pub(crate) no_refresh: bool,
     /// Wait this long for the health checks; if a check has not ended, the plan uses the record of the component

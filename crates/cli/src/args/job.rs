@@ -32,7 +32,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Set a key that this runtime accepts in a location of windlass.yaml
+    /// Set an option of the runtime: a key that windlass.yaml accepts in a location with this runtime
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) setting: Vec<String>,
 
@@ -81,7 +81,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Show recorded jobs of applications, and read their output again.
+/// Show recorded jobs of applications, and parse their output again.
 ///
 /// For each application, the encrypted input and output of the last 20 calls are kept. For each factory, those of the last
 /// failed health check are kept. Other assemblies have no recorded jobs.
@@ -105,7 +105,8 @@ Examples:
   windlass job show shopp3s1c0
   windlass job show vm-factory    # its last failed health check")]
     Show(JobIdArgs),
-    /// Read the output of a job again, and print its updates and changes; nothing runs and nothing is changed
+    /// Parse the recorded output of a job again, and print its updates and changes; no script runs and nothing is
+    /// changed
     #[command(after_help = "\
 Examples:
   windlass job replay shopp3s1c0

@@ -182,10 +182,10 @@ pub(crate) struct DiscoverArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Remove the records of applications, and run no script.
+/// Remove the records of applications, without running scripts.
 ///
 /// The instances of the applications stay as they are, and windlass no longer manages them. The discovery of a factory
-/// finds them again. On a terminal, `app forget` asks first; elsewhere it needs --yes.
+/// finds them again. `app forget` asks for confirmation. Without a terminal, it needs --yes instead.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -51,8 +51,8 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
-/// Options of other tools: the command for which the tip applies (any command if empty), the options, and the
-/// tip. On the command line, a value may follow an option after `=`.
+/// In each entry, a command of windlass, options that other tools have, and the tip for a user who writes one of these
+/// options with the command. An empty command means every command. On the command line, `=VALUE` may follow an option.
 const OPTIONS: [(&str, &[&str], &str); 10] = [
     ("", &["-var", "--var", "--set"], "windlass up -p KEY=VALUE sets a property"),
     ("", &["-var-file", "--var-file", "--values"], "windlass up --params FILE reads properties from a file"),

@@ -77,7 +77,7 @@ pub(crate) struct ScriptRunArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Run the test cases of a package, and compare their results.
+/// Run the test cases of a package, and compare their results with the expected results.
 ///
 /// A case is a file in the folder `tests` of the package: `version: 1`, the `action`, the `input` as for `script run`, and
 /// the result to `expect`. Cases run one after the other, in the order of their names.
@@ -99,7 +99,7 @@ pub(crate) struct ScriptTestArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// Create the package of a resource with scripts and test cases, as a start for your own.
+/// Create an example package of a resource, with scripts and test cases that you can then change.
 ///
 /// Existing files are never changed. `windlass init` creates an assembly with such a package.
 #[derive(Debug, Args)]

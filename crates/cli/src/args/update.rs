@@ -130,7 +130,7 @@ pub(crate) struct UpdateInvertArgs {
     pub(crate) print: PrintArgs,
 }
 
-/// List the conflicts of two updates: the paths that both change.
+/// List the conflicts of two updates: the paths that are changed by both updates.
 ///
 /// Updates without conflicts have the same result in both orders.
 #[derive(Debug, Args)]

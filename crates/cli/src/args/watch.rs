@@ -7,11 +7,12 @@ use super::numbers::whole;
 
 /// Run the daemon: execute queued requests, check health, apply policies.
 ///
-/// Policies read metrics and start processes that scale and heal. Metrics come from health checks, from the signals of the
-/// interface `metrics`, and from `POST /metrics` on the socket .windlass/metrics.sock, which only the same user can use.
-/// Commands queue a request with --queue, or if the daemon uses the assembly; the daemon executes the requests in order.
-/// Other commands work at the same time. After a restart the daemon resumes interrupted processes. SIGTERM and Ctrl-C end
-/// it with exit code 0.
+/// Policies read metrics and start processes that scale and heal. Metrics come from health checks, from the signals of
+/// the interface `metrics`, and from `POST /metrics` on the socket .windlass/metrics.sock, which only the same user can
+/// use. With --queue, a command only queues a request for the daemon. While the daemon changes an assembly, other
+/// commands that change this assembly also queue their requests. The daemon executes the requests in order. All other
+/// commands run at once. After a restart the daemon resumes interrupted processes. SIGTERM and Ctrl-C end it with exit
+/// code 0.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -27,15 +27,15 @@ pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Returns the completion script `script` of clap with a second completion function. The text `ours` contains this
-/// second function. It completes the names of assemblies and of other records in the store. For all other words,
-/// the second function calls clap's function, which gets another name.
+/// Adds the completion function `ours` to the completion script of clap. `ours` completes the names of assemblies and
+/// of other records in the store. For all other words, `ours` calls clap's function, which is renamed to
+/// `_windlass_words`.
 ///
-/// In the result, `ours` stands before the text `before`. `before` begins the lines that register the completion
-/// function with the shell.
-fn with_names(script: &str, ours: &str, before: &str) -> String {
+/// `registration` is the start of the lines that register the completion function with the shell. The text of `ours` is
+/// inserted before these lines.
+fn with_names(script: &str, ours: &str, registration: &str) -> String {
     let words = script.replacen(WORDS, "_windlass_words() {", 1);
-    words.replacen(before, &format!("{ours}{before}"), 1)
+    words.replacen(registration, &format!("{ours}{registration}"), 1)
 }
 
 pub(crate) fn man(args: &ManArgs) -> ExitCode {

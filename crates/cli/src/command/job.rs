@@ -10,7 +10,7 @@ use crate::args::{Format, JobArgs, JobCommand, JobIdArgs, JobLsArgs};
 use crate::exit;
 use crate::output::{BAD, STRONG, say, styled};
 
-/// Shows recorded jobs, or reads their output again.
+/// Shows recorded jobs, or parses the recorded output of a job again.
 pub(crate) async fn run(args: JobArgs) -> ExitCode {
     match args.command {
         JobCommand::Ls(args) => list(args).await,

@@ -117,8 +117,8 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     worst
 }
 
-/// Checks before a change that all names are those of applications. If a name is not, prints an error and
-/// returns the exit code.
+/// Checks that each name belongs to a launched application or factory. Otherwise prints an error and returns the exit
+/// code. Commands call this function before they change the first application.
 async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
     let checked = async {
         let windlass = open_against(None, None, "app", false)?;

@@ -77,7 +77,8 @@ async fn candidates(wanted: &Wanted, typed: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Lists the parameters of the assembly in a file or folder, each with `=`.
+/// Lists the parameters of an assembly as completions, such as `nodes=`. `file` is the assembly's descriptor, or the
+/// folder of the descriptor. Returns `None` if the descriptor can't be loaded.
 fn parameters(file: &Path) -> Option<Vec<String>> {
     let schema = windlass::schema::parameters(file, &disk()).ok()?;
     let properties = schema.get("properties")?.as_object()?;

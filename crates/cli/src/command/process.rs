@@ -180,10 +180,11 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     exit::DONE
 }
 
-/// The reason why no further process follows a process.
+/// The reason why [`run`] stops before the intent is complete.
 enum Halt {
+    /// A process could not be started, or its execution broke off.
     Failed(windlass::Error),
-    /// The plan of the next process needs a consent that was not given.
+    /// The next process needs a consent that the user has not given. The value is the end of the process before it.
     NotAgreed(Box<Ended>),
 }
 
@@ -377,7 +378,8 @@ struct Trouble {
 }
 
 impl Trouble {
-    /// Waits for events. Reports once that the store does not answer, and once that it works again.
+    /// Waits for events. If the store stops answering, prints a message. When the store works again, prints another
+    /// message.
     async fn next(&mut self, following: &mut Following) -> Vec<EventRecord> {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {

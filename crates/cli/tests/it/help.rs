@@ -27,8 +27,8 @@ fn the_main_help_lists_commands_and_exit_codes() {
       cancel       Stop a running process, or withdraw a pending request
       export       Move an assembly out of this store into a file
       import       Import an assembly that `windlass export` wrote
-      rename       Give an assembly another name, and call nothing
-      forget       Remove the records of an assembly or of a component, and call nothing
+      rename       Give an assembly another name, without running scripts
+      forget       Remove the records of an assembly or of a component, without running scripts
       prune        Remove old processes and versions from the state
       ps           List processes, or show one step by step
       run          Run the daemon: execute queued requests, check health, apply policies
@@ -40,9 +40,9 @@ fn the_main_help_lists_commands_and_exit_codes() {
       log          Show the steps, jobs and activity log of an assembly
       plan         Show the plan of `up`: its steps, and why each step waits
       app          Publish applications and factories, which are described by manifests, and launch them
-      env          Manage environments: the services, markers and properties that applications find
+      env          Manage environments: the services, markers and properties for applications
       simulate     Simulate a day of applications: launches, health checks, discoveries and commands
-      init         Create an assembly of one component, as a start for your own
+      init         Create an example assembly of one component, which you can then change
       check        Check descriptors, packages and project files, and report all problems at once
       fmt          Format the layout of descriptors and other YAML files
       graph        Draw the topology, the plan or the property references of an assembly
@@ -50,7 +50,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       schema       Print the JSON Schema of a document, for editors and other tools
       script       Run, test and create scripts, without an assembly
       exec         Run one job by hand, as a driver would run a script
-      job          Show recorded jobs of applications, and read their output again
+      job          Show recorded jobs of applications, and parse their output again
       doctor       List the available runtimes, their isolation, and missing requirements
       explain      Explain the code of an error, warning or note
       spiff        Process spiff templates, which are YAML documents with expressions

@@ -1,14 +1,14 @@
-//! Measures the cost of a job on the runtimes of this crate, as a bare process, and by the command line of an
-//! engine.
+//! Measures how long a small job takes on each runtime of this crate. For comparison, the same job also runs as a plain
+//! child process, and by the command line of a container engine (`docker run`).
 //!
 //! ```console
 //! $ scripts/bench-jobs
 //! ```
 //!
-//! A contestant is one way to run a job, such as a runtime. Every contestant runs a shell script that reads a
+//! A *contestant* is one way to run the job, such as a runtime. Every contestant runs a shell script that reads a
 //! line of YAML and prints one. Contestants run in turns, so that other load of the host affects all of them.
-//! A contestant that can't run (no `bwrap`, no engine) is left out and named. Names as arguments select
-//! contestants; `bare` always runs. The exit code is 1 when a goal is missed.
+//! The benchmark omits a contestant that can't run (no `bwrap`, no engine), and prints its name. Arguments select
+//! contestants by name; `bare` always runs. The exit code is 1 when a goal is missed.
 //!
 //! To add a contestant: implement [`Contestant`] and put it into [`contestants`](lines::contestants).
 
@@ -44,7 +44,7 @@ const SAME: f64 = 0.9;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// One way to run the script, measured as one line of the table.
+/// One way to run the benchmark's script, for example a runtime. The table has one line for each contestant.
 #[async_trait(?Send)]
 pub(crate) trait Contestant {
     /// Name of the contestant.
@@ -58,14 +58,14 @@ pub(crate) trait Contestant {
         ROUNDS
     }
 
-    /// Removes everything the contestant created.
+    /// Removes everything that the contestant has created.
     async fn close(self: Box<Self>) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// Durations of the three phases of one run: the submission of the job, the wait for its end, and its
-/// removal. If a contestant has no phases, the second value is the duration of the whole run, and the other
+/// Durations of the three phases of one run: the submission of the job, the wait for its end, and its removal. Some
+/// [`Contestant`]s can't separate these phases. The second value is then the duration of the whole run, and the other
 /// two values are zero.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Phases(pub(crate) [Duration; 3]);
@@ -196,8 +196,7 @@ pub(crate) struct Crowd {
     pub(crate) name: &'static str,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) job: Job,
-    /// Number of times that one throughput measurement runs the job. At most 8 or 64 of these runs are
-    /// concurrent.
+    /// Number of times that one throughput measurement runs the job.
     pub(crate) jobs: usize,
 }
 

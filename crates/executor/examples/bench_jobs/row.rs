@@ -1,5 +1,5 @@
 //! Runs a thousand jobs in sequence. Checks whether the last jobs cost as much as the first, and whether
-//! memory or the number of open descriptors grows.
+//! memory or the number of open file descriptors grows.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ const PART: usize = 100;
 /// Tolerated growth of memory in KiB: an allocator keeps memory that was freed.
 const SLACK: f64 = 1024.0;
 
-/// Tolerated growth of the number of descriptors, for example by a connection that a client keeps open.
+/// Tolerated growth of the number of open file descriptors. For example, a client may keep a connection open.
 const FEW: f64 = 4.0;
 
 /// Resources that a job may leave behind.
@@ -30,11 +30,12 @@ const FEW: f64 = 4.0;
 struct Held {
     /// Memory of this process and its children, in KiB.
     memory: u32,
+    /// Number of open file descriptors.
     descriptors: u32,
 }
 
 /// Runs the job of `crowd` [`ROW`] times in sequence. Returns three goals: one for the duration of a job, one
-/// for memory, and one for open descriptors.
+/// for memory, and one for open file descriptors.
 pub(crate) async fn row(out: &mut impl Write, crowd: &Crowd) -> Result<Vec<Goal>, Failure> {
     let name = crowd.name;
     let mut times = Vec::with_capacity(ROW);

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{bwrap::advice, confine::Confinement};
 
-/// The sandbox features of this host, for people.
+/// The sandboxes that this host can create, as [`probe`] has found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sandboxes {

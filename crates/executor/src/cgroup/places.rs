@@ -8,27 +8,28 @@ use std::{
 
 use crate::cgroup::controller::Controller;
 
-/// A file of each group of version 2. Writing to the file kills all processes of the group.
+/// A file of each control group in a cgroup v2 hierarchy. Writing to the file kills all processes of the group.
 const KILL: &str = "cgroup.kill";
 
-/// A folder of one hierarchy in which groups can be created.
+/// A folder of a cgroup hierarchy. Control groups can be created in this folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
     pub(crate) version: Version,
 }
 
+/// The version of a cgroup hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Version {
     V1,
     V2,
 }
 
-/// The folders in which this process can create groups.
+/// The folders in which this process can create control groups.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Folder for groups without limits; `None` if this process can't create groups with the file
-    /// `cgroup.kill`. A supervisor uses the group of a job to find and kill all processes of the job.
+    /// Folder for groups without limits. A supervisor uses such a group to find and kill all processes of a job. `None`
+    /// if this process can't create groups, or can't kill a group by writing to its file `cgroup.kill`.
     pub(crate) track: Option<Place>,
     /// Folders for groups with limits, by controller.
     pub(crate) limit: BTreeMap<Controller, Place>,
@@ -66,8 +67,8 @@ impl Places {
         places
     }
 
-    /// Records `place`, a folder of version 2, for each controller that has no folder yet and whose limit
-    /// file is in `writable`.
+    /// Uses `place` for each controller that has no folder yet and whose limit file is in `writable`. `place` is a
+    /// folder of cgroup v2. `writable` contains the names of the files to which this process may write in a new group.
     fn add(&mut self, place: &Place, writable: &BTreeSet<&str>) {
         for controller in Controller::ALL {
             if writable.contains(file(controller, Version::V2)) {
@@ -100,7 +101,7 @@ pub(crate) fn file(controller: Controller, version: Version) -> &'static str {
     }
 }
 
-/// Delegates controllers of version 2 to the subgroups of the group `folder`.
+/// Delegates cgroup v2 controllers to the subgroups of the group `folder`.
 pub(crate) fn delegate(folder: &Path, controllers: &[Controller]) {
     for controller in controllers {
         // A refusal is noticed later: the limit file of the controller is then missing in the subgroups.

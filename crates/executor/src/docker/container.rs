@@ -51,7 +51,7 @@ fn in_names(owner: &Owner) -> String {
     format!("{plain}.{}", hex::encode(&digest[..6]))
 }
 
-/// Checks the rules for jobs that apply only to containers.
+/// Checks whether a job can run in a container. For example, the container needs an image.
 pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> {
     let mut problems = Vec::new();
     if job.image.is_none() && options.image.is_none() {

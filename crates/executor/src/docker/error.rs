@@ -65,15 +65,15 @@ pub enum EngineError {
     FormerVolume {
         /// The volume, as jobs name it.
         volume: String,
-        /// Name of the volume that the earlier version created.
+        /// Name that the volume got on the container engine from the earlier version of windlass.
         former: String,
-        /// Name of the volume that this version would create.
+        /// Name that the volume gets on the container engine from the running version of windlass.
         name: String,
     },
     /// An image is missing on the container engine. The job does not allow a pull, or the pull failed.
     #[error("there is no image `{image}`: {problem}")]
     NoImage {
-        /// The image as it was named.
+        /// Name of the image, as the job or the caller has written it.
         image: String,
         /// The reason, for people.
         problem: String,
@@ -81,7 +81,7 @@ pub enum EngineError {
     /// A file with a saved image can't be written.
     #[error("can't write the image `{image}`: {source}")]
     Write {
-        /// The image as it was named.
+        /// Name of the image, as the caller has written it.
         image: String,
         /// The error of the operating system.
         source: io::Error,

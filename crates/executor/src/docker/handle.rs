@@ -1,5 +1,5 @@
-//! The connection between callers and the task that runs one job (a task of tokio). Callers read the phase of
-//! the job, and send requests to the task.
+//! The connection between callers and a tokio task. Each job has one such task, which runs the job. Callers read the
+//! phase of the job, and send requests to the task.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ pub(crate) struct JobRequests {
     pub(crate) disconnect: bool,
 }
 
-/// The connection between callers and the task that runs one job.
+/// The connection between callers and the tokio task that runs one job.
 #[derive(Debug, Clone)]
 pub(crate) struct Handle {
     pub(crate) owner: Owner,

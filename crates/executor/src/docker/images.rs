@@ -45,9 +45,9 @@ pub struct PullProgress {
     pub layer: String,
     /// Current step of the layer, such as `Downloading` or `Extracting`.
     pub status: String,
-    /// Number of bytes that are processed.
+    /// Number of bytes of the layer that the current step has processed so far; `None` if unknown.
     pub current: Option<u64>,
-    /// Total number of bytes.
+    /// Number of bytes of the layer that the current step processes in total; `None` if unknown.
     pub total: Option<u64>,
 }
 

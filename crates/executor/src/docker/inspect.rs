@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// Path of a file in a job's volume. If the job has the setting [`OnOwnerDeath::Finish`], the first process of
-/// the job's container also writes all lines to this file.
+/// Path of a copy of the report on a job, in the job's volume. The first process of the job's container, `docker/init`,
+/// writes the report line by line. Only a job with the setting [`OnOwnerDeath::Finish`] has this copy.
 const COPY: &str = "/windlass/told";
 
 /// Maximum number of times that the runtime asks again whether a container was killed for lack of memory. The
@@ -31,8 +31,8 @@ const COPY: &str = "/windlass/told";
 const MEMORY_CHECKS: u32 = 3;
 const MEMORY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Maximum number of times that the runtime asks whether the first process of a container has stored its input.
-/// If the runtime then kills the container, the runtime asks at most as often whether the container has ended.
+/// Maximum number of queries in each of the two loops of [`never_began`]. The first loop waits until the first process
+/// of a container has stored its input. The second loop waits until a killed container has ended.
 const STORE_CHECKS: u32 = 20;
 const STORE_PAUSE: Duration = Duration::from_millis(50);
 

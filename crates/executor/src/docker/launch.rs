@@ -187,9 +187,9 @@ async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> 
     }
 }
 
-/// Sets `gone` to `anchor` if `error` shows that this anchor no longer runs. The container engine then refuses
-/// to create or start the container of a job. `anchor` is the name of the client's anchor (see
-/// [`tools`](crate::docker::tools)).
+/// Checks whether the launch of a job failed because the client's anchor no longer runs. If so, sets `gone` to
+/// `anchor`, the name of this anchor. The anchor is a container that the containers of all jobs need (see
+/// [`tools`](crate::docker::tools)). `error` is the error of the launch.
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     if let EngineError::Refused { message, .. } = error
         && (message.contains(&anchor)

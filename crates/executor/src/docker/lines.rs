@@ -33,11 +33,14 @@ pub(crate) enum Line {
     Ended(Ended),
 }
 
-/// The fields of the last line.
+/// The content of the line `X`, the last line about a job (see `docker/init`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
+    /// Start of the job; `None` if the job could not be started.
     pub(crate) started: Option<Timestamp>,
+    /// End of the job.
     pub(crate) at: Timestamp,
+    /// Numbers of bytes that the job wrote to stdout and to stderr.
     pub(crate) totals: [u64; 2],
     pub(crate) how: How,
 }

@@ -12,10 +12,10 @@ use tokio::{
 
 use super::{Endpoint, endpoint::Host};
 
-/// Maximum time for the request and its answer.
+/// Maximum time in which [`is_rootless`] sends its request and receives Podman's answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Maximum number of bytes of the answer.
+/// Maximum number of bytes that [`is_rootless`] reads of Podman's answer.
 const MOST: u64 = 1 << 20;
 
 #[derive(Deserialize)]

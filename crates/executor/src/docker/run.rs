@@ -66,7 +66,7 @@ struct JobTask {
 
 /// The reason why the task stopped reading lines.
 enum Stop {
-    /// The last line was read.
+    /// The job has ended. The last line, which states how it ended, was read.
     Ended(Box<Outcome>),
     /// The stream ended or broke before the last line.
     Broken,

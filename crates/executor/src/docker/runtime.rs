@@ -119,8 +119,8 @@ impl DockerRuntime {
         self.sweep().await;
     }
 
-    /// Removes the containers of this client that never ran a job. They remain if the answer to a request was
-    /// lost.
+    /// Removes those containers of this client in which no job ever ran. Such a container is left over, for example, if
+    /// the container engine created it, but the connection broke before the answer arrived.
     async fn sweep(&self) {
         let own = self.containers(labels::CLIENT, Some(&self.shared.client)).await.unwrap_or_default();
         let never_ran = |container: &&ContainerSummary| {
@@ -315,7 +315,8 @@ fn client_of(container: &ContainerSummary) -> &str {
     container.labels.as_ref().and_then(|labels| labels.get(labels::CLIENT)).map_or("", String::as_str)
 }
 
-/// Tells whether a container is older than [`OLD`]. A living client needs less time to launch a job.
+/// Tells whether a container is older than [`OLD`]. A client launches a job in less time, so no client is still working
+/// on an older container.
 fn is_old(container: &ContainerSummary) -> bool {
     let now = Timestamp::now().as_millis() / 1000;
     container.created.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at + OLD.as_secs() < now)

@@ -59,14 +59,15 @@ pub(crate) fn image() -> Result<BuiltImage, EngineError> {
         .map_err(|error| EngineError::Protocol { action: "run jobs".to_owned(), problem: error.to_string() })
 }
 
-/// The containers of one client that run no job.
+/// The helper containers of one client: its anchor, and short-lived containers that prepare volumes (see the
+/// [module](self)).
 pub(crate) struct Tools {
     engine: Engine,
     client: String,
     cgroup_parent: Option<String>,
     image: BuiltImage,
-    /// The anchor that runs or is being started. If a caller is dropped while it starts the anchor, the next
-    /// caller completes the start.
+    /// The client's [`Anchor`]. The cell is empty until the anchor has been started. If a caller is dropped while it
+    /// starts the anchor, the next caller completes the start.
     anchor: Mutex<Arc<OnceCell<Anchor>>>,
     /// The volumes that are being prepared, by name. An entry exists only while callers wait for the
     /// preparation. Afterwards, the next caller asks the container engine whether the volume exists, because
@@ -127,7 +128,8 @@ impl Tools {
         Ok(anchor.name.clone())
     }
 
-    /// Returns the anchor that runs or is to be started. Forgets an anchor that is gone.
+    /// Returns the cell of the client's [`Anchor`]. If the anchor has ended, or has the name `instead_of` (see
+    /// [`anchor`](Self::anchor)), first replaces it by an empty cell.
     fn current_anchor(&self, instead_of: Option<&str>) -> Arc<OnceCell<Anchor>> {
         let mut current = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         if current.get().is_some_and(|anchor| anchor.has_ended() || instead_of == Some(&anchor.name)) {

@@ -108,7 +108,7 @@ impl WarmContainers {
     }
 
     /// Returns the volumes of a job with their mount points. Returns `None` if one of the volumes does not
-    /// exist. A new volume belongs to root until a fresh container has given it to the user of its job.
+    /// exist. The job then needs a fresh container, whose launch creates the volume and gives it to the job's user.
     async fn volumes(&self, job: &Job) -> Option<Vec<(String, String)>> {
         if !volume_problems(job).is_empty() {
             return None;

@@ -16,7 +16,8 @@ pub struct ImageConfig {
     pub entrypoint: Vec<String>,
     /// Default arguments of the entry point. If the image has no entry point: the default command.
     pub cmd: Vec<String>,
-    /// User that runs the programs, and perhaps the group: names or numbers, such as `app` or `1000:1000`.
+    /// User that runs the programs, such as `app` or `1000`. A group may follow, as in `1000:1000`. `None` if the
+    /// config names no user.
     pub user: Option<String>,
     /// Working folder of the image's jobs.
     pub working_dir: Option<String>,

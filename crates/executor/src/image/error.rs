@@ -37,16 +37,16 @@ pub enum ImageError {
         /// The problem, for people.
         problem: String,
     },
-    /// A content does not match its digest.
+    /// The digest of a document or layer differs from the digest that the image states.
     #[error("{what} in `{}` has the digest {found}, but should have {expected}: the file is damaged or was changed", path.display())]
     Digest {
         /// The file or folder with the image.
         path: PathBuf,
-        /// Description of the content, for people.
+        /// Description of the document or layer, for people.
         what: String,
-        /// Digest that the content should have.
+        /// Digest that the image states.
         expected: Digest,
-        /// Digest that the content has.
+        /// Digest of the actual bytes.
         found: Digest,
     },
     /// A layer contains an entry that can't be unpacked safely.
@@ -91,12 +91,12 @@ pub enum ImageError {
         /// The problem, for people.
         problem: String,
     },
-    /// A file contains several images, and the request does not tell which of them it means.
+    /// A file contains several images or none, but the request needs exactly one.
     #[error("`{}` holds {count} images: import it and choose one by name", path.display())]
     Several {
-        /// The file or folder.
+        /// The file or folder with the images.
         path: PathBuf,
-        /// Number of images in the file.
+        /// Number of the images.
         count: usize,
     },
 }

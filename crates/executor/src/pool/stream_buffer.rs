@@ -19,9 +19,11 @@ const MEMORY: usize = 256 << 10;
 /// cache of a local disk takes microseconds, which is less than the move.
 #[derive(Debug)]
 pub(crate) struct StreamBuffer {
+    /// First bytes of the stream, unless they are in `file`.
     memory: Vec<u8>,
     file: Option<File>,
     path: PathBuf,
+    /// Number of the stored first bytes.
     length: u64,
     /// Last bytes of the stream. They do not contain bytes that are stored in `memory` or in `file`.
     tail: Vec<u8>,
@@ -37,7 +39,7 @@ impl StreamBuffer {
         self.length
     }
 
-    /// Appends to the first bytes. If the disk is full, the new bytes are dropped.
+    /// Appends `bytes` to the stored beginning of the stream. If the disk is full, drops `bytes`.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.file.is_none() && self.memory.len() + bytes.len() <= MEMORY {
             self.memory.extend_from_slice(bytes);
@@ -47,7 +49,7 @@ impl StreamBuffer {
         }
     }
 
-    /// Appends to the last bytes of the stream.
+    /// Appends `bytes` to the stored end of the stream.
     pub(crate) fn push_tail(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
     }
@@ -75,7 +77,8 @@ impl StreamBuffer {
         file.write_all_at(bytes, self.length)
     }
 
-    /// Reads a range of the first bytes, as far as they are stored.
+    /// Reads up to `length` bytes from the stored beginning of the stream. `from` is the position of the first byte to
+    /// read.
     pub(crate) fn read(&self, from: u64, length: u64) -> io::Result<Vec<u8>> {
         let end = self.length.min(from.saturating_add(length));
         let wanted = usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX);

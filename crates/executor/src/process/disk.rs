@@ -85,8 +85,8 @@ impl Disk {
         self.staging.stage(id, job, &self.state, environment, &volumes).map(Some)
     }
 
-    /// Stores the folder of a job that can't be started. The reason `why` is stored as the end of the job, so
-    /// that callers find the job.
+    /// Creates the folder of a job that can't be started, and records the reason `why` in it. Callers that look up the
+    /// job then find a job that has ended with [`End::NotStarted`](crate::End::NotStarted).
     #[cfg(feature = "sandbox")]
     pub(crate) fn put_unstarted(
         &self,

@@ -380,8 +380,8 @@ impl Job {
         }
     }
 
-    /// Sends a progress message to the watchers. If the channel of a watcher is full, the message is dropped,
-    /// since each watcher also polls the files.
+    /// Sends a progress message to the watchers. If the channel of a watcher is full, drops the message. The watcher
+    /// loses no output, because it reads the output from the job's files and also checks them without a message.
     fn report(&mut self, progress: Progress) {
         self.watchers.retain(|watcher| !matches!(watcher.try_send(progress), Err(TrySendError::Closed(_))));
     }

@@ -30,7 +30,8 @@ const CHUNK: u64 = 64 * 1024;
 /// progress messages about such a job.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time without a progress message after which the files of a job of this process are polled.
+/// Maximum time between two polls of the files of a job that this process has submitted. A progress message about the
+/// job causes an earlier poll.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reads the files of one job, and sends the events of the job to one receiver.

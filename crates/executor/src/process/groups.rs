@@ -1,8 +1,8 @@
 //! Records the control groups of supervisors, and ends the groups of dead supervisors.
 //!
-//! Before a supervisor creates a group, it writes the group's path to a file beside its named pipe. Each
-//! process that opens or tidies the jobs folder checks whether the pipe has a reader. If the pipe has no
-//! reader, the supervisor is dead, and the process kills all processes in the groups.
+//! Before a supervisor creates a group, it writes the group's path to a file beside its named pipe. As long as the
+//! supervisor lives, it reads the pipe. A program that opens or tidies the jobs folder calls [`sweep`]. If a pipe has
+//! no reader, `sweep` kills all processes in the groups of the pipe's supervisor.
 
 use std::{
     fs::{self, File},

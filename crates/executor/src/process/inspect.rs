@@ -30,7 +30,7 @@ pub(crate) enum FolderState {
     Absent,
     /// The supervisor lives and has not written the end of the job.
     Running,
-    /// The folder contains the end of the job.
+    /// The job has ended. The file `job.json` in the folder states how.
     Ended(Ending),
     /// The supervisor died before it wrote the end of the job.
     Gone,

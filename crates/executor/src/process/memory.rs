@@ -138,14 +138,14 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the folder if it is empty, and then the user's folder if it is empty.
+    /// Removes `self.folder` if it is empty. Then removes its parent `/dev/shm/windlass-<user>` if that is empty, too.
     pub(crate) fn leave(&self) {
         let folders = self.folder.iter().flat_map(|folder| folder.ancestors().take(2));
         let _in_use = folders.map(fs::remove_dir).all(|removed| removed.is_ok());
     }
 }
 
-/// Returns the folder that contains all files that the user's jobs have in memory.
+/// Returns `/dev/shm/windlass-<user>`. All output of this user's jobs in memory is below this folder.
 fn of_user() -> PathBuf {
     Path::new(ROOT).join(format!("windlass-{}", geteuid().as_raw()))
 }

@@ -39,13 +39,13 @@ pub(crate) struct JobMeta {
     pub(crate) image: Option<String>,
 }
 
-/// The kinds of output that the outcome of a job contains.
+/// Tells which outputs the outcome of a job must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultNeeds {
-    /// Only stdout and stderr. If both are short, the supervisor's reply contains them. The caller then gets
-    /// the outcome from the reply, and does not read the job's folder.
+    /// Only stdout and stderr. If both are short, the supervisor's reply contains them, and the caller does not read
+    /// the job's folder.
     Streams,
-    /// Stdout, stderr and output files. The caller reads the outcome from the job's folder.
+    /// Stdout, stderr and output files. The caller reads them from the job's folder.
     Files,
 }
 

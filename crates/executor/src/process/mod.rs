@@ -1,12 +1,15 @@
 //! A runtime that runs jobs as processes of this host.
 //!
 //! The jobs of a [`ProcessRuntime`] are children of a **supervisor**, not of the process that submits them.
-//! The supervisor is a process that starts with the first job. When the process that submits jobs dies, the
-//! supervisor kills the jobs whose setting is [`Kill`](crate::OnOwnerDeath::Kill). The supervisor exits when
-//! its last job has ended. So the embedding process never forks, and exit codes are collected even after its
-//! death. If the parent of a job's process exits, the supervisor becomes the new parent, and knows the job of
-//! the process. The supervisor is the embedding program itself, started with a hidden argument
-//! ([`SupervisorCommand`]), or the program `windlass-supervisor` of this crate.
+//! The supervisor is a process that starts with the first job, and exits when its last job has ended. It is the
+//! embedding program itself, started with a hidden argument ([`SupervisorCommand`]), or the program
+//! `windlass-supervisor` of this crate. The supervisor has these purposes:
+//!
+//! * It forks the processes of the jobs. The process that submits jobs never has to fork for a job.
+//! * It collects the exit codes of jobs, even after the death of the process that submitted them.
+//! * When that process dies, it kills the jobs whose setting is [`Kill`](crate::OnOwnerDeath::Kill).
+//! * It adopts the orphans: if the parent of a job's process exits, the supervisor becomes the new parent of the
+//!   process, and still knows its job.
 //!
 //! All data about a job that must survive the death of a process is in the job's folder. The folder is
 //! complete before it becomes visible. The supervisor locks the folder of a running job. By this lock, other

@@ -41,12 +41,13 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum number of ids that are probed one by one before `/proc` is listed as a whole.
 const FEW: i32 = 512;
 
-/// Lists the living processes whose ids are not lower than `oldest`. If a list of all living processes takes
-/// less time, returns this list.
+/// Lists the living processes whose ids are not lower than `oldest`. The list may also contain processes with lower
+/// ids.
 ///
-/// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of
-/// the process and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each
-/// of these ids takes less time than listing `/proc`.
+/// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of the process
+/// and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each of these ids takes
+/// less time than listing `/proc`. If the kernel has assigned more than [`FEW`] ids since `oldest`, or has started
+/// again with low ids, the function lists all living processes.
 ///
 /// A living process is missing in the list only if it was created after the scan had reached the last
 /// assigned id. An ancestor of the process already existed at that time, so the list contains this ancestor.

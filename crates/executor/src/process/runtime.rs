@@ -51,8 +51,10 @@ const FEW_BYTES: usize = 64 * 1024;
 ///
 /// Several processes may share one jobs folder. Each of them can find, wait for, cancel and remove the jobs
 /// of all these processes. The runtime is bound to the tokio runtime on which its first job is submitted.
-/// Dropping a `ProcessRuntime` has the same effect on its jobs as the death of this process.
-/// [`close`](Self::close) has this effect too, and waits for it.
+///
+/// Dropping a `ProcessRuntime` ends those of its jobs whose setting is
+/// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), as if the submitting process died. [`close`](Self::close) ends
+/// these jobs, too, and waits for their end.
 #[derive(Debug)]
 pub struct ProcessRuntime {
     disk: Arc<Disk>,

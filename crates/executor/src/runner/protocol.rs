@@ -29,7 +29,7 @@ pub(crate) const CHUNK: usize = 64 << 10;
 /// A message from the owner (the process that submits the jobs) to the runner (the program that runs them).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// First frame of the owner.
+    /// The owner opens the connection. This is the first frame that the owner sends.
     Hello {
         /// Protocol version of the owner.
         version: u16,
@@ -68,7 +68,7 @@ pub(crate) enum Request {
 /// A message from the runner (the program that runs the jobs) to the owner (the process that submits them).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// First frame of the runner.
+    /// The runner answers the owner's `Hello`. This is the first frame that the runner sends.
     Hello {
         /// Protocol version of the runner.
         version: u16,

@@ -104,8 +104,8 @@ impl SandboxRuntime {
         Ok(JobEnvironment { sandbox: Some(sandbox), env: image.config.env.clone(), confinement })
     }
 
-    /// Returns the job with default limits in place of the limits that the job does not set, if this host can
-    /// enforce them.
+    /// Returns a copy of the job that has a default limit wherever the job itself sets no limit. Omits the defaults
+    /// that this host can't enforce.
     fn bounded(&self, job: &Job) -> Job {
         let can = self.capabilities();
         let (mut job, bounds) = (job.clone(), self.bounds);

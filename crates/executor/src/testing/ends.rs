@@ -14,7 +14,7 @@ pub async fn exit_codes(subject: &Subject) {
     }
 }
 
-/// No exit code is reported as another kind of end.
+/// Each exit code from 0 to 255 is reported as [`End::Exited`] with this code.
 pub async fn every_exit_code(subject: &Subject) {
     let mut ids = Vec::new();
     for code in 0..=255 {

@@ -10,8 +10,8 @@ use crate::{End, Output, VolumeName};
 const USUAL: [&str; 11] =
     ["PATH", "HOME", "TMPDIR", "LANG", "WINDLASS_JOB", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TERM"];
 
-/// A job sees only the variables that it sets and that the runtime sets, and no other variables of the
-/// submitting process.
+/// The environment of a job consists of the variables that the job sets and those that the runtime sets. The job does
+/// not inherit the environment of the submitting process.
 pub async fn environment_is_cleared(subject: &Subject) {
     let job = subject.sh("env").env("GIVEN", "by the job").env("LANG", "C");
     let printed = subject.printed(job).await;
@@ -203,8 +203,8 @@ pub async fn device_node(subject: &Subject) {
     assert_eq!(outcome.outputs.get("zero"), Some(&expected));
 }
 
-/// An output of exactly the maximum size is returned. A larger output is not returned, not even in part. The
-/// outcome states the size of a sparse file of one terabyte.
+/// An output of exactly the maximum size is returned. Of a larger output, only the size is returned. This is tested
+/// with a file that is one byte too large, and with a sparse file of one terabyte.
 pub async fn output_limits(subject: &Subject) {
     let script = "printf 1234 > fits; printf 12345 > more; dd of=sparse bs=1 count=0 seek=1000000000000 2>/dev/null; :";
     let job = ["fits", "more", "sparse"]

@@ -1,4 +1,4 @@
-//! Conformance cases: the steps of a caller. A job is submitted, found, cancelled and removed.
+//! Conformance cases for the operations on jobs: submission, look-up, cancellation and removal.
 #![expect(clippy::missing_panics_doc, reason = "a case panics when it fails")]
 
 use std::time::{Duration, Instant};

@@ -44,7 +44,8 @@ impl<'v> Listing<'v> {
         self.lines.len()
     }
 
-    /// Keeps only the first `lines` lines. Returns the number of removed steps.
+    /// Removes all lines after the first `lines` lines. A line stands for one step or several similar steps. Returns
+    /// the number of steps on the removed lines.
     pub(crate) fn cut(&mut self, lines: usize) -> usize {
         let rest = self.lines.split_off(lines.min(self.lines.len()));
         rest.iter().map(Vec::len).sum()

@@ -88,7 +88,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) select: Vec<String>,
 
-    /// Print the value of this expression, evaluated with the result
+    /// Print the value of this expression, which can refer to the fields of the result
     #[arg(long, value_name = "EXPR")]
     pub(crate) evaluate: Option<String>,
 

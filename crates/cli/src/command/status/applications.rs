@@ -19,8 +19,8 @@ use crate::output::{BAD, DIM, ODD, STRONG, say, styled};
 /// An application with the status of its assembly.
 type Launched<'v> = (&'v ApplicationStatusView, &'v AssemblyView);
 
-/// Prints launched applications and factories by environment and factory. Similar applications share a line.
-/// If `whole` is set, each application has a line of its own.
+/// Prints launched applications and factories by environment and factory. Applications with the same revision, state
+/// and problems share a line. If `whole` is set, each application has a line of its own.
 pub(super) fn print(now: Timestamp, launched: &[Launched<'_>], whole: bool) {
     let mut environments: BTreeMap<&str, BTreeMap<&AssemblyName, Vec<Launched<'_>>>> = BTreeMap::new();
     for (application, assembly) in launched {
@@ -53,7 +53,8 @@ pub(super) fn print(now: Timestamp, launched: &[Launched<'_>], whole: bool) {
     }
 }
 
-/// Groups similar applications. The groups are in the order of their first applications.
+/// Groups the applications that share a line: they have the same title, revision, state and problems. The groups are in
+/// the order of their first applications. If `whole` is set, each application is a group of its own.
 fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Vec<Launched<'_>>> = Vec::new();
@@ -79,11 +80,12 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
     groups
 }
 
-/// A line of the list: similar applications, or a factory.
+/// A line of the list. It shows a factory, or one or more applications with the same revision, state and problems.
 struct Line<'v> {
     now: Timestamp,
-    /// The applications, at least one.
+    /// The factory, or the applications; at least one.
     all: Vec<Launched<'v>>,
+    /// The indentation of the line.
     lead: &'static str,
 }
 

@@ -94,13 +94,14 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges, such as `1–6`, in the text of [`name_of`] for more than half of a cluster's nodes. If
-/// the text needs more ranges, it is "the others".
+/// Number of ranges above which [`name_of`] may write "the others".
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`
-/// contains the numbers of these nodes, and `all` is the number of all nodes. If the nodes are more than half of
-/// the cluster, and the text needs more than [`RANGES`] ranges, the text is "the others".
+/// contains the numbers of these nodes, and `all` is the number of all nodes of the cluster.
+///
+/// If a large part of a cluster needs many ranges, the text is "the others". This is the case for more than [`RANGES`]
+/// ranges that contain more than half of all nodes.
 fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     let ranges = alike::ranges(numbers);
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }

@@ -20,8 +20,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 /// Pause between two searches for processes that were not signalled yet.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The reported status of a main process whose status is lost: exit code 255, so that the job does not count as
-/// successful.
+/// Status that this program assumes for the main process if the real status is unknown. The value means exit code 255,
+/// so the job counts as failed.
 const LOST_STATUS: i32 = 255 << 8;
 
 /// The events that other threads send to the main thread.
@@ -30,9 +30,9 @@ pub(crate) enum Event {
     Reaped { pid: i32, status: i32 },
     /// No other process is left in the container.
     Alone,
-    /// A stream has ended.
+    /// Stdout or stderr of the job has been read to its end.
     Drained,
-    /// A caller requests the end of the job within this time.
+    /// A caller requests the end of the job. The duration is the time between SIGTERM and SIGKILL.
     Cancel(Duration),
     /// The container engine stops the container.
     Stopped,
@@ -49,7 +49,7 @@ pub(crate) enum End {
     Cancelled,
     Orphaned,
     Stopped,
-    /// The job could not be started. The text is the reason, as a value of the field `end`.
+    /// The job could not be started. The text is the reason in the notation of the last line, such as `notfound`.
     NotStarted(String),
 }
 
@@ -93,7 +93,9 @@ fn next(events: &Receiver<Event>, until: Option<Instant>) -> Result<Event, RecvT
     }
 }
 
-/// Waits until both streams have ended, but not longer than `DRAIN`. Returns `true` when no process is left.
+/// Waits for the rest of the output after the main process has ended. `drained` is the number of streams that have
+/// already ended. The wait is over when both streams have ended, when no process is left, or after the time [`DRAIN`].
+/// Returns `true` only if no process is left.
 fn drain(events: &Receiver<Event>, mut drained: u32) -> bool {
     let until = Some(Instant::now() + DRAIN);
     while drained < 2 {

@@ -44,13 +44,14 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     }
 }
 
-/// Returns the field `state` of the report's line `F` (see `main.rs`) for an output that can't be read.
+/// Encodes the reason why an output can't be read, in the notation of the report: `unreadable` and the reason in
+/// base64.
 fn unreadable(error: &io::Error) -> String {
     format!("unreadable {}", base64(error.to_string().as_bytes()))
 }
 
-/// Lists and encodes the files of an output folder. If this fails, returns the field `state` of the report's
-/// line `F` (see `main.rs`).
+/// Lists and encodes the files of an output folder. The error is the reason in the notation of the report, such as
+/// `missing` (line `F` in `main.rs`).
 fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     folder_content::read(Path::new(WORK), path, max).map(|files| folder_content::encode(&files)).map_err(
         |why| match why {
@@ -62,7 +63,7 @@ fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     )
 }
 
-/// Opens the file of an output. If this fails, returns the field `state` of the report's line `F` (see
+/// Opens the file of an output. The error is the reason in the notation of the report, such as `missing` (line `F` in
 /// `main.rs`).
 fn open(path: &Path, max: u64) -> Result<io::Take<File>, String> {
     let unreadable = |error: io::Error| unreadable(&error);

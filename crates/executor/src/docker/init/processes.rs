@@ -14,8 +14,8 @@ impl Terminated {
         self.terminate(|_parent| true);
     }
 
-    /// Sends SIGTERM to orphans that have not received it. Any other process may have been started to clean
-    /// up for its parent, so it gets no signal as long as its parent lives.
+    /// Sends SIGTERM to new orphans: processes that have not received it yet, and whose parent has ended. A process
+    /// with a living parent gets no signal, because the parent may have started it to clean up.
     pub(crate) fn terminate_orphans(&mut self) {
         self.terminate(|parent| parent == Some("1"));
     }
@@ -35,8 +35,8 @@ impl Terminated {
     }
 }
 
-/// Returns the names of the other living processes of this container, in alphabetical order and each once. At
-/// most [`LEFT_BEHIND`](left_behind::LEFT_BEHIND) names are returned.
+/// Returns the names of the other living processes of this container, sorted and without duplicates. Returns at most
+/// [`LEFT_BEHIND`](left_behind::LEFT_BEHIND) names.
 pub(crate) fn names() -> Vec<String> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

@@ -11,8 +11,8 @@ use std::{
 
 use crate::{NO_EXIT_CODE, life::End};
 
-/// Maximum number of bytes in one line: 16 000 characters of base64. The log of a container engine splits
-/// longer lines.
+/// Maximum number of output bytes that one line of the report contains. In base64, they are 16 000 characters. The log
+/// of a container engine splits lines of more than 16 KiB.
 pub(crate) const PIECE: usize = 12_000;
 
 /// The writer of the lines. All threads share it.

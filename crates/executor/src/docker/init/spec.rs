@@ -1,4 +1,5 @@
-//! Parses the description of the job on the input, and stores its files and stdin.
+//! Reads a job from the standard input of this program. Writes the files of the job, and the content of the job's
+//! stdin, to disk.
 
 use std::{
     fs::{DirBuilder, OpenOptions, Permissions},

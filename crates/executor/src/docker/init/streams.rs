@@ -29,9 +29,11 @@ struct Tail {
     rest: VecDeque<u8>,
 }
 
-/// Creates the thread that waits for a stream and reads the stream. The outcome will contain `keep` bytes of
-/// the stream: one half from its beginning, and the other half from its end. If the stream exceeds the
-/// storage limit, the thread keeps the half from the end.
+/// Creates a thread that waits for a stream, and then reads and reports the stream.
+///
+/// The outcome will contain `keep` bytes of the stream: one half from its beginning, and the other half from its end.
+/// The thread reports the bytes up to the storage limit at once. Of the later bytes, it keeps only the last ones in
+/// memory, as many as the second half needs. [`Pump::end`] reports these last bytes.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,

@@ -30,10 +30,10 @@ const IDLE_LIMITS: usize = 16;
 /// The place where the processes of a group run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// On the host. The group finds and kills the job's processes, and may limit them.
+    /// On the host. The supervisor uses the group to find and kill the job's processes. The group may also have limits.
     Host,
-    /// In a sandbox. The kernel kills all processes of the sandbox together with its first process, so the
-    /// group only enforces limits.
+    /// In a sandbox. The group only enforces limits. It is not needed to kill the processes, because the kernel kills
+    /// them together with the first process of the sandbox.
     Sandbox,
 }
 
@@ -45,8 +45,9 @@ pub(crate) enum Placement {
 pub(crate) struct Groups {
     /// Name of the supervisor's own folder in each hierarchy.
     name: String,
+    /// Path of the file that lists the folders in `made`. If the supervisor dies, other processes read this file.
     note: PathBuf,
-    /// Folders of the supervisor, which contain all its groups. The file `note` lists them.
+    /// The supervisor's own folders, at most one in each hierarchy. They contain all groups of the supervisor.
     made: RefCell<BTreeSet<PathBuf>>,
     /// Idle groups without limits.
     idle: RefCell<Vec<Group>>,
@@ -107,11 +108,11 @@ impl Groups {
         None
     }
 
-    /// Tests whether the kernel lets a new process live in a group, and remembers the result.
+    /// Tests whether the kernel lets a new process live in `group`. The result is remembered for all groups.
     ///
-    /// The test starts a child that runs no job. If the kernel kills this child, the supervisor starts no job
-    /// in a group. The kernel kills the child if the supervisor's own group was once killed as a whole, before
-    /// the supervisor entered this group (seen with Linux 6.18).
+    /// The test starts a child that runs no job. Linux 6.18 kills this child in one situation: the control group in
+    /// which the supervisor itself runs was killed as a whole (by `cgroup.kill`) before the supervisor entered it. Jobs
+    /// without limits then get no group.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }

@@ -26,7 +26,7 @@ const ADDRESS: u64 = 0x40_0000;
 /// Size in bytes of the header of an ELF file.
 const FILE_HEADER: u16 = 64;
 
-/// Size in bytes of the header that describes the segment.
+/// Size in bytes of an ELF program header. The file has one program header, which describes its only segment.
 const SEGMENT_HEADER: u16 = 56;
 
 #[cfg(target_arch = "x86_64")]
@@ -132,8 +132,8 @@ pub(crate) fn file() -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Returns the executable file. The function compiles only for the processors for which the program is
-/// written above.
+/// Returns the bytes of the executable file. The assembled program exists for x86-64 and AArch64 only. For any other
+/// processor, this crate does not compile.
 fn program() -> Vec<u8> {
     // SAFETY: both symbols are defined above, in this order, in one section of constants.
     let code = unsafe {

@@ -103,8 +103,8 @@ impl Launch {
     }
 }
 
-/// Copies a descriptor to the number `number` in a child. The originals are closed when the child executes
-/// its program.
+/// Duplicates the file descriptor `file` in a child. The duplicate gets the number `number`, and the program of the
+/// child inherits it. The original is closed when the child executes its program.
 fn hand_over(file: &OwnedFd, number: i32) -> rustix::io::Result<()> {
     #[expect(unsafe_code, reason = "rustix copies descriptors only to numbers that it owns")]
     // SAFETY: the child has a descriptor table of its own, and no code uses the replaced number after this.

@@ -69,7 +69,8 @@ use crate::{
 /// job continues.
 const REPLIES: usize = 1024;
 
-/// Number of attempts to create a named pipe, since other processes may remove its folder in between.
+/// Maximum number of attempts to create the supervisor's named pipe. An attempt fails if another process removes the
+/// pipe's folder after the supervisor has created the folder, and before it creates the pipe.
 const CONTROL_TRIES: u32 = 10;
 
 /// Runs the supervisor until its owner (the process that submits the jobs) is gone, and all its jobs have

@@ -5,8 +5,8 @@
 //! which is later moved into the folder of its job. A sandbox is used once. Unused sandboxes are closed some
 //! seconds after the last job of their series.
 //!
-//! Two kinds of sandboxes are not prewarmed, because they could be outdated when a job needs them. The
-//! folders of volumes may be removed in the meantime. The name servers of the host's network may change.
+//! Sandboxes with volumes and sandboxes on the host's network are not prewarmed, because they could be outdated when a
+//! job needs them. The folder of a volume may be removed in the meantime, and the host's name servers may change.
 
 use std::{
     cell::{Cell, RefCell},
@@ -198,8 +198,8 @@ impl PrewarmedSandboxes {
         }
     }
 
-    /// Closes each prewarmed sandbox if no job with the same plan has started for the time [`SERIES`]. The
-    /// function repeats this until no prewarmed sandbox is left.
+    /// Closes the prewarmed sandboxes of each [`Series`] that is over. A series is over when its last job started at
+    /// least [`SERIES`] ago. The function repeats this until no prewarmed sandbox is left.
     async fn close_what_is_over(&self) {
         while !self.sandboxes.borrow().is_empty() {
             sleep(SERIES / 4).await;
@@ -242,8 +242,8 @@ impl PrewarmedSandboxes {
 }
 
 impl PrewarmedSandbox {
-    /// Moves the sandbox's working folder to the path of the job's working folder. Afterwards this folder
-    /// contains all files that were placed for the job.
+    /// Makes the sandbox's working folder the working folder of the job. `folder` is the folder of the job. If the
+    /// job's working folder already contains files, the function moves these files along.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.base.join("work"), folder.work());
         // A rename can replace only an empty folder. So files of the job are first moved into the sandbox's

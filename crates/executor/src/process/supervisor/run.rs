@@ -33,7 +33,7 @@ use crate::{
 /// Number of attempts to write an outcome to a full disk, one per second.
 const WRITE_TRIES: u32 = 60;
 
-/// The reason of a lost outcome, if the job has removed its own folder.
+/// The text of [`End::Lost`] for a job that has removed its own folder.
 const REMOVED: &str = "it removed its own folder, which holds its result: a job may write to its working folder and to \
                        TMPDIR, and nowhere above them";
 
@@ -45,7 +45,7 @@ pub(crate) struct Job {
     pub(crate) record: JobRecord,
     /// Offset in the file `job.json` at which the line with the end of the job begins.
     pub(crate) end_at: u64,
-    /// Standard input, unless it is a file in the folder.
+    /// A short stdin. `None` if the job has no stdin, or if its stdin is a file in the job's folder.
     pub(crate) stdin: Option<Input>,
     pub(crate) requests: watch::Receiver<JobRequests>,
     pub(crate) lengths: Rc<Lengths>,
@@ -189,11 +189,11 @@ struct Running {
     pumps: Option<[Pumping; 2]>,
 }
 
-/// A pump that is reading a stream.
+/// The running task of a [`Pump`], which reads and stores stdout or stderr of the job.
 struct Pumping {
     /// Sender that tells the pump that the main process has ended.
     ended: oneshot::Sender<()>,
-    /// Result of the pump.
+    /// Handle of the task. It returns the length of the stream, and the content of a short stream.
     pumped: JoinHandle<Pumped>,
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct Sandbox {
     pub(crate) root: OwnedFd,
     process: OwnedFd,
     network: SandboxNetwork,
-    /// Receives the end of the `bwrap` process, which waits for the first process.
+    /// Receives the exit status of the `bwrap` process. `bwrap` exits after the sandbox's first process has ended.
     maker: oneshot::Receiver<WaitStatus>,
     /// Pipe that keeps the first process alive as long as the pipe is open.
     lifeline: OwnedFd,

@@ -209,9 +209,9 @@ impl Job {
         }
     }
 
-    /// Takes the next step towards the end of the job, if a step is due. For example, the first step after the
-    /// time limit begins to end the job's processes. Returns `true` if the job has ended and none of its
-    /// processes is left.
+    /// Does the work that is due to end the job. For example, the function sends SIGTERM to the job's processes when
+    /// the time limit has passed, and SIGKILL after the grace period. Returns `true` if the job has ended and none of
+    /// its processes is left. Otherwise the caller calls the function again (see [`look_at`](Self::look_at)).
     pub(crate) fn step(&mut self, others: Others<'_>, sink: &mut dyn Sink) -> bool {
         if self.status.is_none() && self.forced.is_none() && Instant::now() >= self.time_over {
             self.forced = Some(How::TimedOut);

@@ -449,7 +449,8 @@ impl Filling {
         }
     }
 
-    /// Takes a new file that the following data will fill. Returns whether the file has any content.
+    /// Directs the next `length` bytes of data to the new file `made`. Returns `false` if the file is empty:
+    /// `length` is 0.
     fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
         let file = made.or_else(|why| {
             self.failed.get_or_insert(why);

@@ -111,7 +111,8 @@ fn answer(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Stack size in bytes of a child until the child executes its program. Its few calls need less.
+/// Stack size in bytes for a child before it executes its program. The few functions that it calls until then need
+/// less.
 const STACK: usize = 64 * 1024;
 
 /// The parameters of a child, which shares the parent's memory until it executes its program.
