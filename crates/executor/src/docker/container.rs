@@ -30,6 +30,11 @@ pub(crate) fn volume_name(owner: &Owner, volume: &Volume) -> String {
     format!("{}{}-{}", VOLUME, in_names(owner), volume.name)
 }
 
+/// Returns the name of the empty volume that exists while a volume is prepared.
+pub(crate) fn preparing_name(owner: &Owner, volume: &Volume) -> String {
+    format!("windlass-preparing-{}-{}", in_names(owner), volume.name)
+}
+
 /// Returns the name that earlier versions of windlass gave to a volume. The name does not contain the owner.
 pub(crate) fn former_volume_name(volume: &Volume) -> String {
     format!("{VOLUME}{}", volume.name)

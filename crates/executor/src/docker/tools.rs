@@ -13,7 +13,7 @@ use std::{
 
 use bollard::{
     models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest},
-    query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder},
+    query_parameters::{AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveVolumeOptions},
 };
 use futures::StreamExt;
 use tokio::{sync::OnceCell, task::AbortHandle};
@@ -22,7 +22,7 @@ use crate::{
     Owner, Volume,
     docker::{
         Description, Engine, EngineError, EngineKind,
-        container::{INIT, TOOLS, former_volume_name, strict, volume_name},
+        container::{INIT, TOOLS, former_volume_name, preparing_name, strict, volume_name},
         images,
         input::FOLDER,
         labels,
@@ -244,29 +244,41 @@ impl Tools {
         source: String,
     ) -> Result<(), EngineError> {
         let docker = self.engine.client();
-        if self.has_volume(&source).await? {
+        let marker = preparing_name(owner, volume);
+        let exists = self.has_volume(&source).await?;
+        if exists && (engine.kind == EngineKind::Podman || !self.has_volume(&marker).await?) {
             return Ok(());
         }
         let former = former_volume_name(volume);
-        if self.has_volume(&former).await? {
+        if !exists && self.has_volume(&former).await? {
             return Err(EngineError::FormerVolume { volume: volume.name.to_string(), former, name: source });
         }
-        let labels = [(labels::ROLE, "volume"), (labels::OWNER, owner.as_str())];
-        let labels = Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        let labels = |role: &str| {
+            let labels = [(labels::ROLE, role), (labels::OWNER, owner.as_str())];
+            Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
+        };
+        let create = async |name: &str, role: &str| {
+            let name = Some(name.to_owned());
+            let request =
+                VolumeCreateRequest { name, labels: labels(role), ..VolumeCreateRequest::default() };
+            self.engine.call("create a volume", docker.create_volume(request)).await
+        };
         if engine.kind == EngineKind::Podman {
-            let name = Some(source);
-            let request = VolumeCreateRequest { name, labels, ..VolumeCreateRequest::default() };
-            self.engine.call("create a volume", docker.create_volume(request)).await?;
+            create(&source, "volume").await?;
             return Ok(());
         }
-        // One request creates a container and the volume, and the container engine prepares the volume as part
-        // of this request. So this process can't be killed between the creation of the volume and its
-        // preparation.
+        // The container engine creates the volume and prepares it when it creates the container. If this process
+        // is killed meanwhile, the engine may stop between the two. The marker then remains, and the next process
+        // prepares the volume again.
+        create(&marker, "preparing").await?;
         let mount = Mount {
             typ: Some(MountType::VOLUME),
             source: Some(source),
             target: Some(PREPARED.to_owned()),
-            volume_options: Some(MountVolumeOptions { labels, ..MountVolumeOptions::default() }),
+            volume_options: Some(MountVolumeOptions {
+                labels: labels("volume"),
+                ..MountVolumeOptions::default()
+            }),
             ..Mount::default()
         };
         let host =
@@ -274,7 +286,11 @@ impl Tools {
         let name = self.fresh("volume");
         self.create(&name, self.body("volume", host)).await?;
         self.remove(&name).await;
-        Ok(())
+        let removed = docker.remove_volume(&marker, None::<RemoveVolumeOptions>);
+        match self.engine.call("remove a volume", removed).await {
+            Err(error) if error.is_absent() => Ok(()),
+            removed => removed,
+        }
     }
 
     async fn has_volume(&self, name: &str) -> Result<bool, EngineError> {

@@ -110,7 +110,7 @@ impl PostgresStore {
         let (writes, queue) = mpsc::channel(QUEUE);
         let waiting = Arc::new(Waiting::default());
         let seal = Arc::new(opened.seal);
-        let writer = WriterTask {
+        let task = WriterTask {
             address: address.clone(),
             client: Some(opened.client),
             statements: Statements::default(),
@@ -121,7 +121,7 @@ impl PostgresStore {
             unanswered: None,
             waiting: waiting.clone(),
         };
-        tokio::spawn(writer.serve(queue));
+        tokio::spawn(task.serve(queue));
         Ok(Self {
             id: opened.id,
             name: address.name,

@@ -310,6 +310,29 @@ async fn volumes_of_two_owners_are_two() {
     are_left_clean(&place, "nobody").await;
 }
 
+/// A process that is killed while the engine prepares a volume leaves the volume unprepared. The marker volume tells
+/// this to the next process.
+#[tokio::test]
+async fn an_interrupted_preparation_of_a_volume_is_repeated() {
+    let Some(place) = Place::new("an_interrupted_preparation_of_a_volume_is_repeated").await else { return };
+    let _turn = TURNS.acquire().await.unwrap();
+    let volume = unique(&place, "state");
+    let [unprepared, marker] =
+        ["volume", "preparing"].map(|role| format!("windlass-{role}-interrupted-{volume}"));
+    ask(&place.engine, &["volume", "create", &unprepared]);
+    ask(&place.engine, &["volume", "create", &marker]);
+    let job = sh("echo mine > /state/file")
+        .volume(volume.parse().unwrap(), "/state")
+        .owner("interrupted".parse().unwrap());
+    let outcome = place.runtime.run(&id(&unique(&place, "volumes")), &job).await.unwrap();
+    place.runtime.close().await;
+    left_by(&place);
+    let listed = ask(&place.engine, &["volume", "ls", "-q"]);
+    assert_eq!(outcome.end, End::Exited(0), "{}", outcome.stderr.text());
+    assert!(!listed.contains(&marker), "{listed:?}");
+    are_left_clean(&place, "nobody").await;
+}
+
 #[tokio::test]
 async fn what_a_job_leaves_running_in_its_container_is_named() {
     let Some(place) = Place::new("what_a_job_leaves_running_in_its_container_is_named").await else { return };
