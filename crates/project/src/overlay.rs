@@ -55,7 +55,7 @@ impl Overlay {
         if self.texts.is_empty() { None } else { self.texts.get(&path.canonicalize().ok()?) }
     }
 
-    /// Reads a descriptor as [`load`](crate::load) does.
+    /// Reads a descriptor as [`load`](crate::load()) does.
     pub fn load(&self, path: &Path) -> Read {
         match self.source(path) {
             Ok(source) => read_in(&source, &surroundings(path)),
