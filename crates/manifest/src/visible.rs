@@ -19,8 +19,7 @@ use crate::report::{Report, choose};
 /// pins multiply this number.
 pub const MAX_PINS: usize = 100_000;
 
-/// A pin of a leaf, which is a component without inner components. The component is named by its path from the
-/// application.
+/// A pin (an input, an output or a command) of a component without inner components.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeafPin {
     /// The path of the component.

@@ -92,7 +92,8 @@ impl<'s> Trial<'s> {
         (log.jobs.clone(), log.records.clone())
     }
 
-    /// Records the request of a job. Returns the recorded outcome of the job, or the number of the new job.
+    /// Records that the driver has requested a job. Returns the outcome of the job if the trial replays it from a
+    /// record, and otherwise, as the error, the number of the job.
     fn request(&self, name: &str, job: &Job) -> Result<Outcome, usize> {
         let mut log = self.log();
         assert!(log.jobs.iter().all(|(other, _)| other != name), "the job `{name}` is requested twice");

@@ -296,8 +296,7 @@ impl DockerRuntime {
 }
 
 impl Drop for DockerRuntime {
-    /// Disconnects from the jobs as a dying client does, but in an orderly way: this client asks jobs with
-    /// `OnOwnerDeath::Kill` to end.
+    /// Closes the connections to the jobs. A job with `OnOwnerDeath::Kill` then ends, as it does if the client dies.
     fn drop(&mut self) {
         self.shared.jobs().drain().for_each(|(_, handle)| handle.disconnect());
     }

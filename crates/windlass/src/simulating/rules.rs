@@ -72,7 +72,8 @@ impl Window {
 pub(super) struct Instance {
     /// The natural id that a launch returns. The default is the name of the application.
     pub(super) id: Option<String>,
-    /// The update that the script reports. The default is the update by which the script reports success.
+    /// The update of the instance that the script prints. By default, the script prints an update that reports
+    /// success.
     pub(super) update: Option<Value>,
     /// The results of a command. In the answer of a health check, they belong to the oldest open command.
     pub(super) results: Option<Vec<Value>>,

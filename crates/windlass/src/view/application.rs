@@ -30,7 +30,7 @@ pub struct ApplicationStatusView {
     /// assembly as a service. If no environment has it, the states are those in the environment in which the
     /// assembly was launched.
     pub services: Vec<ServiceReferenceView>,
-    /// The references to other applications that the scripts of the application report.
+    /// The references to other applications. The scripts of this application have reported them.
     pub references: Vec<InstanceReferenceView>,
 }
 
