@@ -182,6 +182,16 @@ impl ElementRecord {
             commands: BTreeSet::new(),
         }
     }
+
+    /// Records that the element has reached a state. If it was in this state before, the time of
+    /// [`since`](Self::since) stays.
+    pub fn enter(&mut self, state: State, now: Timestamp) {
+        if self.state != state {
+            self.since = now;
+        }
+        self.state = state;
+        self.progress = 0;
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

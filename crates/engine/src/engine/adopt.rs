@@ -273,7 +273,7 @@ fn made(draft: &mut Draft, process: ProcessId) -> Vec<ElementName> {
     let parts: Vec<ElementName> =
         resources(draft.world.topology()).map(|element| element.name.clone()).collect();
     for record in draft.world.elements.values_mut().filter(|record| parts.contains(&record.name)) {
-        record.state = State::Active;
+        record.enter(State::Active, record.since);
         record.made =
             package.clone().map(|package| Made { package, installed_by: process, configured_by: process });
         let mut enrolled = draft.enrolled.iter_mut();

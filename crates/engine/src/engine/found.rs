@@ -111,8 +111,8 @@ impl Found {
     ) {
         let Some(record) = world.elements.get_mut(name) else { return };
         self.states.push((name.clone(), record.state, state));
-        *record =
-            ElementRecord { state, since: now, progress: 0, attempted: None, failure, ..record.clone() };
+        record.enter(state, now);
+        (record.attempted, record.failure) = (None, failure);
         self.batch.push(Change::PutElement(Box::new(record.clone())));
     }
 

@@ -217,8 +217,7 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
         let Some(record) = world.elements.get_mut(name).filter(|record| record.state == State::Active) else {
             continue;
         };
-        record.state = State::Broken;
-        record.since = now;
+        record.enter(State::Broken, now);
         let broken =
             Happening::StateChanged { element: name.clone(), from: State::Active, to: State::Broken };
         batch = batch.put_element(record.clone()).event(event(world, Some(id), now, broken));

@@ -159,11 +159,7 @@ impl ProcessMachine {
         let mut from = to;
         self.update_element(element, |record| {
             from = record.state;
-            if from != to {
-                record.since = now;
-            }
-            record.state = to;
-            record.progress = 0;
+            record.enter(to, now);
             record.failure = None;
             record.attempted = None;
             if to == State::Absent {
