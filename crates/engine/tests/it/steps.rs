@@ -5,7 +5,7 @@ use windlass_driver::Observation;
 use windlass_engine::{Answer, Request, Stop};
 use windlass_model::assembly::{Cluster, MaxUnavailable, Property};
 use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
-use windlass_model::{Part, State, Template};
+use windlass_model::{CallId, Part, ProcessId, State, StepId, Template};
 use windlass_secret::Sensitive;
 use windlass_store::Store as _;
 
@@ -253,6 +253,10 @@ async fn one_part_at_a_time_is_answered_for() {
     let answer = Answer { of: vec![element("t__a"), element("t__c")], ..Answer::of_all(Assumption::Done) };
     let error = rig.ask("t", Request::retry(answer)).await.unwrap_err().to_string();
     assert_eq!(error, "`c` has no undecided call; these parts have one: `a`, `b`");
+    let unknown = vec![CallId::of(rig.store.id(), ProcessId(9), StepId(9), 0)];
+    let answer = Answer { calls: unknown, ..Answer::of_all(Assumption::Done) };
+    let error = rig.ask("t", Request::retry(answer)).await.unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("is not an undecided call"), "{error}");
     let error = say(Assumption::Done, "t__a").await.unwrap_err().to_string();
     assert!(error.contains("b Configure") && !error.contains("a Configure"), "{error}");
     say(Assumption::NotDone, "t__b").await.unwrap();
