@@ -23,6 +23,9 @@ const OPERATION: &str = "an operation";
 /// Names of transitions in older descriptors. They created and removed the infrastructure.
 const OLD_TRANSITIONS: [&str; 2] = ["CreateInfrastructure", "DeleteInfrastructure"];
 
+/// Names of transitions in later descriptors, which windlass does not support.
+const LATER_TRANSITIONS: [&str; 1] = ["Upgrade"];
+
 /// A resource descriptor.
 #[derive(Debug, Clone)]
 pub struct ResourceDescriptor {
@@ -177,17 +180,14 @@ fn add_transition(
     word: &str,
     decl: ActionDecl,
 ) {
-    // Later versions of the language have the transition Upgrade. windlass does not support it.
-    if word == "Upgrade" {
-        return;
-    }
     if let Ok(transition) = word.parse() {
         found.insert(transition, decl);
         return;
     }
     let span = decl.name_span;
-    if OLD_TRANSITIONS.contains(&word) {
-        let message = format!("`{word}` is a transition of older descriptors; it is ignored");
+    let other_versions = [("older", &OLD_TRANSITIONS[..]), ("later", &LATER_TRANSITIONS[..])];
+    if let Some((age, _)) = other_versions.iter().find(|(_, words)| words.contains(&word)) {
+        let message = format!("`{word}` is a transition of {age} descriptors; it is ignored");
         return reader.warning(codes::UNKNOWN_TRANSITION, span, message);
     }
     reader.say(Severity::Error, |source| {

@@ -205,6 +205,7 @@ policies:
     a.yaml:9:11: error[WL0103]: a transition has no `drivesr`
         help: did you mean `drivers`?
     a.yaml:10:3: warning[WL0146]: `CreateInfrastructure` is a transition of older descriptors; it is ignored
+    a.yaml:11:3: warning[WL0146]: `Upgrade` is a transition of later descriptors; it is ignored
     a.yaml:13:10: error[WL0103]: an operation has no `propreties`
         help: did you mean `properties`?
     a.yaml:15:12: error[WL0103]: a driver has no `selctor`
