@@ -68,7 +68,8 @@ fn names_itself(root: &Mapping) -> bool {
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Tells whether a key, or a misspelt key, belongs to the language and is rare in other documents.
+/// Tells whether a key shows that a document is a descriptor: the key is, or resembles, a key of the language that is
+/// rare in other documents.
 fn is_own(key: &str) -> bool {
     let own = || {
         let known = keys::ASSEMBLY.names.iter().chain(keys::RESOURCE.names);

@@ -1,4 +1,4 @@
-//! The builder of plans, which takes steps and waits in any order.
+//! The builder of plans. A caller adds the steps and their waits in any order.
 
 use petgraph::visit::EdgeRef;
 

@@ -57,8 +57,8 @@ impl Redactor {
         out
     }
 
-    /// Masks text. The mask of a value that is not UTF-8 may split a character; the rest of the character
-    /// becomes U+FFFD.
+    /// Masks a text. A secret value that is not UTF-8 can match some bytes of a character. The other bytes of this
+    /// character then become U+FFFD.
     pub fn mask_str(&self, text: &str) -> String {
         match String::from_utf8(self.mask(text.as_bytes())) {
             Ok(masked) => masked,

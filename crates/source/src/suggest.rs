@@ -38,7 +38,7 @@ const LONGEST: usize = 200;
 /// distance costs the product of both lengths in bytes.
 const EFFORT: usize = 1 << 16;
 
-/// Part of a candidate's effort that does not depend on the length of the candidate.
+/// The effort for the comparison with a candidate of any length. Longer candidates cost more.
 const BASE_EFFORT: usize = 2;
 
 /// Returns the candidate that is nearest to `name`, like [`suggest`], and whether the candidate is unique. The result

@@ -102,8 +102,8 @@ impl Writer {
         json!({ "$ref": format!("#/$defs/{name}") })
     }
 
-    /// Adds the definition of a node that contains itself, and returns the name of the definition. It is the
-    /// name of the node's field, if this name is free.
+    /// Adds a definition for a node that contains itself. Returns the name of the definition: `field`, or a name
+    /// that begins with `field` if a definition with this name exists already.
     fn define(&mut self, node: &Arc<Node>, field: &str) -> String {
         let is_taken = self.definitions.contains_key(field);
         let name = if is_taken { format!("{field}{}", self.names.len() + 1) } else { field.to_owned() };
