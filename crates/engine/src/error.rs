@@ -44,10 +44,10 @@ pub enum EngineError {
     NameTaken {
         /// The name that is taken.
         name: AssemblyName,
-        /// The descriptor of the assembly that has the name.
+        /// The name of the existing assembly's descriptor.
         other: DescriptorName,
     },
-    /// The intent changes existing assemblies, and none exists.
+    /// The intent can only change an existing assembly, but the assembly does not exist.
     #[error("there is no assembly to change")]
     Nothing,
     /// The assembly is being removed.
@@ -178,7 +178,8 @@ pub enum EngineError {
     /// Elements can't be placed or adopted.
     #[error("{}", unplaced(.0))]
     Unplaceable(Vec<Unplaced>),
-    /// An operator must state the outcome of the undecided calls: only a person can tell it.
+    /// An operator must state the outcome of the *undecided* calls: windlass can't determine the outcome of these
+    /// calls.
     #[error("{}", undecided(.name, .calls))]
     NeedsDecision {
         /// The name of the assembly.
@@ -196,25 +197,25 @@ pub enum EngineError {
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
     NotObserved(AssemblyName),
-    /// The operator's [`Answer`](crate::Answer) is about a call that needs no answer, or about an unknown call. Only an
-    /// *undecided* call needs an answer: only a person can tell the outcome of such a call.
+    /// The operator's [`Answer`](crate::Answer) is about a call that is unknown, or that needs no answer. Only an
+    /// *undecided* call needs an answer: windlass can't determine the outcome of such a call.
     #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
     NotUndecided {
-        /// The id in [`Answer::calls`](crate::Answer::calls) that belongs to no undecided call.
+        /// The id, in [`Answer::calls`](crate::Answer::calls), of the call that is unknown or needs no answer.
         call: CallId,
-        /// The records of all undecided calls of the assembly.
+        /// The records of the calls that need an answer: all undecided calls of the assembly.
         calls: Vec<CallRecord>,
     },
-    /// The operator's [`Answer`](crate::Answer) is about an element without an *undecided* call. Only a person can tell
-    /// the outcome of an undecided call.
+    /// The operator's [`Answer`](crate::Answer) is about an element without an *undecided* call. windlass can't
+    /// determine the outcome of an undecided call, so only such a call needs an answer.
     #[error("`{}` has no undecided call; these parts have one: `{}`", .part.local(), listed(.calls))]
     NoUndecidedCall {
         /// The element in [`Answer::of`](crate::Answer::of) that has no undecided call.
         part: ElementName,
-        /// The records of all undecided calls of the assembly.
+        /// The records of the assembly's undecided calls. They belong to other elements.
         calls: Vec<CallRecord>,
     },
-    /// A recorded open call is damaged: this engine can't have written its record.
+    /// The store contains a damaged record of an open call. windlass never writes such a record.
     #[error("the record of call `{}` of `{name}` is damaged: {why}; restore the store from a backup", .call.id)]
     DamagedCall {
         /// The name of the assembly.
@@ -224,8 +225,8 @@ pub enum EngineError {
         /// The reason why the record is damaged.
         why: String,
     },
-    /// The operator's answer states outputs or a natural id that the undecided call can't have reported. The text
-    /// gives the reason.
+    /// windlass can't accept the outputs or the natural id in the operator's answer. For example, the element does
+    /// not declare one of the outputs. The text gives the reason.
     #[error("{0}")]
     NotPublished(String),
     /// The name of an argument of a command is not a valid property name.
@@ -246,12 +247,14 @@ pub enum EngineError {
         /// The reason, as a sentence fragment.
         why: String,
     },
-    /// The reports of launches are lost, so the natural ids of the launched elements are unknown.
+    /// The operator's answer must state the natural id of a launched instance. A natural id identifies an instance
+    /// outside of windlass. windlass does not know this id, because the driver's report of the launch is lost.
     #[error("{}", unnamed(.name, .parts))]
     Unnamed {
         /// The name of the assembly.
         name: AssemblyName,
-        /// The launched elements, with the ids that their scripts were given.
+        /// The elements whose natural id is unknown. Each has the instance id that windlass gave to its launch
+        /// script.
         parts: Vec<(ElementName, InstanceId)>,
     },
     /// A pinned package is missing in the store.
@@ -265,7 +268,8 @@ pub enum EngineError {
         /// The reason why the package can't be read.
         cause: String,
     },
-    /// A runtime can't list the jobs of an earlier process. These jobs may still run, so the intent is refused.
+    /// A runtime can't list the jobs of an earlier process. Some of these jobs are possibly still running, so the
+    /// intent is refused.
     #[error("{0}")]
     Unreachable(String),
     /// The request has already ended.
@@ -388,13 +392,13 @@ fn in_use(name: &AssemblyName, by: NameUse) -> String {
     }
 }
 
-/// The place that an assembly has moved to.
+/// The new name of a renamed assembly, or the file of an exported assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MovedTo {
-    /// The assembly was renamed, and this is its new name.
+    /// The assembly was renamed. This is its new name.
     Assembly(AssemblyName),
-    /// The assembly was exported to this file, as the user named it.
+    /// The assembly was exported. This is the path of the export file, as the user wrote the path.
     File(String),
 }
 
@@ -479,22 +483,23 @@ impl fmt::Display for ProtectedPart {
     }
 }
 
-/// Elements that can't be placed or adopted, all for the same reason.
+/// A problem that prevents the placement or the adoption of some elements. To place an element is to find a
+/// location, a runtime and drivers for it. To adopt an element is to use an existing instance for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unplaced {
-    /// The elements, in the order of the assembly.
+    /// The elements that have the problem, in the order in which the assembly contains them.
     pub elements: Vec<ElementName>,
-    /// The kind of the problem: the elements can't be placed, or can't be adopted.
+    /// The kind of the problem.
     pub lack: Lack,
     /// The reason why the elements can't be placed or adopted.
     pub why: String,
-    /// The declaration in the descriptor that causes the problem. If the elements can't be placed, this is the
-    /// declaration of their location, if there is one. In all other cases, this is the declaration of the first
-    /// element. `None` if the place of the declaration is unknown.
+    /// The place in the descriptor to which the error message points; `None` if this place is unknown. For a
+    /// missing location, runtime or driver, it is the property that chooses the location. If no such property
+    /// exists, or if the elements can't be adopted, it is the declaration of an element.
     pub origin: Option<Origin>,
 }
 
-/// The kind of the problem that an [`Unplaced`] describes.
+/// The kind of a problem in [`Unplaced`]: elements lack a place, or a way to be adopted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Lack {

@@ -16,8 +16,8 @@ use windlass_model::record::{Failure, FailureKind};
 /// the bad elements of a batch.
 pub const MAX_TIMEOUTS: usize = 32;
 
-/// The maximum number of [suspects](self) that are checked alone. If there are more suspects, they are first checked
-/// together: so many failures may come from a broken script, and not from bad elements.
+/// The maximum number of [suspects](self) that are checked alone. More suspects are first checked together, because
+/// many failures usually have one common cause, such as a broken script.
 pub const MAX_ALONE: usize = 16;
 
 /// The maximum number of failed groups of [suspects](self) in one round. After more failures, a failed group of

@@ -85,7 +85,7 @@ pub trait Machine {
     fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>>;
 }
 
-/// An input of a machine.
+/// A message from the [`Host`] to a [`Machine`].
 pub enum Input<M: Machine + ?Sized> {
     /// The first input of a run. The machine begins its work.
     Begin,
@@ -99,13 +99,13 @@ pub enum Input<M: Machine + ?Sized> {
     Cancel,
 }
 
-/// An output of a machine.
+/// A request of a [`Machine`], which the [`Host`] carries out.
 pub enum Output<M: Machine + ?Sized> {
     /// A command of the machine.
     Command(M::Command),
     /// Starts a timer, or changes the time of a timer that runs.
     Wake {
-        /// The timer, which [`Input::Due`] names.
+        /// The identity of the timer. The machine gets this value back in [`Input::Due`] when the timer is due.
         timer: M::Timer,
         /// The time at which the timer is due.
         at: Timestamp,
@@ -142,7 +142,7 @@ pub trait Dispatcher<M: Machine>: Send {
     }
 }
 
-/// A host that runs machines.
+/// Runs [state machines](Machine): passes inputs to a machine, and carries out the outputs of the machine.
 #[derive(Clone)]
 pub struct Host {
     clock: Arc<dyn Clock>,
@@ -150,7 +150,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates a host, which tells its machines the time of `clock`, and cancels them at a stop.
+    /// Creates a host. Its machines get the time of `clock`, and are cancelled when `stop` is requested.
     pub fn new(clock: Arc<dyn Clock>, stop: Stop) -> Self {
         Self { clock, stop }
     }
@@ -241,10 +241,11 @@ impl<M: Machine, D: Dispatcher<M>> Running<'_, M, D> {
         }
     }
 
-    /// Returns the error that made the store refuse all later batches of records.
+    /// Returns the error of the batch that the store could not write.
     ///
-    /// The store answers batches in order. If `error` is such a refusal, the work with the original error has therefore
-    /// already ended.
+    /// After such a batch, the store answers each later batch with `StoreError::AfterFailure`. If `error` is this
+    /// answer, the function takes the original error from the finished work. The original error is there, because
+    /// the store answers batches in order. Any other `error` is returned unchanged.
     fn root_cause(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::AfterFailure { .. }) {
             return error;

@@ -1,4 +1,5 @@
-//! The journal: records the jobs of calls, so that a repeated call gets the same outcomes.
+//! The journal of jobs. A call of a driver runs jobs, and the journal stores each job with its outcome. If windlass
+//! repeats the call after a crash, the driver gets the stored outcomes, and the jobs do not run again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,13 +47,13 @@ pub(crate) struct Journal {
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
-/// An open call that an earlier process made on another host or in another folder. This program can't find the jobs of
-/// that process.
+/// An open call of a windlass process that ran on another host or in another project folder. The present process
+/// can't find the jobs of that process.
 pub(crate) struct RemoteCall {
-    /// The number of the last attempt that the earlier process made. All attempts with a greater number are made by
-    /// this program, so their jobs can be found.
+    /// The number of the last attempt that was made on the other host or in the other folder. The present process
+    /// makes the attempts with greater numbers, so it can find their jobs.
     pub(crate) attempt: u32,
-    /// The host and the folder in which the earlier process made the call, as text for messages.
+    /// The other host and folder, as text for messages.
     pub(crate) from: String,
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct Entry {
 pub(crate) struct Checkpoint {
     pub(crate) call: CallId,
     pub(crate) report: Report,
-    /// The secrets that the driver has named so far (`Context::hide`).
+    /// The secret texts that the driver has registered so far (`Context::hide`).
     pub(crate) hidden: Vec<String>,
     pub(crate) reply: oneshot::Sender<Result<(), Failure>>,
 }
@@ -83,9 +84,9 @@ pub(crate) struct CallContext {
     /// Whether a second execution of the call may do harm. The jobs of such a call start only if space for their
     /// answers is reserved.
     once: bool,
-    /// The failure that forbids the call to create its relationship. For example, the source or the target of
-    /// the relationship has failed. If this failure is set, the first job of the call does not begin. If an
-    /// earlier process has already begun a job of the call, this job is still awaited.
+    /// The reason why the call must not create its relationship, such as a failure of the source or the target.
+    /// `None` if there is no such reason. If there is a reason, the call must not begin its first job. A job that
+    /// an earlier process has begun is still awaited.
     failed_endpoint: Option<Failure>,
     /// The host and the folder of this attempt, if an earlier process made it on another host or in another
     /// folder.
@@ -100,7 +101,7 @@ pub(crate) struct CallContext {
     has_begun: AtomicBool,
     /// The secrets among the inputs of the call.
     given: Vec<String>,
-    /// The secrets that the driver has named, such as a password that a job has published.
+    /// The secret texts that the driver has registered (`Context::hide`), such as a password in a job's output.
     hidden: Mutex<Vec<String>>,
     /// The names of the jobs whose stdout is shown to users.
     shown: Mutex<BTreeSet<String>>,
@@ -112,21 +113,22 @@ pub(crate) struct CallContext {
     claims: bool,
 }
 
-/// The results of a call that are recorded or dropped when the call ends.
+/// The facts about the jobs of a call or of an observation. The machine gets these facts together with the result.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
-    /// The sealed outcomes of jobs, which are dropped when the call ends.
+    /// The sealed outcomes of jobs in the store. The machine deletes them from the store when the call ends.
     pub(crate) wipe: Vec<SecretRef>,
     /// The records of ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,
-    /// The secrets that the driver has named, such as a password that a job has published.
+    /// The secret texts that the driver has registered (`Context::hide`), such as a password in a job's output.
     pub(crate) hidden: Vec<String>,
-    /// Whether the call's first job was refused because of a stop, so that nothing was done.
+    /// Whether the call's first job was refused because of a stop. The present attempt of the call has then done
+    /// nothing.
     pub(crate) is_refused: bool,
-    /// Whether a job of the call has started, so that the call may have had effects.
+    /// Whether a job of the call has started. The call may then have had effects.
     pub(crate) started: bool,
     /// The output of each job in `jobs`, in the same order. The secrets in the output are not masked yet, because
-    /// the driver may name further secrets until the call has ended.
+    /// the driver may register further secrets until the call has ended.
     written: Vec<Written>,
 }
 
@@ -287,7 +289,7 @@ impl CallContext {
         locked(&self.artifacts).wipe.push(secret);
     }
 
-    /// Keeps the output of a job until its driver has named the secrets in it.
+    /// Keeps the output of a job until the driver has registered the secrets in this output.
     fn write_later(&self, job: JobRecord, outcome: &Outcome) {
         if job.end.is_none() {
             return;
@@ -485,8 +487,8 @@ impl CallContext {
         self.enter(recorded, None).await;
     }
 
-    /// Lets the host wait until a record is durable, and then remove the job `remove` from its runtime. If the host
-    /// has ended, a later process finds the job.
+    /// Tells the host to wait until a record is durable, and then to remove the job `remove` from its runtime. If
+    /// the host has already ended, the job stays in its runtime until a later process removes it.
     async fn enter(&self, ticket: windlass_store::Ticket, remove: Option<(Arc<dyn Runtime>, JobId)>) {
         let _ = self.journal.entries.send(Entry { ticket, remove }).await;
     }
@@ -604,7 +606,8 @@ fn millis(of: windlass_executor::Timestamp) -> Timestamp {
     Timestamp::from_millis(i64::try_from(of.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Returns the outcome, or a failure if the job has no usable outcome.
+/// Returns the outcome of a job that has run to its end. Returns a failure if the job was lost or cancelled, or if
+/// a part of its output is missing.
 fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     match &outcome.end {
         End::Lost(why) => Err(lost(why.clone())),

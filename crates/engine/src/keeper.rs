@@ -1,6 +1,6 @@
 //! The tasks that run during a process: one renews its leases, and another reads stop requests.
 //!
-//! A process does not end because the store fails once or answers late. It ends if a lease is lost, or if a
+//! A process survives single failures and late answers of the store. The process ends if a lease is lost, or if a
 //! lease could not be renewed during its whole term.
 
 use std::future::Future;

@@ -49,8 +49,10 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Renames under the lease of the old name. Takes further leases into `beside`: first the lease of the
-    /// new name, then the leases of the other assemblies whose records change.
+    /// Gives the assembly its new name. The caller holds the `lease` of the old name.
+    ///
+    /// The function acquires further leases, and pushes them to `beside`: first the lease of the new name, then the
+    /// leases of the other assemblies whose records change.
     async fn rename_under(
         &self,
         renaming: &Renaming,
@@ -124,8 +126,8 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Returns the other assemblies whose records name an assembly, because they reference this assembly, or
-    /// because this assembly owns them (`AssemblyRecord::owner`).
+    /// Returns the assemblies whose records mention the assembly `name`. These are the assemblies that reference
+    /// `name`, and the assemblies that `name` owns (`AssemblyRecord::owner`).
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
         let mut after: Option<AssemblyName> = None;

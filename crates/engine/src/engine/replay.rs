@@ -1,5 +1,5 @@
-//! Builds calls for recorded jobs. With such a call, a program can interpret the recorded output of a job again. No
-//! job runs.
+//! Rebuilds the calls to which a recorded job belongs. A driver interprets the output of a job, and needs the call
+//! of the job for this. With a rebuilt call, the recorded output can be interpreted again. No job runs.
 
 use windlass_driver::Call;
 use windlass_model::AssemblyName;

@@ -25,9 +25,8 @@ use crate::error::EngineError;
 pub struct Answer {
     /// The operator's statement about the calls, for example that they were executed.
     pub what: Assumption,
-    /// The elements to which this answer applies. An undecided call is a call whose outcome only a person can
-    /// tell. The answer gives the outcome of all undecided calls of these elements. If `of` and
-    /// [`calls`](Self::calls) are both empty, the answer applies to all undecided calls.
+    /// The elements to which this answer applies. The answer gives the outcome of all undecided calls of these
+    /// elements. If `of` and [`calls`](Self::calls) are both empty, the answer applies to all undecided calls.
     pub of: Vec<ElementName>,
     /// The individual undecided calls to which this answer applies, in addition to the calls of the elements in
     /// [`of`](Self::of). Calls of one element can have different outcomes, and then need different answers.
@@ -37,7 +36,9 @@ pub struct Answer {
     /// states outputs, the answer must apply to exactly one element, and this element must declare these outputs.
     #[serde(default)]
     pub published: PublishedOutputs,
-    /// The natural id of the launched instance, if the report of the launch is lost.
+    /// The natural id of the instance that the call has launched. A natural id identifies an instance outside of
+    /// windlass, for example the id of a virtual machine. The operator states the natural id if the driver's report
+    /// of the launch is lost. `None` means that the answer states no natural id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub natural: Option<String>,
 }
@@ -128,8 +129,8 @@ pub struct Request {
     pub(super) desired: Option<Box<Desired>>,
     /// Packages for `down`. Each package replaces the pinned package of the same name.
     pub(super) packages: Vec<Arc<Package>>,
-    /// The operator's answer for `retry`, which gives the outcome of undecided calls. An undecided call is a call
-    /// whose outcome only a person can tell. If there is such a call and the answer is `None`, the intent is
+    /// The operator's answer for `retry`: it states the outcome of undecided calls. A call is undecided if windlass
+    /// can't determine its outcome. If the assembly has an undecided call and `answer` is `None`, the intent is
     /// refused.
     pub(super) answer: Option<Answer>,
     /// The arguments of `call`.
@@ -248,7 +249,7 @@ impl Request {
 pub struct Desired {
     /// The topology of the desired assembly.
     pub topology: Topology,
-    /// The descriptor of the assembly.
+    /// The name of the descriptor from which the assembly is created.
     pub descriptor: DescriptorName,
     /// The assembly that owns this assembly: the factory of an application. For an assembly that is already
     /// recorded, this field is ignored, and the recorded owner stays.
@@ -287,7 +288,7 @@ impl Selection {
 pub struct UpOptions {
     /// The desired state of all elements.
     pub goal: State,
-    /// Whether existing instances are adopted, and no instances are created.
+    /// Whether missing elements adopt existing instances. If `false`, missing elements get new instances.
     pub adopt: bool,
     /// The elements to create again, even if they have not changed.
     pub replace: BTreeSet<ElementName>,

@@ -62,12 +62,12 @@ impl Engine {
 
     /// Returns the snapshot that would exist if the operator's answer about the undecided calls were recorded.
     ///
-    /// An undecided call is a call whose outcome only a person can tell. If an undecided call has no answer, the
+    /// A call is undecided if windlass can't determine its outcome. If an undecided call has no answer, the
     /// function returns [`EngineError::NeedsDecision`].
     ///
     /// An interrupted process may also have open calls whose outcome windlass itself can determine. A dry run must
-    /// not determine these outcomes, so these calls stay open. If there are such calls and the operator has given an
-    /// answer, the function returns [`EngineError::NotObserved`].
+    /// not determine these outcomes, so these calls stay open. If there are such calls and the operator has given
+    /// an answer, the function returns [`EngineError::NotObserved`].
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,
@@ -89,8 +89,10 @@ impl Engine {
         Ok(snapshot)
     }
 
-    /// Refuses open calls that this engine can't have recorded. A step makes one call at a time, and the id of
-    /// a call follows from its step.
+    /// Returns an error if the record of an open call is damaged. The check finds two kinds of damage:
+    ///
+    /// - The id of the call does not contain the id of its process and its step.
+    /// - Another open call belongs to the same step. An undamaged step has at most one open call.
     fn refuse_damaged(&self, snapshot: &Snapshot) -> Result<(), EngineError> {
         let mut steps = HashSet::new();
         for call in snapshot.calls.iter().filter(|call| call.state != CallState::Undecided) {
@@ -135,8 +137,9 @@ impl Engine {
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
-    /// Returns the open calls that were made on other hosts or in other folders, each with the number of its
-    /// last attempt.
+    /// Returns the open calls of processes that ran on another host, or in another project folder than this
+    /// program. This program can't find the jobs of these calls. The result also contains the number of the last
+    /// attempt of each call.
     fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, RemoteCall> {
         let strange = snapshot.processes.iter().filter_map(|process| {
             process.from.as_ref().filter(|from| **from != self.env.home).map(|from| (process.id, from))
@@ -244,8 +247,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Tells whether a job belongs to a process of an assembly. The job id names the process, so no other
-    /// process is read. `owners` caches the results.
+    /// Tells whether a job belongs to a process of the assembly `name`. The id of the job contains the id of its
+    /// process. The function looks up each process only once, and keeps the results in `owners`.
     async fn is_job_of(
         &self,
         name: &AssemblyName,
@@ -376,8 +379,8 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     }
 }
 
-/// Refuses the outputs in the operator's answer if the element can't have published them. The error names all of
-/// these outputs that the element does not declare.
+/// Checks the outputs in the operator's answer. Returns an error if the element can't have published these outputs.
+/// For example, the element does not declare one of them.
 fn may_be_published(
     snapshot: &Snapshot,
     answered: &[CallRecord],

@@ -44,11 +44,11 @@ pub struct Bundle {
     /// The versions of the assembly, the oldest first, without the versions of an earlier assembly of the same name.
     pub versions: Vec<VersionRecord>,
     /// The packages of the assembly's elements and versions. `serde` skips this field. The program that writes the
-    /// bundle to a file adds the packages in a form of its own.
+    /// bundle to a file also writes the packages to this file, in a form of its own.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
     /// The assembly's secrets, in clear. `serde` skips this field. The program that writes the bundle to a file
-    /// seals the secrets, and then adds them.
+    /// also writes the secrets to this file, but sealed.
     #[serde(skip)]
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }
@@ -192,7 +192,12 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Refuses an export that was imported before, and a name or a natural id that is taken.
+    /// Returns an error if the bundle can't be imported into this store. There are three reasons:
+    ///
+    /// - The same export was imported before.
+    /// - The store already has an assembly of the same name.
+    /// - Another assembly already manages the instance. Both then have the same natural id: the id of the instance
+    ///   outside of windlass.
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
         let here = self.store.assembly(name).await?.is_some();
         if let Some((owner, natural)) = owned(bundle)

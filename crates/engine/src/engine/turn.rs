@@ -1,10 +1,11 @@
-//! Turns of daemons. A factory has two duties: the health check of its applications, and its discovery. A turn
-//! is one execution of a duty by one daemon. If several daemons use one store, only one of them gets the turn
-//! at each fire time.
+//! Lets several daemons that use one store share the duties of a factory.
 //!
-//! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same
-//! time. The daemon records the time of its turn under that lease. A daemon that gets the lease later finds
-//! this record, and skips its own turn.
+//! A factory has two duties: the health check of its applications, and the discovery of its instances. A *turn* is
+//! one execution of a duty by one daemon. At each fire time, only one daemon gets the turn.
+//!
+//! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same time. At
+//! the beginning of the turn, the daemon records the time. Another daemon reads this record when it gets the lease.
+//! It then does not execute the duty again for the same time.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -37,13 +38,13 @@ impl FactoryDuty {
     }
 }
 
-/// The time of a requested turn. A *turn* is one execution of a [duty](FactoryDuty) of a factory by one daemon.
+/// The time for which a daemon wants to execute a [duty](FactoryDuty) of a factory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnTime {
-    /// The turn is for this fire time of a cron expression. All daemons compute the same fire times.
+    /// The duty is due at this fire time of a cron expression. All daemons compute the same fire times.
     At(Timestamp),
-    /// The duty is periodic: one turn is due in each period. The periods of different daemons begin at different
+    /// The duty is due once in each period of this length. The periods of different daemons begin at different
     /// times.
     Every(Duration),
 }
@@ -61,8 +62,8 @@ pub enum Turn {
     Held,
 }
 
-/// A turn that a daemon has got, with the lease of the factory. A *turn* is one execution of a [duty](FactoryDuty)
-/// of a factory by one daemon.
+/// The permission for a daemon to execute a [duty](FactoryDuty) of a factory once. It contains the lease of the
+/// factory, which [`run`](Self::run) releases.
 pub struct DutyTurn {
     renewal: Renewal,
 }
@@ -90,14 +91,15 @@ impl DutyTurn {
     }
 }
 
-/// The record of the last execution of a duty by a daemon (the last *turn*).
+/// The record of the last execution of a duty by a daemon (the last *turn*). It is written when the execution
+/// begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LastTurn {
-    /// The daemon that had the turn.
+    /// The daemon that executed the duty.
     holder: Holder,
-    /// The time at which the turn began, by the clock of the store.
+    /// The time at which the execution began, by the clock of the store.
     began: Timestamp,
-    /// The fire time for which the turn began; `None` if the duty is periodic.
+    /// The fire time for which the duty was executed; `None` if the duty is periodic.
     fired: Option<Timestamp>,
 }
 
@@ -134,7 +136,7 @@ impl LastTurn {
     }
 }
 
-/// The version of the format of the record.
+/// The version of the format in which a [`LastTurn`] is stored.
 const VERSION: u32 = 1;
 
 fn key(factory: &AssemblyName, duty: FactoryDuty) -> DocumentKey {
@@ -213,8 +215,9 @@ mod tests {
         Lease { scope: "vms".parse().unwrap(), epoch: Epoch(std::num::NonZeroU64::MIN), holder, since }
     }
 
-    /// The last turn is for second 60. Daemon `a` has begun this turn late, at second 63. Each case requests a
-    /// further turn. `is_over` tells whether this further turn is unnecessary.
+    /// In each case, daemon `a` executed the duty last. The duty was due at time 60 s, but `a` began late, at 63 s.
+    /// Then `daemon` requests a turn for `time`, at the time `at`. If `is_over` is true, the daemon must get no
+    /// turn, because the last turn covers `time`.
     #[test]
     fn a_turn_is_had_once() {
         let last = LastTurn::new(&lease("a", second(63)), TurnTime::At(second(60)));

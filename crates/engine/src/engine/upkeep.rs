@@ -1,5 +1,11 @@
-//! Maintenance of the records in a store: removes old records, and renames, forgets and moves assemblies. No driver is
-//! called.
+//! Maintenance of the records in a store:
+//!
+//! - It removes old records.
+//! - It gives assemblies other names.
+//! - It forgets assemblies, which removes their records and keeps their instances.
+//! - It moves assemblies to other stores.
+//!
+//! The maintenance calls no driver.
 
 use std::sync::Arc;
 
@@ -10,8 +16,8 @@ use windlass_store::{Lease, Store};
 use super::references::Visitor;
 use crate::error::EngineError;
 
-/// The upkeep (maintenance) of a store. An `Upkeep` removes old records, renames and forgets assemblies, and
-/// moves assemblies to other stores. An `Upkeep` calls no driver.
+/// Maintains the records of a store. An `Upkeep` removes old records. It also renames assemblies, forgets them, and
+/// moves them to other stores. It calls no driver.
 #[derive(Clone, Copy)]
 pub struct Upkeep<'e> {
     pub(super) store: &'e Arc<dyn Store>,

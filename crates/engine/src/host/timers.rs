@@ -11,7 +11,7 @@ pub(super) struct Timers<K> {
     times: BTreeMap<K, Instant>,
     /// The timers in the order in which they are due.
     agenda: BTreeSet<(Instant, K)>,
-    /// Whether a timer that starts is due at once, whatever its time is. This is `true` after [`hurry`](Self::hurry).
+    /// Whether the run was stopped, so that each new timer is due at once. [`hurry`](Self::hurry) sets this flag.
     is_over: bool,
 }
 

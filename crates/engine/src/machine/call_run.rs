@@ -22,7 +22,7 @@ pub(super) struct CallRun {
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
-    /// Whether the next observation is to find out whether a lost call was executed.
+    /// Whether the outcome of the call is lost, and the next observation determines this outcome.
     pub(super) recovering: bool,
     /// Whether the call waits for its next attempt.
     pub(super) repeats: bool,
@@ -31,14 +31,16 @@ pub(super) struct CallRun {
     /// Whether an observation has shown that no attempt so far has done anything.
     pub(super) untouched: bool,
     pub(super) polls: u32,
-    /// The sealed outcomes of the call's jobs, which are dropped when the call ends.
+    /// The sealed outcomes of the call's jobs in the store. The machine deletes them from the store when the call
+    /// ends.
     pub(super) wipe: Vec<SecretRef>,
-    /// The secrets that the driver has named, such as a password that a job has published.
+    /// The secret texts that the driver has registered (`Context::hide`), such as a password in a job's output.
     pub(super) hidden: Vec<String>,
 }
 
 impl CallRun {
-    /// Tells whether no report of the call was applied yet. The recorded status is then older than the call.
+    /// Tells whether the first report of the call is still missing. Until this report, the recorded status of the
+    /// instance is from the time before the call.
     pub(super) fn has_no_report(&self) -> bool {
         self.record.state == CallState::Open
     }

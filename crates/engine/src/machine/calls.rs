@@ -1,4 +1,4 @@
-//! Calls of drivers: reports, observations, failures, lost calls, and repetitions.
+//! The course of a call to a driver: from its start, through its reports, observations and repetitions, to its end.
 
 use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
@@ -18,9 +18,8 @@ use crate::engine::PublishedOutputs;
 use crate::report::Answered;
 
 impl ProcessMachine {
-    /// Performs an open call of an earlier process. If the call creates a relationship, and the source or the
-    /// target of the relationship has failed, no new job begins. The jobs that the earlier process has begun
-    /// are still awaited.
+    /// Performs an open call of an earlier process. If an [obstacle](Self::obstacle_of) prevents the call, no new
+    /// job begins. Jobs that the earlier process has begun are still awaited.
     pub(super) fn resume(&mut self, id: &CallId) {
         let failed_endpoint = self.calls.get(id).and_then(|run| self.obstacle_of(&run.record));
         self.perform(id, failed_endpoint);
@@ -33,9 +32,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Performs a call when its record is durable. In two cases, the function ends the call without performing
-    /// it: a stop was requested in the meantime, or the call creates a relationship and the source or the
-    /// target of this relationship has failed in the meantime.
+    /// Performs a call when its record is durable. The function ends the call instead if a stop was requested in
+    /// the meantime, or if an [obstacle](Self::obstacle_of) prevents the call.
     pub(super) fn may_perform(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
         match self.obstacle_of(record) {
@@ -46,8 +44,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Returns the failure because of which a call must not create its relationship; `None` if the call may be
-    /// performed.
+    /// Returns the reason why a call must not create its relationship. For example, the source or the target of the
+    /// relationship has failed. Returns `None` if the call may be performed.
     fn obstacle_of(&self, record: &CallRecord) -> Option<Failure> {
         let pair = record.pair.as_ref().filter(|_| self.creates_pair(record))?;
         self.failed_endpoint(&record.element, pair)
@@ -83,12 +81,13 @@ impl ProcessMachine {
         }
     }
 
-    /// Returns the status that the instance had before an operation or a command, if the call has not reported
-    /// yet. For any other call, the result is an empty status.
+    /// Returns the status of the instance before an operation or a command, for a comparison with the status after
+    /// the first report.
     ///
-    /// The first report of a transition resets the status (see [`apply`](Self::apply)). A report of an
-    /// operation or a command does not reset the status. So a flag that was set before the call is not a result
-    /// of the call.
+    /// For example, the instance was already marked as failed before the call. The comparison then shows that the
+    /// mark is not a result of the call. The result is empty if the call has already reported, or if the call is a
+    /// transition. The first report of a transition resets the status (see [`apply`](Self::apply)), so no
+    /// comparison is necessary.
     fn said_before(&self, id: &CallId) -> Status {
         let operation =
             self.calls.get(id).filter(|run| run.has_no_report() && run.record.action.transition().is_none());
@@ -96,8 +95,8 @@ impl ProcessMachine {
         operation.map(|run| status(&run.call.element)).unwrap_or_default()
     }
 
-    /// Applies a report to the world, and adds its log entries to the activity log. Returns the element of the
-    /// call; `None` if the call is not running.
+    /// Applies a report to the world, and adds the log entries of the report to the activity log. Returns the
+    /// called element, or the reason why the report can't be applied. Returns `None` if the call is not running.
     fn apply(&mut self, id: &CallId, report: Report) -> Option<Result<ElementName, Failure>> {
         let run = self.calls.get(id)?;
         let (element, process) = (run.call.element.clone(), run.record.process);
@@ -115,7 +114,7 @@ impl ProcessMachine {
         }))
     }
 
-    /// Tells whether a call removes its element, so that an absent instance means success.
+    /// Tells whether a call removes its element. For such a call, the absence of the instance means success.
     pub(super) fn leaves(&self, id: &CallId) -> bool {
         let then = self.calls.get(id).map(|run| run.record.then);
         let action = self.calls.get(id).map(|run| run.record.action.clone());
@@ -123,9 +122,9 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call is a command of an application, which may destroy the application's instance. If
-    /// the call is such a command, the function also changes the recorded consequence of the call's success:
-    /// the state of the element becomes Absent.
+    /// Tells whether a call is a command of an application. Such a command succeeds even if it destroys the
+    /// instance of the application. If the function returns `true`, it also changes the call's `then`: the element
+    /// becomes Absent when the call succeeds.
     fn may_destroy(&mut self, id: &CallId) -> bool {
         let Some(run) = self.calls.get_mut(id) else { return false };
         let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
@@ -351,11 +350,12 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call was to remove a pair that no longer exists.
+    /// Tells whether the outcome of a call no longer matters: the call removes a pair, and the pair no longer
+    /// exists.
     ///
-    /// A pair is a relationship between two nodes, its source and its target. The pair no longer exists if the
-    /// source or the target was removed after the call. The operator's answer about this call then says nothing
-    /// about a new pair with the same source and the same target.
+    /// A pair is a relationship between two nodes, its source and its target. If the source or the target is
+    /// removed after the call, the pair no longer exists. An operator may then state the outcome of the call. This
+    /// statement must not change a new pair with the same source and the same target.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -376,7 +376,7 @@ impl ProcessMachine {
         self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
     }
 
-    /// Ends a call after a stop, if the present attempt of the call has not run a job.
+    /// Handles a stop that came before the present attempt of a call has run a job.
     ///
     /// - If an earlier process began the call, the call stays open for the next process.
     /// - If earlier attempts of the call may have had effects, the call ends as in [`stopped`](Self::stopped).
@@ -453,7 +453,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the consequences of a failed call that may have had effects.
+    /// Calls [`fall`](Self::fall) for a call that may have had effects before it failed.
     fn cut(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, pair, then, process, .. } = record;
         let (pair, then, process) = (pair.as_ref(), *then, *process);

@@ -17,7 +17,8 @@ pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
     pub(super) action: &'a Action,
     pub(super) pair: Option<&'a PairKey>,
-    /// The consequence that the success of the call would have had.
+    /// The change that the call was planned to make, such as a new state of the element. The call has failed, so
+    /// this change is not recorded.
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,
@@ -26,7 +27,7 @@ pub(super) struct Failed<'a> {
 }
 
 impl ProcessMachine {
-    /// Records the consequence `then` of a successful call. For example, the element reaches a new state.
+    /// Records the change `then` after a successful call. For example, the element reaches a new state.
     pub(super) fn attain(
         &mut self,
         element: &ElementName,
@@ -57,7 +58,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the consequences of a failed call for its element and its pair.
+    /// Changes the records of the element and the pair of a failed call. For example, the element becomes Failed.
     pub(super) fn fall(&mut self, failed: Failed<'_>) {
         let Failed { element, action, pair, then, failure, process, acted } = failed;
         if let Some(pair) = pair {
@@ -179,9 +180,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records that `process` creates an element, and the package that the process uses. This happens before the first
-    /// call of the element. If the state of the element is neither Absent nor Failed, the element already exists, and
-    /// nothing is recorded.
+    /// Records the process that creates an element, and the package of the element, before the first call. If the
+    /// state of the element is neither Absent nor Failed, the element already exists, and nothing is recorded.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
         if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {
@@ -200,7 +200,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Reverts [`note_making`](Self::note_making) if a stop has prevented the first call of the element.
+    /// Removes the process and the package that [`note_making`](Self::note_making) has recorded for an element,
+    /// because a stop has prevented the first call of the element. The function removes them only if the element is
+    /// Absent and not even partly created.
     pub(super) fn unmake_what_has_not_begun(&mut self, element: &ElementName) {
         let known = self.world.elements.get(element);
         if known.is_some_and(|record| record.state == State::Absent && record.progress == 0) {
