@@ -57,14 +57,14 @@ pub enum Reading {
 pub struct Demand {
     /// The action that the policy demands.
     pub act: Act,
-    /// The reason, as a sentence fragment: `A.load was above 80 3 times in a row`.
+    /// The reason, as a sentence fragment, for example `A.integrity was broken 3 times in a row`.
     pub because: String,
 }
 
-/// Tells whether the policies of an assembly count a sample.
+/// The use of a sample by the policies of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleUse {
-    /// A policy reads the metric of the sample, and counts the sample.
+    /// A policy reads the metric of the sample, and takes the sample into account.
     Counted,
     /// A policy reads the metric of the sample, but expects another kind of value. The text describes the expected
     /// kind.
@@ -85,9 +85,10 @@ pub enum Act {
 /// The maximum number of heals of an element until it recovers. A heal stops and starts the element.
 pub const MOST_HEALS: u32 = 3;
 
-/// The number of heals of each element since its last recovery, from the records of the elements. The batch
-/// that records the beginning of a healing process also counts the heal, so no restart of the daemon loses the
-/// count.
+/// The number of heals of each element since its last recovery. A heal stops and starts the element. The element has
+/// recovered when its metrics then stay good; see [`Monitor::well`].
+///
+/// The records of the elements in the store contain these numbers. So the numbers survive a restart of the daemon.
 #[derive(Debug, Clone, Default)]
 pub struct Heals(BTreeMap<ElementName, u32>);
 
@@ -98,13 +99,14 @@ impl Heals {
         Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
     }
 
-    /// Tells whether an element was healed [`MOST_HEALS`] times since its last recovery. Policies do not heal such an
-    /// element any more.
+    /// Tells whether [`MOST_HEALS`] heals in a row did not help an element. Policies do not heal such an element any
+    /// more.
     pub fn is_left_alone(&self, part: &ElementName) -> bool {
         self.0.get(part).is_some_and(|tried| *tried >= MOST_HEALS)
     }
 
-    /// Tells whether an element was healed at least once since its last recovery.
+    /// Tells whether an element was healed and does not count as recovered yet. It counts as recovered when its metrics
+    /// have stayed good for a while; see [`Monitor::well`].
     pub fn is_tried(&self, part: &ElementName) -> bool {
         self.0.contains_key(part)
     }
@@ -115,7 +117,7 @@ impl Heals {
     }
 }
 
-/// A monitor of the policies of one assembly.
+/// Evaluates the policies of one assembly. A policy demands that an element is healed or scaled, depending on a metric.
 #[derive(Debug, Default)]
 pub struct Monitor {
     rules: Vec<Rule>,
@@ -130,18 +132,23 @@ struct Rule {
     label: String,
     limits: Limits,
     target: ElementName,
-    /// The period between two samples, in milliseconds; `None` if the metric need not be published.
+    /// The period in which the next sample is expected, in milliseconds. `None` means that samples may arrive at any
+    /// time, and that no sample counts as missing.
     period: Option<i64>,
     /// The time at which a sample counts as missing.
     due: Option<Timestamp>,
-    /// The last reading of each source, until the readings of all sources are counted as one sample.
+    /// The last reading of each source. When all sources have a reading, the readings are counted as one sample, and
+    /// this map is cleared.
+    ///
+    /// For example, the load of a group is the average of the loads of its nodes.
     readings: BTreeMap<String, Reading>,
-    /// The number of consecutive breaches. A scale policy counts samples above its upper threshold here. A heal policy
-    /// counts samples that report a broken element, and missing samples.
+    /// The number of consecutive breaches so far. A scale policy counts samples above its upper threshold here. A heal
+    /// policy counts samples that report a broken element, and missing samples.
     high: u32,
-    /// The number of consecutive samples below the lower threshold of a scale policy. A heal policy does not use it.
+    /// The number of consecutive samples so far that were below the lower threshold of a scale policy. A heal policy
+    /// does not use it.
     low: u32,
-    /// The number of missing samples among the breaches in `high`. A scale policy does not use it.
+    /// The number of missing samples that a heal policy has counted in `high`. A scale policy does not use it.
     missing: u32,
     /// The number of consecutive samples without a breach; `None` before the first sample is counted.
     well: Option<u32>,
@@ -172,7 +179,8 @@ impl Monitor {
         self.rules.iter().flat_map(|rule| &rule.sources).map(String::as_str)
     }
 
-    /// Tells whether the policies count a sample.
+    /// Returns how the policies use a sample: a policy counts the sample, or the sample has the wrong kind of value, or
+    /// no policy reads the metric.
     pub fn use_of(&self, sample: &Sample) -> SampleUse {
         let mut found = SampleUse::Unread;
         for rule in self.rules.iter().filter(|rule| rule.sources.contains(&sample.id)) {
@@ -195,14 +203,16 @@ impl Monitor {
         well.into_iter().map(|rule| &rule.target).filter(|part| !unwell.contains(part)).collect()
     }
 
-    /// Takes a sample, and returns the demands that follow.
+    /// Passes a received sample to all policies that read its metric. Returns a demand for each policy that fires now.
+    ///
+    /// The method first calls [`time`](Self::time), so the result includes the demands of missing samples.
     pub fn sample(&mut self, now: Timestamp, sample: &Sample) -> Vec<Demand> {
         let mut demands = self.time(now);
         demands.extend(self.rules.iter_mut().filter_map(|rule| rule.sample(now, sample)));
         demands
     }
 
-    /// Counts the samples that are missing at the time `now`, and returns the demands that follow.
+    /// Counts the samples that are missing at the time `now`. Returns a demand for each policy that fires now.
     pub fn time(&mut self, now: Timestamp) -> Vec<Demand> {
         self.rules.iter_mut().filter_map(|rule| rule.time(now)).collect()
     }
@@ -390,8 +400,10 @@ fn in_a_row(times: u32) -> String {
     if times == 1 { "once".to_owned() } else { format!("{times} times in a row") }
 }
 
-/// Returns the number of consecutive breaches after which a policy fires. The result is at least 1. It is 1 if the
-/// policy declares no `number`.
+/// Returns the number of consecutive breaches after which a policy fires. The result is at least 1.
+///
+/// `number` is the property `smoothing` of the policy. If the policy does not declare this property, `number` is `None`
+/// and the result is 1.
 fn count(number: Option<f64>) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     number.map_or(1, |number| number.clamp(1.0, f64::from(u32::MAX)) as u32)
@@ -404,8 +416,10 @@ fn number_of(value: &Template, resolver: &mut Resolver<'_>) -> Option<f64> {
     }
 }
 
-/// Returns the metrics whose samples count as samples of the metric `source`. For a metric of a group, these are the
-/// metrics of its nodes. For a metric that an assembly promotes, this is the metric of the part.
+/// Returns the metrics whose samples count as samples of the metric `source`.
+///
+/// For a metric of a group, these are the metrics of its nodes. An assembly may publish a metric of one of its parts as
+/// its own metric. For such a metric of an assembly, the result is the metric of the part.
 fn origins(topology: &Topology, source: &MetricSource) -> Vec<MetricSource> {
     let mut found = Vec::new();
     let mut open = vec![(source.clone(), 0)];

@@ -1,9 +1,9 @@
 //! Recordings of jobs of applications: the input and the output of a job, which are sealed. Later, an author of
 //! scripts can look at a recording.
 //!
-//! For an application, the store keeps the last job of each of its newest calls. For a factory, the store keeps
-//! a job of the last failed health check of its applications. Recordings are documents, which are removed with
-//! their assembly.
+//! For an application, the store keeps the recording of the last job of each of the application's newest calls. A
+//! factory launches applications, and has one recording: the job of the last failed health check of these applications.
+//! Recordings are documents, which are removed with their assembly.
 
 use std::collections::BTreeSet;
 
@@ -51,8 +51,9 @@ pub struct RecordedJob {
 }
 
 impl RecordedJob {
-    /// Returns the id that people use for the recording: the id of the call in letters and digits; `None` for a
-    /// health check.
+    /// Returns the id under which users find the recording; `None` for a health check.
+    ///
+    /// This is the id of the call, reduced to its letters and digits.
     pub fn id(&self) -> Option<CommandId> {
         self.call.as_ref().map(CommandId::of)
     }
@@ -92,12 +93,13 @@ pub async fn recorded_jobs(
     Ok(jobs)
 }
 
-/// Returns a recorded job of an assembly, with its input and output. If `id` is given, this is the last job of
-/// the call with this id. If `id` is `None`, the assembly must be a factory, and the job belongs to the last
-/// failed health check of the factory's applications.
+/// Returns a recorded job of an assembly, with its input and output.
+///
+/// `id` is the id of the recording, see [`RecordedJob::id`]. If `id` is `None`, the assembly must be a factory. The job
+/// then belongs to the last failed health check of the factory's applications.
 ///
 /// # Errors
-/// An error of the store, or of its key.
+/// The store can't be read, or the input and output can't be decrypted.
 pub async fn recorded_job(
     store: &dyn Store,
     assembly: &AssemblyName,
@@ -123,8 +125,9 @@ pub(crate) fn put(assembly: &AssemblyName, job: &RecordedJob, transcript: &Trans
     }))
 }
 
-/// Drops the oldest recordings of an assembly, so that at most [`KEPT_JOBS`] calls have a recording after
-/// `coming` further calls.
+/// Makes room for the recordings of new calls: drops the oldest recordings of an assembly.
+///
+/// `coming` is the expected number of new calls. After these calls, at most [`KEPT_JOBS`] calls have a recording.
 pub(crate) async fn drop_oldest(
     store: &dyn Store,
     assembly: &AssemblyName,

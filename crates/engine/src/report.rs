@@ -55,9 +55,9 @@ impl Applied {
 impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
-    /// The secrets are the values of sensitive properties, and the secrets of the call. In the outputs and in
-    /// the private state, a value with a secret is sealed and replaced by a marker. In the rest of the document
-    /// and in the log, secrets are masked.
+    /// The report may contain secrets: for example, passwords from sensitive properties, or passwords that the driver
+    /// has named during the call. An output or a private value that contains a secret is sealed, and a marker takes its
+    /// place. In the rest of the document and in the log, secrets are masked.
     pub(crate) fn apply(
         &mut self,
         answered: Answered<'_>,
@@ -195,7 +195,8 @@ impl World {
         package.is_some_and(|package| package.is_ok_and(|package| package.pins().is_some()))
     }
 
-    /// Records the natural id that an operator stated for an element.
+    /// Records the natural id that an operator stated for an element. A natural id is the id of an instance outside of
+    /// windlass, for example in a cloud.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
         let record = InstanceRecord { natural: Some(natural), ..self.instances.of(element) };
         self.instances.put(record, batch);

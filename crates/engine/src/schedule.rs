@@ -31,7 +31,7 @@ use windlass_model::Timestamp;
 
 use crate::host::{Input, Machine, Output};
 
-/// The fire times of a duty.
+/// The times at which a duty should start. A duty is anything that is done repeatedly, for example a health check.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Timing {
@@ -99,7 +99,9 @@ impl Timing {
     }
 }
 
-/// The duties and their next fire times.
+/// Contains repeated tasks, called duties, and determines when each duty starts next.
+///
+/// A value of type `K` identifies a duty. See the [module](self) for an example.
 #[derive(Debug, Clone)]
 pub struct Schedule<K> {
     duties: BTreeMap<K, Duty>,
@@ -129,15 +131,15 @@ impl<K> Default for Schedule<K> {
     }
 }
 
-/// A change of a schedule that a [host](crate::host) runs.
+/// A change of a schedule that a [host](crate::host) runs. `K` identifies a duty, which is a repeated task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Change<K> {
-    /// A duty is added, or its timing changes: [`Schedule::set`].
+    /// Adds a duty, or changes its timing, as [`Schedule::set`] does.
     Set(K, Box<Timing>),
-    /// A duty is removed: [`Schedule::remove`].
+    /// Removes a duty, as [`Schedule::remove`] does.
     Remove(K),
-    /// The run of a duty has ended: [`Schedule::ended`].
+    /// Records that the run of a duty has ended, as [`Schedule::ended`] does. The duty may then start again.
     Ended(K),
 }
 

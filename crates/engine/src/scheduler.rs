@@ -74,8 +74,8 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
     }
 }
 
-/// The dispatcher of a [`Schedule`]. It sends the duties that start to the program, and passes changes of the schedule
-/// from the program to the host.
+/// The dispatcher of a [`Schedule`]. When a duty starts, the dispatcher notifies the program. It also passes changes of
+/// the schedule from the program to the host.
 struct Starter<K> {
     started: mpsc::Sender<Started<K>>,
     changes: mpsc::Receiver<Change<K>>,

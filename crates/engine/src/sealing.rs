@@ -43,11 +43,11 @@ impl KnownSecrets {
         &self.redactor
     }
 
-    /// Replaces the parts of a value that contain a secret by markers. `names` returns the names for the
-    /// markers. Returns each replaced part with its name.
+    /// Takes secrets out of a value: each part that contains a secret is replaced by a marker. Returns each replaced
+    /// part with the name of its marker. `names` supplies these names.
     ///
-    /// A part is as small as possible: a text or a number, or a mapping with a secret in a key. A value that
-    /// looks like a marker is replaced, too.
+    /// A part is as small as possible: a text or a number, or a mapping with a secret in a key. A part that only looks
+    /// like a marker is replaced, too.
     pub(crate) fn take_out(
         &self,
         value: &mut Value,

@@ -23,10 +23,11 @@ impl Stop {
         Self { soon: self.soon.child_token(), now: self.now.child_token() }
     }
 
-    /// Waits until a stop has cancelled the running jobs, and the time for the answers about these jobs is over.
+    /// Waits until no further answer of a driver is expected after a stop.
     ///
-    /// First, the function waits for the stage `now` of the stop. Then a cancelled job may end by itself within
-    /// the time `grace`. After that, the driver of the job has a short time to answer.
+    /// First, the function waits for the second stage of the stop, in which the engine cancels the running jobs. Then
+    /// it waits for the time `grace`, in which a cancelled job may still end by itself. Finally, it waits for a few
+    /// seconds, in which the driver of the job may answer.
     pub(crate) async fn is_overdue(&self, grace: Duration) {
         self.now.cancelled().await;
         tokio::time::sleep(grace.saturating_add(LAST_ANSWER)).await;

@@ -16,12 +16,12 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use crate::world::World;
 
-/// The treatment of unknown values in a call.
+/// The treatment of a call that needs an unknown value, such as an output that is not published yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// The call is refused.
+    /// The engine does not make the call.
     Refused,
-    /// The values are omitted from the call.
+    /// The engine makes the call without the unknown value.
     LeftOut,
 }
 
@@ -226,7 +226,7 @@ impl<'w> Opening<'w> {
     }
 }
 
-/// Returns the failure of a call with a property that needs a secret which the store does not have.
+/// Returns the failure of a call for which the store lacks a secret. `name` is the property that needs the secret.
 pub(crate) fn secret_gone(name: &PropertyName, secret: &str) -> Failure {
     let message = format!(
         "its property `{name}` needs the secret {secret}, which the store does not have; pass the value again to `windlass up`"

@@ -111,8 +111,8 @@ fn peak() -> Option<u64> {
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// Creates an element as the composer creates it: elements of one resource share the memory of its descriptor
-/// name.
+/// Creates an element. All elements share the memory of one descriptor name, as elements of the same resource do in a
+/// real assembly.
 fn element(name: &str, kind: ElementKind, parent: Option<&str>) -> Element {
     static DESCRIPTOR: LazyLock<DescriptorName> =
         LazyLock::new(|| "resource::r::1.0".parse().expect("valid"));
@@ -174,7 +174,8 @@ fn clusters(count: usize) -> Topology {
     Topology::new("t".parse().expect("valid"), elements, vec![joined()])
 }
 
-/// Returns a relationship of `a` and `b` with operations.
+/// Returns a relationship from the element `t__a` to the element `t__b`. The relationship has one operation for its
+/// creation and one for its removal.
 fn joined() -> Relationship {
     let end = |name: &str| vec![Endpoint { element: name.parse().expect("valid"), capability: None }];
     let call = |operation: &str| {

@@ -58,9 +58,11 @@ pub(crate) enum Event {
     Performed { call: CallId, result: Result<Report, Failure>, artifacts: CallArtifacts },
     /// A driver has observed an instance.
     Observed { call: CallId, result: Result<Observed, Failure>, artifacts: CallArtifacts },
-    /// An operator has answered the question about undecided calls.
+    /// An operator has decided about calls whose outcome the engine can't find out.
     Assume {
+        /// The undecided calls.
         calls: Vec<CallRecord>,
+        /// The assumption of the operator: for example, that all these calls were done.
         answer: Assumption,
         /// The outputs that the operator states for the element of the call.
         published: PublishedOutputs,
@@ -87,7 +89,10 @@ pub(crate) enum Timer {
 pub(crate) enum Command {
     /// Commits a batch of records. When the batch is durable, [`Event::Durable`] returns `acks`.
     Commit { batch: Batch, acks: Vec<Ack> },
-    /// Performs a call. With a `failed_endpoint`, no new job begins, but an existing job is awaited.
+    /// Performs a call.
+    ///
+    /// `failed_endpoint` is set if the call creates a relationship, and the source or the target of this relationship
+    /// has failed. Then the call starts no new job. If the job of the call exists already, the call waits for it.
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Observes an instance.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
@@ -101,12 +106,12 @@ pub(crate) enum Command {
 /// durable.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ack {
-    /// The record of the call is in the batch, so the call may be performed.
+    /// The record of the call is durable, so the call may be performed.
     MayPerform(CallId),
     /// The step has ended, so the steps that wait for it may start. `well` tells whether the step has succeeded.
     StepEnded { key: StepKey, well: bool },
-    /// An intermediate report is in the batch, so its driver may continue. The number is the field `reply` of
-    /// [`Event::Checkpoint`].
+    /// An intermediate report is durable, so the driver that made the report may continue. The number is the field
+    /// `reply` of [`Event::Checkpoint`].
     Checkpoint(u64),
     /// The run of the machine ends.
     ProcessEnded,
@@ -121,7 +126,7 @@ pub(crate) struct Pace {
     pub(crate) poll: Duration,
 }
 
-/// The numbers of steps of a process, by result.
+/// Counts the steps of a process by result: for example, how many steps succeeded, and how many failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// The number of steps that succeeded.
@@ -171,8 +176,8 @@ pub(crate) struct ProcessMachine {
     preparer: Preparer,
     pub(crate) world: World,
     runner: Runner,
-    /// The process that the machine executes; `None` if the machine only [settles](Self::settle) calls of earlier
-    /// processes.
+    /// The process that the machine executes; `None` if the machine only finishes open calls of earlier processes. See
+    /// [`settle`](Self::settle).
     process: Option<ProcessRecord>,
     steps: HashMap<StepKey, StepRun>,
     calls: HashMap<CallId, CallRun>,
@@ -279,7 +284,10 @@ impl ProcessMachine {
         Self::new(tools, world, plan, Some(process), now)
     }
 
-    /// Creates a machine that settles open calls of earlier processes.
+    /// Creates a machine without a plan. The machine only resumes calls that earlier, interrupted processes left open.
+    ///
+    /// The machine ends each of these calls and its step. It leaves out undecided calls, for which an operator must
+    /// state the outcome.
     pub(crate) fn settle(tools: Tools, world: World, open: Vec<CallRecord>, now: Timestamp) -> Self {
         let empty =
             PlanBuilder::new().build().unwrap_or_else(|_| unreachable!("an empty plan has no circle"));
@@ -364,7 +372,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Keeps the secrets that the driver of a call has named, until the call ends.
+    /// Moves `secrets` into the run of a call. The driver of the call has named these secrets.
+    ///
+    /// Until the call ends, these secrets are masked or sealed wherever a report of the call contains them.
     fn hide(&mut self, call: &CallId, secrets: &mut Vec<String>) {
         if let Some(run) = self.calls.get_mut(call) {
             run.hidden.append(secrets);

@@ -149,9 +149,11 @@ impl Preparer {
         }))
     }
 
-    /// Returns the launched elements of `calls` whose natural ids are unknown, each with its instance id. The
-    /// natural id of such an element is not recorded, and only the report of its launch call could contain the
-    /// natural id.
+    /// Returns the elements that `calls` have launched, but whose natural ids are unknown. A natural id is the id of an
+    /// instance outside of windlass, for example in a cloud.
+    ///
+    /// For some drivers, only the report of the launch call contains the natural id. If this report is lost, the
+    /// natural id is unknown. The result contains the instance id of each element, too.
     pub(crate) fn unnamed(&mut self, world: &World, calls: &[CallRecord]) -> Vec<(ElementName, InstanceId)> {
         let mut unnamed = Vec::new();
         for record in calls {
@@ -254,7 +256,9 @@ impl Preparer {
         Ok(location)
     }
 
-    /// Returns the binding and the driver of a package for an action at a location.
+    /// Returns the driver that performs an action at a location. The package chooses this driver.
+    ///
+    /// The result also contains the binding, which is the entry of the package that names the driver.
     fn choose(
         &self,
         package: &Package,
@@ -345,8 +349,10 @@ fn call(world: &World, record: &CallRecord, family: &str, chosen: Chosen) -> Res
     })
 }
 
-/// Returns the values for an operation of a pair. If an operation of the pair was called before, these are the
-/// recorded values, even if they are outdated. If no values are recorded, these are the present values.
+/// Returns the values for an operation of a pair.
+///
+/// The first operation of a pair gets the present values, which are then recorded. Later operations and repeated calls
+/// get the recorded values, even if these are outdated. If no values are recorded, they get the present values, too.
 fn arguments(
     world: &World,
     pair: &PairKey,
@@ -378,8 +384,10 @@ fn natural_of(referent: &Referent, properties: &BTreeMap<PropertyName, Input>) -
     }
 }
 
-/// Tells whether the engine finds an existing instance by a search with the `queries` of the package, instead of
-/// a call of the transition Adopt.
+/// Tells whether the engine must search for an existing instance in order to adopt it.
+///
+/// This is the case if the package has no driver for the transition Adopt, but names drivers in `queries`. These
+/// drivers search for instances.
 fn is_by_queries(package: &Package, action: &Action) -> bool {
     let bindings = package.bindings();
     *action == Action::Transition(Transition::Adopt)

@@ -1,5 +1,8 @@
-//! The queues of steps that wait for their next call. The number of concurrent calls is limited in total and at
-//! each location with `max-jobs`, and an element has at most one running call.
+//! The queues of steps that wait for their next call. Three limits make a step wait:
+//!
+//! - The machine has a maximum number of concurrent calls.
+//! - A location may declare `max-jobs`, the maximum number of its concurrent jobs.
+//! - An element has at most one running call.
 //!
 //! A step whose element has a running call is *parked*: it waits in the queue of that element. The end of the
 //! call wakes only the first step of that queue, so N steps on one element cost N wake-ups.
@@ -31,7 +34,7 @@ pub(super) struct Queues {
     left: VecDeque<ElementName>,
     /// The steps that wait at each location for a slot. A slot is the right to run jobs at a location.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
-    /// The locations at which steps wait, but for which no slot is requested yet.
+    /// The locations for which the machine must still request a slot. At each of these locations, steps wait.
     unrequested: Vec<LimitedLocation>,
 }
 
@@ -91,8 +94,8 @@ impl Queues {
 
     /// Returns the next parked step whose element has no running call, if one more call may run.
     ///
-    /// The step is removed from its queue. If the caller does not start a call of this step, the next call of
-    /// this function returns the next step of the same queue.
+    /// The step is removed from its queue. The caller may start a call on the element, or leave the element free. If
+    /// the element stays free, `wake` then returns the next step of the same queue.
     pub(super) fn wake(&mut self) -> Option<StepKey> {
         while self.has_slot() {
             let element = self.left.front()?;

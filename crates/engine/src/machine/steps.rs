@@ -67,7 +67,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Changes the records of those elements and pairs for which the step needs no call.
+    /// Records the result of the step for all elements and pairs that reach this result without a call.
+    ///
+    /// For example, an element that declares no transition Start becomes Active without a call.
     pub(super) fn attain_without_calls(&mut self, work: &Work, process: ProcessId) {
         match work {
             Work::Transition { element, to, calls, side, .. } if calls.is_empty() => {
@@ -351,7 +353,7 @@ impl ProcessMachine {
         self.out.acks.push(Ack::MayPerform(id));
     }
 
-    /// Records the inputs of a pair when its first creating operation is called.
+    /// Records the inputs of a pair when the first of the operations that create the pair is called.
     fn note_given_to(&mut self, run: &CallRun) {
         let Some(pair) = &run.record.pair else { return };
         let known = self.world.pairs.get(pair);

@@ -73,8 +73,10 @@ impl Instances {
         self.get(element).map(|instance| InstanceView::new(&instance.document).status()).unwrap_or_default()
     }
 
-    /// Clears the reported flags `failed` and `converging` of an element. This happens at the first report of a
-    /// transition, so that earlier flags do not count as its result.
+    /// Clears the flags `failed` and `converging`, which drivers have reported for an element.
+    ///
+    /// The engine calls this method at the first report of a transition. Flags from before the transition then can't be
+    /// mistaken for the result of the transition.
     pub(crate) fn forget_complaint(&mut self, element: &ElementName) {
         if let Some(record) = self.0.get_mut(element) {
             clear_complaint(&mut record.document);

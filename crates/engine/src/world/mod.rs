@@ -1,10 +1,10 @@
 //! An assembly in memory: its desired version, its records and its values.
 //!
-//! Each change is applied to the world in memory, and is at the same time added to a batch for the store. The
-//! world and the store therefore can't differ.
+//! Each change is applied to the world in memory, and is at the same time added to a batch for the store. When the
+//! batch is written, the store contains the same records as the world.
 //!
-//! [`World`] itself contains the topologies and the states of elements. Pairs, instances, packages, secrets and
-//! readers are types of their own.
+//! [`World`] itself contains the topologies and the states of elements. The types [`Pairs`], [`Instances`],
+//! [`Packages`], [`Secrets`] and [`Readers`] contain the other parts of an assembly.
 
 mod instances;
 mod packages;
@@ -67,8 +67,8 @@ pub(crate) struct World {
     pub(crate) commands: Commands,
     /// Whether the plan is limited to some elements of the assembly.
     pub(crate) limited: bool,
-    /// The other assemblies that have elements on which the process calls operations, by name. The process holds the
-    /// lease of each of these assemblies.
+    /// Other assemblies that the process also needs, by assembly name. The process calls operations on elements of
+    /// these assemblies, and holds their leases.
     pub(crate) foreign_assemblies: BTreeMap<AssemblyName, ForeignAssembly>,
 }
 
@@ -126,7 +126,7 @@ impl World {
         described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
     }
 
-    /// Removes the records of all other assemblies from this world, and returns the leases of these assemblies.
+    /// Empties `foreign_assemblies`, and returns the leases of these assemblies.
     pub(crate) fn take_leases(&mut self) -> Vec<Lease> {
         std::mem::take(&mut self.foreign_assemblies).into_values().map(|foreign| foreign.lease).collect()
     }
@@ -217,13 +217,14 @@ impl World {
         sources.map(key).collect()
     }
 
-    /// Returns the creating operations that were called for a half-created pair, each with the operations that
-    /// undo it.
+    /// Returns the operations that were called so far to create a half-created pair. Each operation comes with the
+    /// operations that undo it.
     ///
     /// A pair is a relationship between two nodes. It is half-created if operations that create it were called,
-    /// but not all of them have succeeded. For other pairs, the result is empty. If an older version of windlass
-    /// wrote the record of the pair, the record contains only the number of the called operations. The operations
-    /// are then taken from the relationship.
+    /// but not all of them have succeeded. For other pairs, the result is empty.
+    ///
+    /// Older versions of windlass recorded only how many operations were called, and not which. For such a record, the
+    /// function takes the first operations from the relationship.
     pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
         let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
         if !pair.begun.is_empty() {
@@ -275,7 +276,9 @@ impl World {
         resources.map(|element| state(&element.name)).min_by_key(|state| state.rank())
     }
 
-    /// Returns the state that all resources have reached; the goal if the assembly has no resources.
+    /// Returns the state that the assembly as a whole has reached, which is the lowest state of its resources.
+    ///
+    /// If the assembly has no resources, the result is the desired state of the assembly.
     pub(crate) fn reached(&self) -> State {
         self.lowest().unwrap_or(self.assembly.goal)
     }

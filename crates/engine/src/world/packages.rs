@@ -16,11 +16,13 @@ use crate::panic::described;
 pub(crate) struct Packages {
     /// The packages of the desired version.
     desired: HashMap<DescriptorName, Arc<Package>>,
-    /// The packages that existing elements were created from, and other packages that the records of the
-    /// assembly pin.
+    /// The packages to which the records of the assembly refer: for example, the packages that existing elements were
+    /// created from, and the packages of earlier versions.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// The changes of packages for which existing instances are *kept*: the drivers can manage the instances with the
-    /// new package. Each entry contains the old package and the new package.
+    /// The package changes that existing instances survive. Each entry contains the old package and the new package.
+    ///
+    /// The drivers can manage instances of the old package with the new package. So these instances are *kept* when the
+    /// new package replaces the old one.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// Whether existing elements are stopped and removed with the packages of the desired version. `false` means that
     /// the package is used from which an element was created. See [`prefer_desired`](Self::prefer_desired).
@@ -34,7 +36,7 @@ impl Packages {
         Self { previous, ..Self::default() }
     }
 
-    /// Replaces each previous package that has the same name as `package` by `package`.
+    /// Uses `package` in place of all previous packages with the same name.
     pub(crate) fn use_instead(&mut self, package: &Arc<Package>) {
         let same = self.previous.values_mut().filter(|known| known.name() == package.name());
         same.for_each(|known| *known = package.clone());
@@ -91,13 +93,14 @@ impl Packages {
         self.desired.get(name).map(Arc::as_ref)
     }
 
-    /// Returns a package that an existing element was created from, or a pinned package.
+    /// Returns the previous package with the given digest. For example, it is a package that an existing element was
+    /// created from.
     pub(crate) fn previous(&self, digest: &PackageDigest) -> Option<&Package> {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns the changes of packages for which existing instances are kept, because the drivers can manage the
-    /// instances with the new package. Each entry contains the old package and the new package.
+    /// Returns the package changes that existing instances survive. Each entry contains the old package and the new
+    /// package. The drivers can manage instances of the old package with the new package.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }
@@ -118,8 +121,8 @@ impl Packages {
     /// such a call uses the desired package:
     ///
     /// - The function [`prefer_desired`](Self::prefer_desired) was called.
-    /// - The call removes the leftovers of a failed Create or Install, and the driver can manage instances of the
-    ///   earlier package with the desired package.
+    /// - The call removes the leftovers of a failed Create or Install, and the driver can manage these leftovers with
+    ///   the desired package.
     pub(crate) fn of(
         &self,
         element: &Element,
@@ -151,8 +154,8 @@ impl Packages {
         })
     }
 
-    /// Tells whether the package of an existing element has changed, and the driver can't manage the existing
-    /// instance with the desired package. Returns `false` for an element in the state Absent or Failed.
+    /// Tells whether an existing instance still needs its old package, because the driver can't manage the instance
+    /// with the desired package. Returns `false` for an element in the state Absent or Failed.
     fn is_outdated(&self, element: &Element, record: &ElementRecord) -> bool {
         if matches!(record.state, State::Absent | State::Failed) {
             return false;

@@ -101,8 +101,7 @@ impl Pairs {
         }
     }
 
-    /// Records the values with which the operations that create a pair are called. The values replace those of an
-    /// earlier attempt.
+    /// Records the inputs of the operations that create a pair. The new inputs replace those of an earlier attempt.
     pub(crate) fn put_inputs(
         &mut self,
         key: &PairKey,

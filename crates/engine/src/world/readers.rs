@@ -10,8 +10,10 @@ pub(crate) type Reader = (ElementName, PropertyName, Side);
 
 type ByOutput = HashMap<(ElementName, PropertyName), Vec<Reader>>;
 
-/// The readers of each output of an assembly. The map is computed on first use. It includes the properties of
-/// the installed version, since an element may not have reached the desired version yet.
+/// For each output of an assembly, the properties that read the output. These properties are the output's *readers*.
+///
+/// The map is computed on first use. It contains readers of the desired and of the installed version, since an element
+/// may not have reached the desired version yet.
 #[derive(Default)]
 pub(crate) struct Readers(Option<ByOutput>);
 
@@ -55,7 +57,7 @@ fn one_entry_each(readers: &mut Vec<Reader>) {
     readers.dedup_by(|later, first| (&later.0, &later.1) == (&first.0, &first.1));
 }
 
-/// Adds the properties of one version of the assembly that read outputs. `topology` is the topology of this version.
+/// Adds all readers of one version of the assembly. A reader is a property that reads an output of another element.
 fn add(readers: &mut ByOutput, topology: &Topology, side: Side) {
     let mut resolver = Resolver::of_all(topology, &NothingYet);
     for (place, element) in topology.elements().iter().enumerate() {

@@ -86,11 +86,12 @@ impl<'a> ChangeRules<'a> {
     }
 }
 
-/// Updates the kind of change of an existing part after its changed values were found.
+/// Updates the kind of change of a part after its changed values were found.
 ///
 /// The part is reconfigured if only volatile values change, the part can be reconfigured, and the part has no
-/// other cause to be stopped. In all other cases, a part with changed values is re-installed. A part that is
-/// added, removed or re-created anyway keeps its kind of change.
+/// other cause to be stopped. In all other cases, a part with changed values is re-installed.
+///
+/// Some parts are added, adopted, re-created or removed in any case. The function does not change their kind of change.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty()
         || !matches!(

@@ -6,7 +6,10 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::parts::Parts;
 
-/// A lookup for the desired topology. It hides the current outputs of parts that will publish new ones.
+/// Looks up the outputs that are known before the plan is executed, and that the plan does not change.
+///
+/// If a part will publish new outputs, its current outputs count as not published yet. For all other parts, the result
+/// is the output from `lookup`.
 pub(crate) struct Later<'a, 'p> {
     pub(crate) lookup: &'a dyn Lookup,
     pub(crate) parts: &'p Parts<'a>,

@@ -9,21 +9,21 @@ use super::part::{ChangeKind, Part};
 use super::rolls::Rolls;
 use crate::rank;
 
-/// The state changes that a plan makes in one element: a source or a target of a relationship.
+/// The state changes that a plan makes in one element, which is a source or a target of a relationship.
 ///
-/// The element is a resource, or a group or an assembly with several resources. The plan may first bring a resource
-/// down to a lower state, for example to stop it, and then up to a higher state.
+/// The element is a resource, or a group or an assembly with several resources. The plan may first lower the state of a
+/// resource, for example to stop it, and then raise the state again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NodePath {
-    /// The lowest [rank](crate::rank) to which the plan brings a resource of the element down.
+    /// The lowest [rank](crate::rank) to which the plan lowers a resource of the element.
     ///
-    /// If the plan brings no resource of the element down, the value is [`rank::ABOVE_ALL`].
+    /// If the plan lowers no resource of the element, the value is [`rank::ABOVE_ALL`].
     pub(crate) falls_to: u8,
     /// The lowest [rank](crate::rank) that a resource of the element has after the plan.
     pub(crate) end: u8,
     /// Whether all resources of the element are Absent before the plan.
     pub(crate) absent: bool,
-    /// Whether the plan brings a resource of the element up to a higher state.
+    /// Whether the plan raises the state of a resource of the element.
     pub(crate) climbs: bool,
     /// Whether the plan removes the element, or changes it in another way; see [`Disposition`].
     pub(crate) disposition: Disposition,
@@ -31,14 +31,16 @@ pub(crate) struct NodePath {
     pub(crate) rolls: Rolls,
 }
 
-/// The disposition of an element in a plan. It determines the phase in which the element's relationships are removed
-/// or created.
+/// The most drastic change that a plan makes to a resource of an element. A removal is more drastic than a
+/// re-installation, for example.
+///
+/// The value determines the phase of the plan in which the element's relationships are removed or created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Disposition {
     /// All other cases. For example, the element stays as it is, or is added, reconfigured or healed.
     #[default]
     Other,
-    /// A resource of the element is lowered or re-installed.
+    /// A resource of the element changes to a lower state, or is re-installed.
     Changed,
     /// A resource of the element is removed.
     Removed,
@@ -56,7 +58,7 @@ impl NodePath {
         rolls: Rolls { turn: 0, group: 0, tied: false, swaps: false },
     };
 
-    /// Tells whether the plan brings a resource of the element to a lower state.
+    /// Tells whether the plan lowers the state of a resource of the element.
     pub(crate) fn falls(self) -> bool {
         self.falls_to < rank::ABOVE_ALL
     }
