@@ -1,4 +1,4 @@
-//! A resource, the kind of its change, and its [path](crate#the-path-of-a-part) through the states.
+//! The type [`Part`]: a resource, and the change that a plan makes to the resource.
 
 use windlass_model::{DescriptorName, Element, ElementName, State, Transitions};
 use windlass_plan::Draft;
@@ -26,9 +26,9 @@ pub(crate) enum ChangeKind {
     Adopt,
     /// The resource has failed and is re-created.
     Repair,
-    /// The resource is Broken, or its heal was requested. It is stopped and started again.
+    /// The resource is Broken, or `Options::heal` names it. The resource is stopped and started again.
     Heal,
-    /// The resource is lowered to a lower state.
+    /// The resource goes down to a lower state, for example from Active to Inactive, and stays there.
     Lower,
     /// The resource gets new values while it is Active.
     Reconfigure,
@@ -139,7 +139,9 @@ impl<'a> Part<'a> {
         falls.then_some(self.low)
     }
 
-    /// Tells whether the plan installs the part, so that its driver publishes the outputs again.
+    /// Tells whether the part is below Installed at some time during the plan.
+    ///
+    /// If the plan then installs the part, the driver of the part publishes the outputs again.
     pub(crate) fn publishes_anew(&self) -> bool {
         !self.untouched && self.low < rank::INSTALLED
     }
@@ -170,7 +172,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Tells whether the part has an outdated package, and keeps this package.
+    /// Tells whether the instance of the part still uses an outdated package after the plan.
     pub(crate) fn is_outdated(&self) -> bool {
         self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }

@@ -14,8 +14,8 @@ use crate::situation::{Situation, Version};
 /// All resources of the desired and the installed version. Resources of the desired version come first.
 pub(crate) struct Parts<'a> {
     pub(crate) list: Vec<Part<'a>>,
-    /// Whether at least one part exists before the plan. If no part exists, nothing can be changed or
-    /// removed.
+    /// Whether at least one part exists when the plan begins. If no part exists, there is nothing to change or
+    /// remove.
     pub(crate) any_before: bool,
     /// For each resource of the desired topology, the position of its part in `list`.
     desired: Places<'a>,
@@ -71,8 +71,9 @@ impl<'a> Places<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Creates a part for each resource, and decides the change of the part. Changed values and other parts
-    /// are not considered yet.
+    /// Creates a part for each resource, with a preliminary `ChangeKind`.
+    ///
+    /// Changed values and relationships to other parts may require another kind. Later functions correct the kind.
     pub(crate) fn new(situation: &Situation<'a>, rules: &ChangeRules<'_>) -> Self {
         let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
         let (desired, installed) = (places(situation.desired), places(situation.installed));
@@ -129,16 +130,14 @@ impl<'a> Parts<'a> {
         self.place(name).map(|at| &self.list[at])
     }
 
-    /// Raises the [rank](crate::rank) that parts have after the plan ([`Part::end`]), if a relationship requires more
-    /// than the goal.
+    /// Raises parts above the goal of the plan, if other parts need them there.
     ///
-    /// A relationship names a state of its source and a state of its target. If the target's modifier is
-    /// `pre`, the relationship is created before the target reaches its state. The creation requires a
-    /// minimum rank of the source ([`rank::least`]). So if the plan raises the target to its state, the plan
-    /// also raises the source to this minimum rank.
+    /// For example, the goal is Inactive, and a relationship must be created before its target becomes Inactive. The
+    /// relationship can be created only if its source is Active. So the plan makes the source Active.
     ///
-    /// If the rank of a part is raised, the relationships with this part as target are examined again. A relationship
-    /// of `depends-on` only orders the steps, so it raises no source above the goal.
+    /// The function increases [`Part::end`] to the minimum rank of the source ([`rank::least`]). The source may itself
+    /// be the target of other relationships, so the function then examines these relationships again. A `depends-on`
+    /// only orders the steps, so it raises no part.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;

@@ -20,12 +20,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Returns the step that leaves a [rank](crate::rank).
+    /// Returns the step in which the part leaves a [rank](crate::rank); `None` if no step does so.
     pub(crate) fn leave(&self, rank: u8) -> Option<Draft> {
         self.at(self.leave[usize::from(rank)])
     }
 
-    /// Returns the step that reaches a [rank](crate::rank).
+    /// Returns the step in which the part rises to a [rank](crate::rank); `None` if no step does so.
     pub(crate) fn enter(&self, rank: u8) -> Option<Draft> {
         self.at(self.enter[usize::from(rank)])
     }
@@ -35,7 +35,7 @@ impl Steps {
         self.at(self.reconfigure)
     }
 
-    /// Returns the last step of the path down.
+    /// Returns the last step that lowers the part; `None` if no step lowers the part.
     pub(crate) fn lowest(&self) -> Option<Draft> {
         self.at(self.leave.iter().copied().max().unwrap_or(0))
     }

@@ -1,7 +1,7 @@
 //! Finds the property values that a plan changes, and updates the kind of change of the affected resources.
 //!
-//! A value changes if its declaration changes. A value also changes if it contains an output of another part, and the
-//! other part publishes a new output. For example, the plan installs a database again, and the database then has
+//! A value changes if its declaration changes. A value also changes if it contains an output of another resource, and
+//! that resource publishes a new output. For example, the plan installs a database again, and the database then has
 //! another address.
 
 use std::collections::BTreeMap;

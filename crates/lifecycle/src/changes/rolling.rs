@@ -40,7 +40,10 @@ use crate::differences::Together;
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The groups that change in batches, and the consequences for other parts of the plan.
+/// The rolling changes of a plan.
+///
+/// The struct contains the groups that change in batches, and the relationships that the batches affect. It also
+/// contains the groups that cannot change in batches.
 #[derive(Debug, Default)]
 pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
@@ -51,13 +54,15 @@ pub(crate) struct Rolling {
     pub(crate) surge: BTreeMap<ElementName, u32>,
     /// The relationships that are suspended during all batches.
     pub(crate) suspended: Suspended,
-    /// The relationships with a pair that the plan re-creates in two batches.
+    /// The relationships that have at least one pair whose source and target change in different batches.
     ///
-    /// The source of such a pair changes in one batch, and the target in another batch.
+    /// The plan re-creates such a pair twice: in the batch of the source, and in the batch of the target.
     pub(crate) twice: Suspended,
 }
 
-/// A set of relationships. A relationship is given as the assembly that declares it, and its name.
+/// A set of relationships.
+///
+/// Each entry contains the assembly that declares the relationship, and the name of the relationship.
 pub(crate) type Suspended = BTreeSet<(ElementName, RelationshipName)>;
 
 /// A group that changes in batches.
@@ -115,9 +120,9 @@ impl RollingGroup {
         batch.iter().flat_map(|node| node.parts.iter().copied())
     }
 
-    /// Returns the parts that wait for the previous batch, as positions in [`Parts::list`].
+    /// Returns the parts in `batch` that change only after the previous batch, as positions in [`Parts::list`].
     ///
-    /// All parts in the batch wait, except the parts of nodes that are down before the plan.
+    /// The result omits the parts of nodes that are down when the plan begins. The plan repairs these nodes at once.
     pub(crate) fn waiting_parts(batch: &[RollingNode]) -> impl Iterator<Item = usize> {
         let waiting = batch.iter().filter(|node| node.role != Role::Down);
         waiting.flat_map(|node| node.parts.iter().copied())
@@ -192,7 +197,7 @@ impl Rolling {
         self.suspended.insert(key(relationship));
     }
 
-    /// Adds a relationship to [`twice`](Self::twice), because the plan re-creates one of its pairs in two batches.
+    /// Adds a relationship to [`twice`](Self::twice), because two different batches re-create the same pair.
     pub(crate) fn create_twice(&mut self, relationship: &Relationship) {
         self.twice.insert(key(relationship));
     }
@@ -253,9 +258,9 @@ struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
     desired: &'a Topology,
-    /// The sources and targets of all relationships that exist before the plan.
+    /// The elements that are the source or target of an existing pair.
     ///
-    /// The set is empty if the plan removes no part.
+    /// The planner uses this set only if the plan removes a part. Otherwise, the set stays empty.
     related: HashSet<&'a ElementName>,
     /// The additional nodes of all groups.
     surge: &'p BTreeSet<ElementName>,
@@ -282,9 +287,10 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The parts that must go down together with a node in `works`, because the node reads their outputs.
+    /// The re-created parts whose new outputs the re-installed nodes in `works` read.
     ///
-    /// The parts are outside of this node.
+    /// Each of these nodes must go down together with the parts whose outputs it reads. The list omits parts inside
+    /// the node itself.
     follows: BTreeSet<ElementName>,
 }
 
@@ -348,7 +354,9 @@ impl Groups<'_, '_> {
         nodes
     }
 
-    /// Tells whether a pair between a node of a group and an element outside of the group is missing.
+    /// Tells whether a group lacks a pair that the desired relationships require.
+    ///
+    /// The function considers only pairs of a node of the group and an element outside of the group.
     fn lacks_pairs(&self, group: &Element) -> bool {
         let is_node = |node: &Element| node.parent.as_ref() == Some(&group.name);
         let relationships = self.desired.relationships().iter().filter(|tie| !tie.is_order_only());
@@ -455,12 +463,13 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the parts that must go down together with `part`, because `part` reads their outputs.
+/// Returns the re-created parts whose new outputs `part` reads.
 ///
-/// `part` belongs to the node `node`. The result contains only parts outside of this node.
+/// If `part` is re-installed, it must go down together with these parts. If `part` is not re-installed, the result is
+/// empty.
 ///
-/// The result is empty if `part` is not re-installed, because `part` then stays up. The result omits parts without an
-/// instance, because a missing instance cannot go down.
+/// `part` belongs to the node `node`. The result contains only parts outside of this node. The result omits parts
+/// without an instance, because a missing instance cannot go down.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,

@@ -17,7 +17,9 @@ pub(crate) struct Rolls {
     pub(crate) group: u32,
     /// Whether several batches concern the element.
     ///
-    /// A part is tied if it reads outputs of nodes that change in batches, and must go down together with these nodes.
+    /// A part is tied if it must go down together with nodes that change in batches. The reason is that the part reads
+    /// outputs of these nodes.
+    ///
     /// An element with several parts is tied if one of the parts is tied, or if the parts belong to different batches.
     pub(crate) tied: bool,
     /// Whether the batch removes or creates only the relationships of the element, and not the element itself.

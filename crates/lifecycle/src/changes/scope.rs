@@ -27,9 +27,11 @@ use crate::situation::{Options, Reads, Situation};
 
 /// The resources that a limited plan may touch.
 pub(crate) struct Scope {
-    /// The resources that the plan may change. The plan contains all steps of these resources.
+    /// The resources that the plan may change.
     acting: HashSet<ElementName>,
-    /// The resources that a resource of `acting` needs, and whose state is already sufficient for this need.
+    /// The needed resources that are already in a sufficient state.
+    ///
+    /// A resource is needed if a resource in `acting` cannot run without it.
     needed: HashSet<ElementName>,
     /// The resources whose missing relationships the plan creates.
     healed: HashSet<ElementName>,
@@ -39,14 +41,13 @@ pub(crate) struct Scope {
 pub(crate) enum ScopeError {
     /// A value can't be resolved.
     Value(ResolveError),
-    /// The plan may change a part that cannot run without a part of [`Options::except`].
+    /// A part needs another part that [`Options::except`] excludes from the plan.
     ///
-    /// The plan may not change the excepted part, and this part is not ready: its state is too low, or its output is
-    /// not known yet.
+    /// The excluded part is not ready: its state is too low, or its output is not known yet.
     NeedsExcepted {
-        /// The part that the plan may change.
+        /// The part that needs the excluded part.
         part: ElementName,
-        /// The part of [`Options::except`].
+        /// The excluded part.
         needs: ElementName,
     },
     /// The part `part` stays, and depends on the part `needs`, which the plan would remove.
@@ -154,7 +155,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Tells whether the plan contains all steps of a part.
+    /// Tells whether the plan may change a part.
     pub(crate) fn is_acting(&self, part: &ElementName) -> bool {
         self.acting.contains(part)
     }

@@ -44,24 +44,19 @@ pub(crate) struct Constraints<'a> {
     /// The key contains the position of the element in the installed topology, and the [rank](crate::rank). The value
     /// is the step or barrier after which the element has left this rank.
     left: HashMap<(usize, u8), Option<Draft>>,
-    /// The waits of elements before they reach a [rank](crate::rank).
+    /// The rules for the way up: an element reaches a [rank](crate::rank) only after certain steps.
     holds: Holds,
-    /// The waits of elements before they leave a [rank](crate::rank).
+    /// The rules for the way down: an element leaves a [rank](crate::rank) only after certain steps.
     releases: Holds,
-    /// Whether [`passed`](Self::passed()) can find waits. Otherwise, the function returns an empty list at once.
+    /// Whether some parts go up, and another part may lack a step to a [rank](crate::rank).
     ///
-    /// The flag is `false` in two cases:
-    ///
-    /// - No part has a step to a higher state.
-    /// - Every part goes up from Absent. Then every part has a step that can wait.
+    /// A part may lack a step if it does not go up, or if it goes up from a state above Absent. If the flag is
+    /// `false`, [`passed`](Self::passed()) returns an empty list without a search.
     lacks_up: bool,
-    /// Whether [`passed_leaving`](Self::passed_leaving()) can find waits. Otherwise, the function returns an empty list
-    /// at once.
+    /// Whether some parts go down, and another part may lack a step that leaves a [rank](crate::rank).
     ///
-    /// The flag is `false` in two cases:
-    ///
-    /// - No part has a step to a lower state.
-    /// - Every part goes down to Absent. Then every part has a step that can wait.
+    /// A part may lack a step if it does not go down, or if it goes down to a state above Absent. If the flag is
+    /// `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list without a search.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
@@ -77,18 +72,22 @@ pub(crate) struct Constraints<'a> {
     passed_leaving: HashMap<(usize, u8), Vec<Draft>>,
 }
 
-/// The rule that a source or target must have a [rank](crate::rank) before a step creates the relationship.
+/// A rule for the creation of a relationship: its source or its target must first reach a state.
+///
+/// For example, the target must be Active before the step creates the relationship.
 pub(crate) struct Arrival {
     /// The step that creates the relationship.
     pub(crate) step: Draft,
-    /// The source or target that must have the rank `rank` before `step`.
+    /// The source or target that must reach the state.
     pub(crate) end: ElementName,
+    /// The [rank](crate::rank) of the state.
     pub(crate) rank: u8,
     pub(crate) why: Why,
 }
 
-/// The waits that delay elements before they reach or leave a [rank](crate::rank). The key contains the
-/// element's position in its topology, and the rank.
+/// The rules by which elements reach or leave a [rank](crate::rank) only after certain steps.
+///
+/// The key contains the position of the element in its topology, and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
 
 /// The rule that an element waits for the step `until`, with the priority and the reason of this wait.
@@ -186,19 +185,19 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Tells whether [`passed`](Self::passed()) or [`passed_leaving`](Self::passed_leaving()) can find waits.
+    /// Tells whether [`passed`](Self::passed()) or [`passed_leaving`](Self::passed_leaving()) may return steps.
     pub(crate) fn passes_on(&self) -> bool {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which other elements must wait in place of the element `name`, on the way up.
+    /// Returns the steps for which the element `name` should wait on the way up, but cannot wait.
     ///
     /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step that
     /// could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the steps of
     /// `a` wait for them, so `a` and `c` keep their order.
     ///
-    /// The result contains the steps for which the element should wait before it reaches the [rank](crate::rank). The
-    /// function considers only earlier calls of [`hold`](Self::hold) and [`hold_whole`](Self::hold_whole).
+    /// The result covers all waits before the element reaches the [rank](crate::rank). The function considers only
+    /// earlier calls of [`hold`](Self::hold) and [`hold_whole`](Self::hold_whole).
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -219,11 +218,10 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which other elements must wait in place of the element `name`, on the way down.
+    /// Returns the steps for which the element `name` should wait on the way down, but cannot wait.
     ///
-    /// The result contains the steps for which the element should wait before it leaves the [rank](crate::rank). A part
-    /// of the element has no step that leaves the rank, so this part cannot wait. The function
-    /// [`passed`](Self::passed()) does the same for the way up, and contains an example.
+    /// The element cannot wait if one of its parts has no step that leaves the [rank](crate::rank). The function
+    /// [`passed`](Self::passed()) does the same for the way up; see the example there.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -254,7 +252,7 @@ impl<'a> Constraints<'a> {
         Some(barrier)
     }
 
-    /// Makes all parts of an element wait for the step `until` before they reach a [rank](crate::rank).
+    /// Delays all parts of an element: each part reaches the [rank](crate::rank) `rank` only after the step `until`.
     pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: Draft, why: Why) {
         add(
             &mut self.holds,
@@ -265,18 +263,19 @@ impl<'a> Constraints<'a> {
         );
     }
 
-    /// Makes an element wait for the step `until` before it reaches a [rank](crate::rank).
+    /// Delays an element: the element reaches the [rank](crate::rank) `rank` only after the step `until`.
     ///
-    /// An assembly or a group reaches a rank when the last of its parts reaches the rank. So it is sufficient that one
-    /// part waits. The function therefore adds a soft constraint for each part. The planner drops the constraints that
-    /// would close a cycle. If each part has a step to the rank, the planner keeps at least one constraint.
+    /// A resource must wait. An assembly or a group reaches the rank together with its last part, so the wait of one
+    /// part is sufficient. If possible, all parts wait: each part gets a soft constraint. The planner drops the
+    /// constraints that would close a cycle. If each part has a step to the rank, the planner keeps at least one
+    /// constraint.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
         add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, priority, why });
     }
 
-    /// Makes all parts of an element wait for the step `until` before they leave a [rank](crate::rank).
+    /// Delays all parts of an element: each part leaves the [rank](crate::rank) `rank` only after the step `until`.
     pub(crate) fn hold_leaving(
         &mut self,
         name: &ElementName,
@@ -347,7 +346,8 @@ impl<'a> Constraints<'a> {
 
     /// Returns the steps in which the parts of `leaves` reach (`up`) or leave (not `up`) a [rank](crate::rank).
     ///
-    /// Each step has the kind of wait that it needs.
+    /// Each entry also contains the kind of the step's waits: [`WaitKind::After`] for an unhealthy part that goes down,
+    /// and [`WaitKind::Needs`] otherwise.
     fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(Draft, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;

@@ -12,7 +12,9 @@ use windlass_plan::{Draft, PlanBuilder, Task, WaitKind, Why};
 use super::phase::{self, Phase};
 use super::soft::{self, Priority, SoftConstraint};
 
-/// A builder that collects steps and waits. The barriers between phases are added after all steps.
+/// A builder of a plan. It collects the steps, and the waits between these steps.
+///
+/// The barriers between phases are added after all steps.
 ///
 /// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries about all steps or waits
 /// run in list order.
@@ -76,8 +78,10 @@ impl Graph {
         self.builder.step(work)
     }
 
-    /// Adds a step that needs `before`, the previous step of the same element. After `before`, the element is
-    /// in the state `state`.
+    /// Adds the next step of an element.
+    ///
+    /// The argument `before` is the previous step of the element. The previous step brings the element into the state
+    /// `state`. The new step needs the success of the previous step.
     pub(crate) fn next_step(&mut self, phase: Phase, work: Work, state: State, before: Draft) -> Draft {
         let why = self.note(Reason::Order { element: work.element().clone(), state });
         let step = self.step(phase, work);
@@ -124,8 +128,9 @@ impl Graph {
         self.builder.wait_because(step, on, kind, why);
     }
 
-    /// Makes `step` wait for `on`. A wait with another priority than `Required` is dropped later if it would
-    /// close a cycle.
+    /// Makes `step` wait for `on`.
+    ///
+    /// A `Strong` or `Weak` wait is dropped later if it would close a cycle.
     pub(crate) fn constrain(&mut self, step: Draft, on: Draft, kind: WaitKind, priority: Priority, why: Why) {
         match priority {
             Priority::Required => self.wait(step, on, kind, why),
@@ -136,7 +141,8 @@ impl Graph {
 
     /// Makes all given steps wait for the step `on`. These waits are soft constraints.
     ///
-    /// The constraints form a *whole* (see [`super::soft`]): the planner keeps at least one of them.
+    /// The planner may drop some of these constraints, but keeps at least one of them. Such a set of constraints is
+    /// called a *whole*; see [`super::soft`].
     pub(crate) fn wait_as_whole(&mut self, steps: &[(Draft, WaitKind)], on: Draft, why: Why) {
         let whole = Some(self.wholes);
         self.wholes += 1;
@@ -224,7 +230,7 @@ impl Graph {
 
     /// Returns the relationships for which the plan has steps.
     ///
-    /// A relationship is given as the assembly that declares it, and its name.
+    /// Each entry contains the assembly that declares the relationship, and the name of the relationship.
     pub(crate) fn ties(&self) -> HashSet<(&ElementName, &RelationshipName)> {
         let ties = self.builder.drafts().filter_map(|(_, task)| match task.work()? {
             Work::Relate(relate) => Some((&relate.assembly, &relate.relationship)),

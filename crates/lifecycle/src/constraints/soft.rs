@@ -6,8 +6,8 @@
 //! an assembly or a group whose parts should all wait for the same step. A whole must keep at least one of
 //! its constraints.
 //!
-//! 1. [`order`] finds an order of the steps in which each whole can keep a constraint. It is Kahn's
-//!    algorithm, backwards.
+//! 1. The function [`order`] finds an order of the steps in which each whole can keep a constraint. The function
+//!    uses Kahn's algorithm, but begins with the last step of the order.
 //! 2. [`Sort`] takes one step after the other by Kahn's algorithm, with soft constraints treated as waits. If
 //!    each remaining step waits for another remaining step, [`Sort`] considers the steps that wait only
 //!    because of soft constraints. It takes the one that comes first in the result of [`order`], and drops
@@ -86,14 +86,14 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
 /// Returns the position of each step in an order that satisfies at least one soft constraint of each *whole*.
 ///
 /// All parts of a whole (an assembly or a group) should wait for the same step. In the returned order, at least
-/// one of their steps follows the step for which the whole should wait. The order may contradict all other soft
-/// constraints. Returns `None` if no such order exists.
+/// one step of the whole follows this awaited step. The order may contradict all other soft constraints. Returns
+/// `None` if no such order exists.
 ///
-/// The algorithm chooses the last step first, and then each time the step before it. A step can be chosen on two
-/// conditions:
+/// The algorithm builds the order from its end: it chooses the last step first, and the first step last. A step can
+/// be chosen on two conditions:
 ///
-/// - All steps that must wait for it have been chosen.
-/// - For each whole that should wait for it, a step of the whole has been chosen.
+/// - All steps that must wait for this step have been chosen.
+/// - For each whole that should wait for this step, a step of the whole has been chosen.
 ///
 /// If a step meets these conditions, it still meets them after other steps have been chosen. So the algorithm
 /// finds an order if there is one.
@@ -132,22 +132,22 @@ fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option
     (left == 0).then_some(places)
 }
 
-/// A topological sort that drops some edges.
+/// A topological sort of the steps, which drops soft constraints that would close a cycle.
 struct Sort<'s> {
     soft: &'s [SoftConstraint],
     /// The position of each step, as the function [`order`] has returned it.
     places: Vec<u32>,
-    /// For each step, the positions of its soft constraints in `soft`.
+    /// For each step, the soft constraints that delay this step, as positions in the list `soft`.
     soft_of: Links<u32>,
     /// For each step, the steps that wait for it, and whether the wait is a soft constraint.
     dependents: Links<(Draft, bool)>,
-    /// For each step, the number of hard constraints by which it waits for steps that are not yet in the sorted
-    /// order.
+    /// For each step, the number of hard constraints that still delay this step.
+    ///
+    /// A constraint delays the step until the sorted order contains the awaited step.
     waits: Vec<u32>,
-    /// For each step, the number of soft constraints by which it waits for steps that are not yet in the sorted
-    /// order.
+    /// For each step, the number of soft constraints that still delay this step.
     soft_waits: Vec<u32>,
-    /// Whether each step has been taken.
+    /// For each step, whether the sorted order already contains this step.
     taken: Vec<bool>,
 }
 

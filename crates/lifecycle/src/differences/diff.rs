@@ -165,16 +165,16 @@ pub enum ElementChangeKind {
     Repackaged,
     /// The resource is uninstalled and installed again.
     Reinstalled,
-    /// The resource is Broken, or the options request to heal it. It is stopped and started.
+    /// The resource is Broken, or `Options::heal` names it. The resource is stopped and started.
     Healed,
     /// The resource has failed, or its removal was not completed. Its leftovers are removed, and it is
     /// re-created.
     Repaired,
     /// A health check has found that the instance no longer exists. The resource is created again.
     Recreated,
-    /// The resource is raised to a higher state.
+    /// The resource goes up to a higher state, for example from Inactive to Active.
     Raised,
-    /// The resource is lowered to a lower state.
+    /// The resource goes down to a lower state, for example from Active to Inactive.
     Lowered,
 }
 
@@ -221,9 +221,9 @@ pub enum RelationshipChangeKind {
     Added,
     /// The relationship is removed.
     Removed,
-    /// The relationship has other ends.
+    /// The sources or the targets of the relationship have changed.
     Moved,
-    /// The relationship has the same ends, with other operations or values.
+    /// The operations or values of the relationship have changed. Its sources and targets stay the same.
     Changed,
     /// The declaration is unchanged, but values with which the relationship was created have changed since then.
     Renewed,

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use windlass_model::{Action, DescriptorName, ElementName};
 
-/// The difference between the installed and the desired package of some resources.
+/// The difference between the installed and the desired package of a descriptor.
+///
+/// One or more resources use the installed package.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PackageDiff {
     /// The descriptor of the package.
@@ -25,7 +27,7 @@ pub struct FileChange {
     pub path: String,
     /// The kind of the change.
     pub kind: FileChangeKind,
-    /// The actions of the resource that use the file.
+    /// The actions that use the file.
     pub affects: Affected,
 }
 
@@ -41,7 +43,7 @@ pub enum FileChangeKind {
     Removed,
 }
 
-/// The actions of a resource that use a file.
+/// The actions that a changed file affects: all actions, or a list of actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Affected {
     /// Every action may use the file.

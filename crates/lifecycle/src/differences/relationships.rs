@@ -1,4 +1,4 @@
-//! The differences between a relationship in two versions.
+//! The comparison of an old and a new version of a relationship.
 
 use std::collections::HashSet;
 

@@ -91,8 +91,8 @@ fn given(element: &Element, name: &PropertyName) -> bool {
 
 /// Tells whether a value stays the same.
 ///
-/// Values that await outputs are the same if they await the same outputs of the same parts. The positions of
-/// the parts may differ.
+/// Values that await outputs are the same if they await the same outputs of the same parts. The function
+/// ignores the positions of these parts in the two topologies.
 fn is_same(old: Option<&Result<Answer, ResolveError>>, new: Option<&Result<Answer, ResolveError>>) -> bool {
     match (old, new) {
         (Some(Ok(Answer::Waiting(old))), Some(Ok(Answer::Waiting(new)))) => {

@@ -11,7 +11,7 @@ use super::planned::Plan;
 /// The batches in which a plan changes the nodes of groups, and the steps of each batch.
 ///
 /// The methods tell to which batch a step belongs, and which batches are in progress. The function [`of`](Self::of)
-/// finds the batches in the plan itself, where a barrier waits for the last steps of each batch.
+/// finds the batches by their barriers: each batch has one barrier, which waits for the last steps of the batch.
 #[derive(Debug, Clone, Default)]
 pub struct BatchSteps {
     batches: Vec<Batch>,

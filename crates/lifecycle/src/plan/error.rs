@@ -32,18 +32,17 @@ pub enum LifecycleError {
         /// These are all elements of the installed and the desired version, except references and the assembly itself.
         known: Vec<ElementName>,
     },
-    /// The plan may change a part that cannot run without a part of [`Options::except`](crate::Options::except).
+    /// A part needs another part that [`Options::except`](crate::Options::except) excludes from the plan.
     ///
-    /// The plan may not change the excepted part, and this part is not ready: its state is too low, or its output is
-    /// not known yet.
+    /// The excluded part is not ready: its state is too low, or its output is not known yet.
     #[error(
         "`{}` needs `{}`, which stays as it is; leave `{}` as it is too, or plan both",
         part.local(), needs.local(), part.local()
     )]
     NeedsExcepted {
-        /// The part that changes.
+        /// The part that needs the excluded part.
         part: ElementName,
-        /// The part that the changing part needs.
+        /// The excluded part.
         needs: ElementName,
     },
     /// The plan would remove a part on which a remaining part depends.

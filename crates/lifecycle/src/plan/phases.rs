@@ -53,7 +53,9 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
 /// Returns for each step the earliest phase that needs the step; `None` if the waits form a cycle.
 ///
 /// Usually, this is the phase of the step itself. But suppose that step `b` belongs to phase 20, and that step `a` of
-/// phase 4 waits for `b`. Then the result for `b` is 4, and `b` must not wait for the end of phase 4.
+/// phase 4 waits for `b`. Then phase 4 needs `b`, so the result for `b` is 4. Step `b` then waits only for the phases
+/// before phase 4. If `b` waited for all phases before phase 20, it would wait for `a`, and the waits would form a
+/// cycle.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

@@ -24,7 +24,8 @@ use crate::steps::transitions;
 ///
 /// # Errors
 ///
-/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
+/// - [`LifecycleError::Order`]: the waits form a cycle.
+/// - [`LifecycleError::Value`]: a value cannot be resolved.
 pub fn up(current: &Current, desired: &Topology, lookup: &dyn Lookup) -> Result<Plan, LifecycleError> {
     let desired = Some(Version { topology: desired, lookup });
     Ok(plan(&Situation { current, installed: None, desired }, &Options::default())?.plan)
@@ -34,7 +35,8 @@ pub fn up(current: &Current, desired: &Topology, lookup: &dyn Lookup) -> Result<
 ///
 /// # Errors
 ///
-/// Returns [`LifecycleError::Order`] with a cycle of waits, or [`LifecycleError::Value`].
+/// - [`LifecycleError::Order`]: the waits form a cycle.
+/// - [`LifecycleError::Value`]: a value cannot be resolved.
 pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleError> {
     let installed = Some(Version { topology, lookup: &NothingYet });
     Ok(plan(&Situation { current, installed, desired: None }, &Options::default())?.plan)
@@ -137,14 +139,14 @@ fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
     parts
 }
 
-/// Returns the changes of all parts, as if the plan were not limited.
+/// Returns the changes of a plan for all parts: the function ignores `Options::target` and `Options::except`.
 fn unlimited(situation: &Situation<'_>, options: &Options) -> Diff {
     let mut parts = decided(situation, options);
     follow_values(&mut parts, situation);
     summary::diff(parts, Vec::new())
 }
 
-/// Returns the batches of a group for display.
+/// Converts the batches of a group to the form that a [`Diff`] contains.
 fn batches_of(group: &RollingGroup) -> Batches {
     let nodes = group.batches.iter().map(|batch| batch.iter().map(|node| node.name.clone()).collect());
     let surge = group.surge.iter().map(|node| node.name.clone()).collect();

@@ -1,4 +1,4 @@
-//! The changes of a plan for display.
+//! The creation of a [`Diff`], which shows to users the changes that a plan makes.
 
 use windlass_model::State;
 

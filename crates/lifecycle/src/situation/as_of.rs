@@ -1,7 +1,9 @@
 //! Copies of resources that still belong to an older version of the assembly.
 //!
-//! A property of such a resource may read a property of an assembly or a reference, which may have another value in
-//! the newest version. In the copy, the property contains the value of the older version.
+//! For example, a resource was installed when the property `region` of its assembly had the value `eu`. A value of the
+//! resource reads this property. In the newest version, `region` is `us`. The copy of the resource still contains `eu`.
+//!
+//! A copy replaces properties of assemblies and of references in this way.
 
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
@@ -13,8 +15,9 @@ use windlass_model::{Element, Template, Topology};
 /// previous value twice would grow exponentially.
 const MOST: usize = 10_000;
 
-/// The maximum length of a chain of properties that read each other. A `${…}` beyond this length is left as
-/// it is.
+/// The maximum length of a chain of properties in which each property reads the next one.
+///
+/// A `${…}` beyond this length is left as it is.
 const DEEPEST: usize = 100;
 
 /// Returns a copy of an element whose values do not depend on assemblies and references.
@@ -86,7 +89,9 @@ impl<'a> Writer<'a> {
         Template::Text(written)
     }
 
-    /// Returns the value of `${instance.name}` if the assembly had another name in this version.
+    /// If `part` is `${instance.name}`, returns the name of the element in this version, as a literal.
+    ///
+    /// Returns `None` if `part` is anything else, or if the name is the same as in the newest version.
     fn former_name(&self, part: &Part) -> Option<Part> {
         let Part::Instance { element, field: InstanceField::Name } = part else { return None };
         let name = self.version.instance_name(element);

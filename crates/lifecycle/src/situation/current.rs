@@ -18,9 +18,9 @@ pub struct Current {
     ///
     /// The outer key is the assembly that declares the relationship. The inner key is the name of the relationship.
     pairs: HashMap<ElementName, HashMap<String, Targets>>,
-    /// The partly created pairs, with the same keys as `pairs`.
+    /// The partly created pairs, by assembly and name of the relationship, as in `pairs`.
     half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
-    /// The outdated pairs, with the same keys as `pairs`.
+    /// The outdated pairs, by assembly and name of the relationship, as in `pairs`.
     ///
     /// The values of an outdated pair have changed since the pair was created.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
@@ -62,15 +62,16 @@ pub struct ElementNow {
     pub state: State,
     /// Whether the driver of the element has reported an instance, or may have created one.
     pub present: bool,
-    /// The transition that may have had effects although the step to which it belongs did not succeed.
+    /// A transition that may have changed the instance, although its step did not succeed; `None` if there is none.
     ///
     /// There are two cases:
     ///
-    /// - The transition failed or was interrupted, and may have had effects before.
-    /// - The transition succeeded, and a later transition of the same step failed or was interrupted.
+    /// - The transition failed or was interrupted. Its driver may already have changed the instance.
+    /// - The transition succeeded, but a later transition of the same step failed or was interrupted.
     pub attempted: Option<Transition>,
-    /// Whether a Reconfigure failed or was interrupted after it may have had effects. Then the values with
-    /// which the instance works are unknown.
+    /// Whether the values that the instance uses are unknown.
+    ///
+    /// This is the case if a Reconfigure failed or was interrupted, but may have changed some values.
     pub values_in_doubt: bool,
     /// Whether a health check has found that the instance no longer exists. Such an element is Failed, and
     /// has nothing that could be removed.
@@ -88,8 +89,8 @@ pub struct ElementNow {
     pub configured_by: u64,
     /// The properties with a new value that the instance has not received yet.
     ///
-    /// The map contains the value that the instance last received; `None` if this value is secret. For example, a
-    /// Reconfigure of another part has changed an output, and the element reads this output.
+    /// For example, a Reconfigure of another part has changed an output, and the element reads this output. The map
+    /// contains the value that the instance last received; `None` if this value is secret.
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
 }
 
@@ -124,7 +125,9 @@ impl ElementNow {
             && matches!(self.attempted, Some(Transition::Start | Transition::Integrity))
     }
 
-    /// Tells whether the element may be partly removed, because its Uninstall or Delete failed or was interrupted.
+    /// Tells whether an Uninstall or Delete of the element failed or was interrupted.
+    ///
+    /// Such an element may have lost a part of its instance.
     pub fn is_partly_removed(&self) -> bool {
         matches!(self.state, State::Created | State::Installed | State::Inactive)
             && matches!(self.attempted, Some(Transition::Uninstall | Transition::Delete))
