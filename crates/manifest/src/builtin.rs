@@ -9,14 +9,16 @@ use crate::document::ComponentType;
 /// factory.
 pub(crate) const FACTORY: &str = "factory";
 
-/// The interface `component`. Its built-in pins configure the discovery of a factory.
+/// The interface `component`. Its built-in pins configure how a factory discovers existing instances.
 pub(crate) const COMPONENT: &str = "component";
 
-/// The signal that publishes the instances of a factory: their natural ids with the names of their
-/// applications.
+/// The signal that publishes the instances of a factory.
+///
+/// The signal is a map. Each key is the id of an instance in its own system, for example `i-123`. The value is the name
+/// of the application that manages the instance.
 pub(crate) const INSTANCES: &str = "instances";
 
-/// The pins that configure discovery: the application, the script and the schedule.
+/// The pins that configure discovery: the application of the found instances, the script and the schedule.
 pub(crate) const DISCOVERY: [&str; 3] = ["application", "discoveryScript", "discoverySchedule"];
 
 /// Returns the built-in pins of a component type, each with its interface, name and type.

@@ -22,10 +22,10 @@ use super::as_of;
 /// A relationship is taken from the oldest version to which a part at one of its ends still belongs. The relationship
 /// also gets the sources and targets that it has in later versions, so that the plan can remove every created pair.
 ///
-/// The relationship of the oldest version may call no operations for a created pair. For example, both nodes of the
-/// pair already belong to a newer version. Then the function looks for the newest version in which the relationship
-/// calls operations for the pair. The sources and targets of that version are added to the result. If the relationship
-/// in the result calls no operations at all, it also gets the operations of that version.
+/// The plan can only remove a created pair if the relationship has operations, and if both nodes of the pair are its
+/// ends. If the relationship of the oldest version lacks one of these, the function looks for the newest version that
+/// has both. The relationship then gets the additional sources and targets of this newest version. A relationship
+/// without operations also gets its operations.
 ///
 /// A property of a resource may read a property of an assembly or a reference. A resource of an older version keeps the
 /// value from the older version, because the resource may not have received the newest value yet. A relationship reads
@@ -88,8 +88,8 @@ fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option
 
 /// Makes sure that `relationships` contains a relationship whose operations can remove a created pair.
 ///
-/// If no such relationship is known, the function takes the relationship from the newest version in which the
-/// relationship calls operations for the pair.
+/// If `relationships` contains no such relationship yet, the function takes one from `versions`: from the newest
+/// version that declares operations for the pair.
 fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut Known<'a>) {
     let known = relationships.get(&(&pair.assembly, &pair.relationship));
     if known.is_some_and(|known| versions.iter().any(|version| relates(version, known, pair))) {
@@ -108,7 +108,10 @@ fn describe<'a>(pair: &'a PairKey, versions: &[&Topology], relationships: &mut K
 
 /// Tells whether a topology contains the operations for a pair.
 ///
-/// The topology must declare the relationship of the pair with operations, and with both nodes of the pair as its ends.
+/// The result is `true` if the topology declares the pair's relationship, and two conditions hold:
+///
+/// - The relationship calls operations.
+/// - One node of the pair is a source of the relationship, and the other node is a target.
 pub fn describes(topology: &Topology, pair: &PairKey) -> bool {
     let found = topology.relationship(&pair.assembly, pair.relationship.as_str());
     found.is_some_and(|found| relates(topology, found, pair))

@@ -15,8 +15,9 @@ pub struct Options {
     pub goal: State,
     /// Whether the plan adopts parts: it takes over existing instances, and creates no new ones.
     ///
-    /// The plan adopts each part for which windlass has recorded no instance. Such an instance was created outside of
-    /// windlass. Adopted parts become Active. The value of `goal` is then ignored: the planner treats it as Active.
+    /// For example, a user has created a database without windlass, and now wants windlass to manage it. The plan
+    /// adopts each part that has no recorded instance yet. If `adopt` is `true`, the planner ignores `goal`, and the
+    /// parts end in the state Active.
     pub adopt: bool,
     /// The packages of the desired version. If a part was installed from another package, and its resource
     /// declares `on-package-change: replace`, the part is re-installed. For the other declarations of
@@ -53,8 +54,9 @@ pub struct Options {
     pub target: BTreeSet<ElementName>,
     /// The elements that stay as they are, even if they are in `target`.
     ///
-    /// Planning fails if a part that the plan may change needs one of these elements, and the element is not ready.
-    /// An element is not ready if its state is too low, or if its output is not known yet.
+    /// Planning fails if the plan would have to change one of these elements. For example, the plan starts a web
+    /// server that depends on a database. `except` contains the database, but the database is stopped, or has not
+    /// published its address yet.
     pub except: BTreeSet<ElementName>,
     /// How many nodes of each group may be down at once while Active nodes change.
     ///
@@ -77,8 +79,9 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns the options of a plan that makes all parts Active, touches no unchanged part, and is not
-    /// limited.
+    /// Returns the options of a plan that makes all parts Active, and touches no unchanged part.
+    ///
+    /// The plan covers all elements: `target` and `except` are empty.
     fn default() -> Self {
         Self {
             goal: State::Active,

@@ -32,12 +32,14 @@ pub(crate) struct Read<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// Prepares a search in all or most elements of a topology. Allocates a cache for all properties.
+    /// Creates a [`Reads`] for a caller that examines most or all elements of a topology.
+    ///
+    /// The function allocates a cache for all properties.
     pub(crate) fn all(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::of_all(topology, lookup), found: Vec::new() }
     }
 
-    /// Prepares a search in a few elements of a topology.
+    /// Creates a [`Reads`] for a caller that examines only a few elements of a topology.
     pub(crate) fn few(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, resolver: Resolver::new(topology, lookup), found: Vec::new() }
     }
@@ -70,7 +72,7 @@ impl<'a> Reads<'a> {
     /// read:
     ///
     /// - its own properties,
-    /// - the properties of its sources and targets that its own properties read,
+    /// - each property of a source or target, if a property of the relationship reads it,
     /// - the properties of the resources on which its operations are called.
     ///
     /// `installs` tells whether the plan installs an element. An element that the plan installs waits for these

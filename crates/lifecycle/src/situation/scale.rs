@@ -10,11 +10,13 @@ use windlass_model::template::{Part, Template};
 use windlass_model::{Element, ElementName, Topology};
 
 /// The direction of scaling.
+///
+/// One step of scaling adds or removes a fixed number of nodes. The cluster declares this number as its `increment`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
-    /// Adds nodes. Their number is the cluster's increment.
+    /// Adds nodes.
     Out,
-    /// Removes nodes. Their number is the cluster's increment.
+    /// Removes nodes.
     In,
 }
 

@@ -14,7 +14,7 @@ pub struct ValueChange {
     pub property: PropertyName,
     /// The value at the creation of the relationship.
     pub before: Shown,
-    /// The current value.
+    /// The value now, after the change.
     pub after: Shown,
 }
 

@@ -77,9 +77,9 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Returns the element that describes how a part is removed.
 ///
-/// Usually the function returns the element of the installed version. If the first Create or Install of a
-/// part failed and the descriptor is still the same, the function returns the element of the desired version.
-/// The reason is that the installed version may have caused the failure.
+/// Usually the function returns the element of the installed version. The exception is a part whose first Create or
+/// Install failed. A wrong value in the old element may have caused the failure, and the desired element may correct
+/// this value. So the function returns the desired element, if both elements have the same descriptor.
 fn undone<'a>(part: &Part<'a>) -> Option<&'a Element> {
     let never_was = part.now.state == State::Failed
         && matches!(part.now.attempted, Some(Transition::Create | Transition::Install));
@@ -150,7 +150,8 @@ fn repackage(graph: &mut Graph, part: &Part<'_>) {
 
 /// A step that brings a part to a lower state.
 struct Stair {
-    /// The number that is added to [`down_base`] for the phase of the step, for example [`phase::STOP`].
+    /// The offset of the step's phase from the phase [`down_base`]. For example, the offset of a Stop is
+    /// [`phase::STOP`].
     offset: Phase,
     from: State,
     to: State,

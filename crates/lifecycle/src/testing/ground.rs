@@ -1,5 +1,6 @@
-//! The simulated real state of assemblies in model checks, and its invariants. The state is independent of
-//! the engine's records.
+//! A simulation of the instances and pairs that a model check creates, changes and removes.
+//!
+//! The simulation is independent of the engine's records. Its methods `check_…` report violated rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +22,17 @@ use crate::rank::least;
 pub struct Thing {
     /// The state of the instance.
     pub state: State,
-    /// The descriptor with which the instance was installed.
+    /// The name of the descriptor with which the instance was installed, for example `resource::k1::1.0`.
     pub kind: String,
     /// The value of the property named `in` that the instance last received; `None` if it has received none.
     pub input: Option<String>,
-    /// The number of the last publication of the instance, unique among all resources; 0 if the instance has
-    /// published nothing.
+    /// Identifies the output that the instance published last; 0 if the instance has published nothing.
+    ///
+    /// Every publication of any resource gets a new, higher number.
     pub generation: u64,
 }
 
-/// The real state of some assemblies, and their requested versions.
+/// The simulated instances and pairs of some assemblies, and the requested versions of these assemblies.
 ///
 /// The methods `check_…` return an error if the state violates a rule. The error describes the violation.
 #[derive(Debug, Clone, Default)]
@@ -39,9 +41,9 @@ pub struct Ground {
     things: BTreeMap<ElementName, Thing>,
     /// The created and partly created pairs.
     pairs: BTreeMap<PairKey, Bond>,
-    /// The existing pairs with a node below the state that the relationship requires.
+    /// The pairs that still exist although their source or target has left the required state.
     ///
-    /// The node went to the lower state because of a failure, before the pair could be removed.
+    /// For example, the source failed before the plan removed the pair.
     loose: BTreeSet<PairKey>,
     /// The states of all resources at the start of the current process.
     before: BTreeMap<ElementName, State>,
@@ -53,7 +55,9 @@ pub struct Ground {
 struct Bond {
     /// The position in [`Ground::versions`] of the version for which the pair was created.
     version: usize,
-    /// The value of the pair's property `peer` at its creation.
+    /// The value that the property `peer` of the relationship had when the pair was created.
+    ///
+    /// `None` means that the relationship does not declare the property, or that its value was unknown.
     peer: Option<String>,
     /// The operations that undo a partly created pair; none for a completely created pair.
     half: Option<HalfMade>,
@@ -151,16 +155,18 @@ impl Ground {
         self.pairs.retain(|key, _| !gone.contains(key));
     }
 
-    /// Removes a resource after its creation has failed and left nothing behind. The pairs of the resource stay.
+    /// Removes a resource after a failed creation of which no instance remains.
+    ///
+    /// Unlike [`set`](Self::set), the function keeps the pairs of the resource.
     pub fn clear(&mut self, name: &ElementName) {
         self.things.remove(name);
     }
 
-    /// Removes each pair of the assembly `root` with a source or target that does not exist.
+    /// Removes each pair of the assembly `root` whose source or target does not exist.
     ///
-    /// An assembly exists if at least one of its resources exists. An interrupted process may have created a pair
-    /// before the node was installed. If `recorded` returns `true` for the pair, the pair is kept, because the next
-    /// process removes it.
+    /// An assembly exists if at least one of its resources exists. The function keeps each pair for which `recorded`
+    /// returns `true`, because the next process removes such a pair. For example, an interrupted process created the
+    /// pair, but did not install its source.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -172,8 +178,9 @@ impl Ground {
         self.pairs.retain(|key, _| recorded(key) || !own(key) || !gone(&key.source) && !gone(&key.target));
     }
 
-    /// Tells whether a resource is inside an assembly, according to the newest version that contains the
-    /// assembly.
+    /// Tells whether a resource is inside the assembly `whole`.
+    ///
+    /// `whole` may be a nested assembly. The function uses the newest of the requested versions that contain `whole`.
     fn is_in(&self, name: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let newest = self.versions.iter().rev().find(is_assembly);
@@ -197,7 +204,9 @@ impl Ground {
         Some(before)
     }
 
-    /// Records `kind` as the descriptor of a resource, when the creation of the resource begins.
+    /// Records the descriptor of a resource whose Create or Install has been called, even if the call failed.
+    ///
+    /// `kind` is the name of the descriptor, as in [`Thing::kind`].
     pub fn know(&mut self, name: &ElementName, kind: &str) {
         kind.clone_into(&mut self.things.entry(name.clone()).or_default().kind);
     }
@@ -229,7 +238,9 @@ impl Ground {
         self.pairs.contains_key(key)
     }
 
-    /// Returns the value of the pair's property `peer` at its creation.
+    /// Returns the value that the property `peer` of a relationship had when the pair was created.
+    ///
+    /// Returns `None` if the pair does not exist, or was created without such a value.
     pub fn made_with(&self, key: &PairKey) -> Option<&String> {
         self.pairs.get(key)?.peer.as_ref()
     }
@@ -257,7 +268,10 @@ impl Ground {
         }
     }
 
-    /// Creates or removes a pair, as `direction` demands. `peer` is the value of the pair's property `peer`.
+    /// Creates or removes a pair, as `direction` demands.
+    ///
+    /// `peer` is the current value of the relationship's property `peer`. A newly created pair stores this value.
+    /// `None` means that the property is not declared, or that its value is unknown.
     pub fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         match direction {
             Direction::Create => {
@@ -386,14 +400,15 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether `part` may reach a rank (a state as a number) before a pair is created, although the modifier
-    /// `pre` requires the opposite order for the assembly.
+    /// Tells whether a part of an assembly may reach a rank (a state as a number) before a pair of the assembly is
+    /// created.
     ///
-    /// `whole` contains the parts of the assembly. The assembly reaches the rank when the last of its parts reaches
-    /// the rank. So `part` may reach the rank early in two cases:
+    /// The assembly has the modifier `pre`: it may reach the rank only after the creation of the pair. `whole` contains
+    /// the parts of the assembly. The assembly reaches the rank with the last of its parts. So `part` may reach the
+    /// rank early in two cases:
     ///
     /// - Another part is still below the rank.
-    /// - Another part had the rank before the process began. Then the planner may drop the waits of all other parts.
+    /// - Another part had the rank before the process began. Then the planner need not delay the remaining parts.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole

@@ -20,7 +20,7 @@ pub struct Component {
     /// 0 to 2 mean a resource, 3 a cluster of resources, and 4 an assembly of resources. 5 means a cluster of
     /// assemblies, and 6 an assembly that contains an assembly.
     pub shape: u8,
-    /// The number of nodes or parts of the component.
+    /// The number of nodes of a cluster (shapes 3 and 5), or of parts of an assembly (shape 4). Other shapes ignore it.
     pub nodes: u8,
     /// The fixed value of the property named `in`, if `reads` selects no component.
     pub value: u8,
@@ -40,13 +40,18 @@ pub struct Component {
 }
 
 /// A relationship of a random assembly.
+///
+/// The source is always an earlier component than the target. A relationship inside a component ignores the fields
+/// `source` and `target`.
 #[derive(Debug, Clone, Copy)]
 pub struct Tie {
-    /// The component that is the source.
+    /// A random number that selects the source: a position among the components before the target, modulo their number.
     pub source: u8,
-    /// The component that is the target.
+    /// A random number that selects the target: a position among all components except the first, modulo their number.
     pub target: u8,
-    /// The ranks (states as numbers) that the relationship names for source and target.
+    /// The states that the relationship declares for its source and its target.
+    ///
+    /// Each state is a number (its rank): Installed is 2, Inactive is 3, and Active is 4.
     pub states: (u8, u8),
     /// Whether the modifiers of source and target are `pre`.
     pub modifiers: (bool, bool),
@@ -72,13 +77,12 @@ impl Tie {
     }
 }
 
-/// The specification of a random assembly in one of two versions. An entry that is `None` exists only in the
-/// other version.
+/// The specification of a random assembly in one of two versions.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly.
+    /// The components of the assembly; `None` for a component that only the other version has.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly.
+    /// The relationships of the assembly; `None` for a relationship that only the other version has.
     pub ties: Vec<Option<Tie>>,
 }
 
@@ -139,7 +143,10 @@ fn choose<T: Clone>(one: T, other: T, how: u8) -> (Option<T>, Option<T>) {
     }
 }
 
-/// Tells whether an assembly has a plan. It has none if the modifiers of its relationships form a cycle.
+/// Tells whether an assembly has a plan.
+///
+/// The modifiers `pre` and `post` of a relationship demand that the relationship is created before or after a node
+/// reaches its state. If these demands form a cycle, the assembly has no plan.
 ///
 /// # Panics
 ///
@@ -312,9 +319,11 @@ impl Draft<'_> {
         self.elements.push(resource);
     }
 
-    /// Returns a value that reads the output of the component that [`Component::reads`] selects.
+    /// Returns a value that reads the output `out` of an earlier component.
     ///
-    /// `own` is the position of `component`. Returns `None` if `component` reads no output.
+    /// The field `component.reads` selects the earlier component. `own` is the position of `component`.
+    ///
+    /// Returns `None` if `component` reads no output.
     fn read(&self, component: &Component, own: usize) -> Option<Template> {
         let components = &self.spec.components;
         let before: Vec<usize> = (0..own).filter(|at| components[*at].is_some()).collect();

@@ -101,7 +101,8 @@ pub(super) fn cease<'a>(
 /// The result is sorted by batch. `ended` contains the source of each pair, as a position in `sources`. The result
 /// contains the same positions.
 ///
-/// If the plan re-creates a pair in two batches, the result contains the earlier batch.
+/// The plan may re-create a pair twice: in the batch of its source, and in the batch of its target. The result contains
+/// the earlier of these two batches.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
@@ -118,9 +119,10 @@ fn by_first_slot(
     found
 }
 
-/// Adds a step that removes existing pairs of a target in the batch `slot`.
+/// Adds a step that removes existing pairs of a target.
 ///
-/// The step calls `operations`. `ended` contains the sources of these pairs, as positions in `sources`.
+/// The step runs in the batch `slot`, and calls `operations`. `ended` contains the sources of the removed pairs, as
+/// positions in `sources`.
 fn cease_at<'a>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,

@@ -39,12 +39,12 @@ struct Making<'a> {
     targets: Vec<Node<'a>>,
     /// Whether `sources` contains all sources of the relationship.
     ///
-    /// In this case, a step for all sources can list the ends that the relationship declares, for example a
-    /// group, and need not list each node.
+    /// If so, a step for all sources can name a whole group instead of each node in the group.
     all_sources: bool,
-    /// Whether all sources of the installed and the desired version can keep their existing pairs.
+    /// Whether all sources can keep their existing pairs.
     ///
-    /// A pair is one source and one target of the relationship.
+    /// The flag is `false`, for example, if the plan adds, removes or re-installs a source. A pair is one source and
+    /// one target of the relationship.
     sources_settled: bool,
     /// The pairs of the relationship that were created with outdated values.
     outdated: Option<&'a OutdatedTargets>,
@@ -191,10 +191,9 @@ fn new_pairs_of<'a>(
 /// `awaited` contains steps that publish outputs. The key is the number of the batch in which the producer (the
 /// publishing part) changes; 0 for a producer outside of batches.
 ///
-/// During a batch, producers of later batches still have their old outputs, and producers of earlier batches have
-/// published already. So the pairs of a batch wait only for producers in this batch, and for producers outside of
-/// batches. Pairs outside of batches may be created at any time, even while a producer is down. So they wait for all
-/// producers.
+/// A pair in a batch waits for the producers in this batch, and for the producers outside of batches. It needs no other
+/// wait: producers of earlier batches have published already, and producers of later batches still have their old
+/// outputs. A pair outside of batches waits for all producers.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
     let batch = slot.filter(|turn| *turn > 0);
     let all = batch.is_none().then(|| awaited.values());
@@ -209,7 +208,7 @@ fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Groups the pairs that the plan creates at a target by the batch of their creation ([`Slot`]).
+/// Assigns to each new or re-created pair of a target the batch ([`Slot`]) of its creation.
 ///
 /// `open` contains the sources of these pairs, as positions in `making.sources`.
 fn open_by_slot(
@@ -273,11 +272,10 @@ fn cease_again<'a>(
     step
 }
 
-/// Delays the step `step`, which removes pairs, until the nodes of these pairs have reached their states.
+/// Delays the step `step`, which removes pairs, while a node still needs these pairs.
 ///
-/// An earlier batch has created these pairs, and has changed one node of each pair. If the relationship declares the
-/// modifier `pre` for this node, the node reaches its state only after the creation of its pairs. So the pairs must
-/// stay until then.
+/// With the modifier `pre`, a node needs its pairs before it reaches its required state. An earlier batch has changed
+/// such a node, and has created its pairs. So `step` waits until the node has reached the required state.
 ///
 /// `again` contains the sources of the pairs, as positions in `making.sources`.
 fn after_held_ends<'a>(
@@ -388,8 +386,9 @@ fn may_make<'a>(
 
 /// Returns the effective modifiers of a relationship's source and target.
 ///
-/// A plan that adopts parts treats `pre` as `post`. An adopted part becomes Active by one call, so no
-/// relationship can be created before the part reaches its state.
+/// The modifier `pre` demands that the relationship is created before a source or target reaches the declared state.
+/// The modifier `post` demands the opposite order. A plan that adopts parts uses `post` for all relationships, because
+/// an adopted part becomes Active in its first step.
 fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modifier, Modifier) {
     if planner.options.adopt {
         (Modifier::Post, Modifier::Post)
@@ -422,9 +421,9 @@ fn mark_staying<'a>(
     staying.len() == old.len()
 }
 
-/// Adds the step that creates some pairs of a target in the batch `slot`.
+/// Adds the step that creates the pairs `pairs` of a target.
 ///
-/// The step waits for the steps `ceased`, which remove the previous pairs of the target.
+/// The step runs in the batch `slot`. It waits for the steps `ceased`, which remove the previous pairs of the target.
 fn create_at<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -485,7 +484,7 @@ fn create_at<'a>(
     step
 }
 
-/// Makes the creation of pairs wait for the states of their sources.
+/// Makes the step `step`, which creates pairs, wait until the sources of these pairs have the required states.
 fn after_sources<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -580,10 +579,12 @@ fn undo_first<'a>(
     }
 }
 
-/// Delays the step `ceased`, which removes old pairs of a target, until the sources of the new pairs are ready. If a
-/// new source fails, the old pairs stay.
+/// Delays the removal of a target's old pairs until the sources of its new pairs are ready.
 ///
-/// The wait has a weak priority, because a new source may itself wait for a part that is lowered.
+/// The step `ceased` removes the old pairs. If a new source fails, the old pairs stay.
+///
+/// A new source may itself wait for this removal. The wait has [`Priority::Weak`], so the planner drops it if it
+/// would close such a cycle.
 fn cease_late<'a, 'n>(
     constraints: &mut Constraints<'a>,
     new: &Relationship,
@@ -646,7 +647,9 @@ fn after_producers(constraints: &mut Constraints<'_>, new: &Relationship, step: 
     }
 }
 
-/// Makes the creation of a relationship wait until an end has the new values that the relationship reads.
+/// Makes the step `step`, which creates a relationship, wait for the step `given`.
+///
+/// The relationship reads values of its source or target `node`. The step `given` brings the new values to `node`.
 fn after_values(
     constraints: &mut Constraints<'_>,
     new: &Relationship,
@@ -733,8 +736,9 @@ fn after_each(
     }
 }
 
-/// Makes the sources wait until the relationship is created at all targets. Then the sources may reach their
-/// required state.
+/// Delays the sources `waiting` until the relationship exists at every target.
+///
+/// The steps `created` create the relationship. The sources may reach their required state only after all these steps.
 fn hold_sources<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     new: &'a Relationship,

@@ -41,9 +41,11 @@ use crate::situation::{Options, Reads, Version};
 /// The changes of relationships for display.
 #[derive(Default)]
 pub(crate) struct Related {
-    /// The changes of the plan.
+    /// The changes that the plan makes to relationships.
     pub(crate) changes: Vec<RelationshipChange>,
-    /// The changes that a limited plan skips. Each of them is the change of a relationship between existing parts.
+    /// The omitted changes of relationships. The plan omits them because the user limited it to some elements.
+    ///
+    /// Each entry concerns a relationship between existing parts.
     pub(crate) undone: Vec<RelationshipChange>,
 }
 
@@ -78,7 +80,7 @@ pub(crate) fn add(
     Ok(related)
 }
 
-/// Returns the relationships of both versions, each with the outputs that its values wait for.
+/// Returns the relationships of both versions, each with the steps for which its creation waits.
 ///
 /// The relationships of the desired version come first.
 fn relations<'a>(constraints: &Constraints<'a>) -> Result<Vec<(Relation<'a>, Awaited)>, ResolveError> {
@@ -98,7 +100,10 @@ fn relations<'a>(constraints: &Constraints<'a>) -> Result<Vec<(Relation<'a>, Awa
     Ok(relations)
 }
 
-/// Returns each desired relationship with its installed version and the outputs that its values wait for.
+/// Returns the relationships of the desired version, each with the steps for which its creation waits.
+///
+/// These steps publish outputs that the relationship reads. The [`Relation`] also contains the installed version of the
+/// relationship, if there is one.
 fn desired_relations<'a>(
     constraints: &Constraints<'a>,
     desired: Version<'a>,

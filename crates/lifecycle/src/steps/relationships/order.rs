@@ -21,8 +21,9 @@ use crate::rank;
 /// take over a wait that has already been added. So the function handles the relationships in the order of
 /// [`in_order`], and in the reverse order for steps to lower states.
 ///
-/// The steps that create relationships with operations take over waits, too. [`Constraints::arrivals`] lists these
-/// steps. `arrivals` contains one range of this list for each relationship in `relations`.
+/// The steps that create relationships with operations take over waits, too. The list [`Constraints::arrivals`]
+/// contains these steps. The parameter `arrivals` gives, for each relationship in `relations`, the range of its steps
+/// in this list.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -141,7 +142,7 @@ fn order_down(constraints: &mut Constraints<'_>, old: &Relationship, first: Stag
     }
 }
 
-/// Tells whether nodes of an endpoint change in batches.
+/// Tells whether an endpoint has nodes that change in batches.
 fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpoint) -> bool {
     if constraints.rolling.groups.is_empty() {
         return false;
@@ -151,7 +152,7 @@ fn rolls(constraints: &Constraints<'_>, topology: Option<&Topology>, end: &Endpo
     parts.into_iter().any(|part| part.rolls.moves_in_turn())
 }
 
-/// Tells whether nodes at an end of a relationship change in batches.
+/// Tells whether a relationship has sources or targets that change in batches.
 pub(super) fn rolls_at_an_end(constraints: &Constraints<'_>, of: &Relationship) -> bool {
     let mut ends = of.sources.iter().chain(&of.targets);
     ends.any(|end| rolls(constraints, constraints.desired(), end))

@@ -33,11 +33,11 @@ pub(super) struct Node<'a> {
     ///
     /// Then the plan must remove the pairs of the node.
     pub(super) drops: bool,
-    /// Whether the node is also an end of the desired version of the relationship.
+    /// Whether the desired version of the relationship has pairs with this node.
     pub(super) wanted: bool,
 }
 
-/// Plans the steps that create and remove relationships. `constraints` is the plan under construction.
+/// Plans the steps that create and remove relationships, and adds them to `constraints`.
 pub(super) struct RelationshipPlanner<'p, 'a> {
     pub(super) constraints: &'p mut Constraints<'a>,
     pub(super) options: &'p Options,

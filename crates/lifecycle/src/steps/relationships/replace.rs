@@ -6,7 +6,8 @@
 //! A new node of a group replaces the removed nodes of that group. A new component replaces the removed components that
 //! were sources or targets of the same relationship.
 //!
-//! The planner may drop these waits, because a new part may itself wait for a removal.
+//! A new part may itself wait for the removal of the part that it replaces. To avoid this cycle, the planner drops the
+//! wait of the removal.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +79,7 @@ pub(super) fn replace<'a>(
     }
 }
 
-/// Returns the [`Kin`] of a source or target. Two elements with the same value may replace each other.
+/// Returns the [`Kin`] of a source or target. Two elements with equal [`Kin`] may replace each other.
 fn kin<'a>(topology: Option<&'a Topology>, side: End, end: &'a Element) -> Kin<'a> {
     let group = end.parent.as_ref().filter(|parent| {
         let parent = topology.and_then(|topology| topology.get(parent));

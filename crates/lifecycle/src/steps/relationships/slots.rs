@@ -12,14 +12,14 @@ use windlass_plan::Draft;
 
 use super::relation::Node;
 
-/// The turn (the number of the batch) in which a pair is re-created; `None` if the pair has no turn.
+/// The turn (the number of the batch) in which a pair is removed, created, or both; `None` if the pair has no turn.
 ///
 /// A pair has no turn in these cases:
 ///
 /// - One of its nodes is *tied*: several batches concern the node.
 /// - Its two nodes go down in different batches, and the relationship is suspended.
-/// - The pair is not desired, and no node of it is replaced.
-/// - The pair is not desired, and its remaining node goes down in another batch than the replaced node.
+/// - The plan only removes the pair, and no batch replaces a node of the pair.
+/// - The plan only removes the pair, a batch replaces one of its nodes, and the other node goes down in another batch.
 ///
 /// A pair without a turn is removed before any node leaves its state, and created after all nodes have reached their
 /// states.
@@ -38,18 +38,18 @@ pub(super) struct InSlot<'s> {
     pub(super) again: Vec<usize>,
     /// Whether `pairs` contains a pair that is not in `again`.
     pub(super) is_first: bool,
-    /// Whether at least one pair that is not in `again` exists before the plan.
+    /// Whether this batch is the first to re-create a pair from an earlier plan.
     pub(super) existed: bool,
 }
 
-/// The steps that remove or create pairs in each [`Slot`], and the sources of these pairs.
+/// The steps that remove or create pairs, and the sources of these pairs, each with its [`Slot`].
 ///
-/// The sources may wait for all steps of the same slot.
+/// The caller uses [`each_slot`](Self::each_slot) to make the sources in a slot wait for all steps in this slot.
 #[derive(Default)]
 pub(super) struct Concerned {
     /// For each pair, its slot and the position of its source in a list of sources.
     ///
-    /// If a source has several pairs in one slot, the list may contain the same entry several times.
+    /// `sources` may contain equal entries: one for each pair of the same source in the same slot.
     pub(super) sources: Vec<(Slot, usize)>,
     pub(super) steps: Vec<(Slot, Draft)>,
 }
@@ -76,17 +76,18 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether a node changes at the time when the pairs of a [`Slot`] are re-created.
+/// Tells whether a node changes in the batch of a [`Slot`].
 ///
-/// If the slot is `None`, every node counts as changing at this time.
+/// For pairs without a batch (`None`), the result is always `true`: such pairs are removed before all changes of nodes,
+/// and created after them.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
 
-/// Returns the [`Slot`] (the batch) in which a pair that exists before the plan is re-created.
+/// Returns the [`Slot`] (the batch) in which the plan removes or re-creates an existing pair.
 ///
-/// If the source and the target go down in different batches, the pair is re-created in both batches. Then the
-/// function also returns the slot of the second batch.
+/// The second value is a second batch that re-creates the pair. It is only set if the source and the target go down in
+/// different batches.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -109,11 +110,11 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
 
 /// Returns the batch ([`Slot`]) in which the plan removes a pair that is not in the desired version.
 ///
-/// If a new node replaces a removed node of the pair in a batch, the result is this batch. The result is `None` in two
-/// cases:
+/// One of the batches may replace a node of the pair with a new node. Then the plan removes the pair in this batch. The
+/// pair has no batch (`None`) in two cases:
 ///
-/// - No node of the pair is replaced in a batch.
-/// - The node at the other end of the pair goes down in another batch.
+/// - No batch replaces a node of the pair.
+/// - The other node of the pair goes down in another batch.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
@@ -121,7 +122,7 @@ fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     (removed.path.rolls.swaps && is_alone).then_some(turn)
 }
 
-/// Returns the [`Slot`] (the batch) in which a new pair is created. A new pair does not exist before the plan.
+/// Returns the [`Slot`] (the batch) in which the plan creates a pair that does not exist yet.
 pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let tied = source.path.rolls.tied || target.path.rolls.tied;
     (!tied).then(|| source.path.rolls.turn.max(target.path.rolls.turn))
@@ -140,12 +141,12 @@ struct Turn {
     slot: Slot,
     /// Whether an earlier batch has already re-created the pair.
     is_again: bool,
-    /// Whether this is the first re-creation of a pair that exists before the plan.
+    /// Whether the pair comes from an earlier plan, and `slot` is the first batch that re-creates the pair.
     existed: bool,
 }
 
 impl BySlot {
-    /// Returns new pairs that all have the same slot.
+    /// Creates a [`BySlot`] in which all pairs have the same slot, without a second re-creation.
     pub(super) fn of_one(slot: Slot, sources: Vec<usize>) -> Self {
         let turn = || Turn { slot, is_again: false, existed: false };
         Self { turns: std::iter::repeat_with(turn).take(sources.len()).collect(), sources }
@@ -155,7 +156,7 @@ impl BySlot {
     ///
     /// `pairs` contains the source of each pair, as a position in `sources`. `suspended` tells whether the relationship
     /// is suspended: it has no pairs from the first batch to the last batch. `was_there` tells for the position of a
-    /// source whether its pair exists before the plan.
+    /// source whether its pair comes from an earlier plan.
     pub(super) fn of(
         pairs: Vec<usize>,
         sources: &[Node<'_>],
@@ -179,7 +180,7 @@ impl BySlot {
         Self { turns, sources }
     }
 
-    /// Tells whether a pair is re-created twice.
+    /// Tells whether at least one of the pairs is re-created in two batches.
     pub(super) fn creates_twice(&self) -> bool {
         self.turns.iter().any(|turn| turn.is_again)
     }
