@@ -1,4 +1,4 @@
-//! Checks of a manifest that was read: the rules for components that scripts manage.
+//! The rules for one manifest. [`check()`] reports each violation, and computes the parts that a launch needs.
 
 use std::collections::HashSet;
 
@@ -24,8 +24,10 @@ use crate::visible::{self, LeafPin, Visible};
 pub struct Checked<'m> {
     /// The manifest that was checked.
     pub manifest: &'m Manifest,
-    /// The role; `None` if the manifest has no scripted component (`scripted.Component` or
-    /// `scripted.ComponentFactory`), or if a mandatory value of this component is missing.
+    /// The role of the manifest: an application or a factory, with its scripts.
+    ///
+    /// `None` if the manifest has no `scripted.Component` and no `scripted.ComponentFactory`, or if a mandatory value
+    /// of this component is missing.
     pub role: Option<Role>,
     /// The application with all of its pins.
     pub visible: Visible,
@@ -103,8 +105,7 @@ fn required(report: &mut Report<'_>, leaf: &Leaf) {
     }
 }
 
-/// The state of the check of a manifest's scripted component (its `scripted.Component` or
-/// `scripted.ComponentFactory`).
+/// Checks one component of the type `scripted.Component` or `scripted.ComponentFactory`. The component is `leaf`.
 struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,

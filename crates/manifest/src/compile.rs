@@ -32,9 +32,9 @@ type Properties = IndexMap<PropertyName, Property>;
 pub struct Launch<'l> {
     /// The name of the assembly.
     pub name: &'l AssemblyName,
-    /// The name of the descriptor of the assembly: `assembly::vm::3`, with the revision as version.
+    /// The name of the assembly's descriptor, for example `assembly::vm::3`. The number is the descriptor's version.
     pub assembly: &'l DescriptorName,
-    /// The name of the descriptor of the assembly's only resource: `resource::vm::3`.
+    /// The name of the resource's descriptor, for example `resource::vm::3`. The assembly has only one resource.
     pub resource: &'l DescriptorName,
     /// Values of exposed configuration pins, by the ids of the pins. They replace the values of the manifest.
     pub parameters: &'l BTreeMap<String, Value>,
@@ -304,8 +304,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the transitions that the scripts serve. A factory has no transitions, because its script only finds
-/// existing instances.
+/// Returns the transitions that run a script of the manifest. For example, `Install` runs the launch script. A factory
+/// has no transitions, because its script only finds existing instances.
 fn transitions(role: &Role) -> Transitions {
     let mut transitions = Transitions::default();
     if let Role::Application(application) = role {

@@ -10,12 +10,13 @@ use crate::name::ComponentPath;
 use crate::report::Report;
 use crate::visible::{LeafPin, MAX_PINS, Visible, component, unknown_pin};
 
-/// Two pins that a binding joins.
+/// Two pins that a binding joins. A connection leads from the component that offers a signal or a command to the
+/// component that uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// The pin that publishes a signal or receives a command.
+    /// The offering pin. Its type is `publish-signal` or `receive-command`.
     pub from: LeafPin,
-    /// The pin that consumes the signal or sends the command.
+    /// The using pin. Its type is `consume-signal` or `send-command`.
     pub to: LeafPin,
 }
 
@@ -90,7 +91,8 @@ impl Joiner<'_, '_> {
         self.left > 0
     }
 
-    /// Joins each pin of one interface with the pin of the other interface that has the same name.
+    /// Joins the pins of two interfaces by name. For example, it joins the pin `state` of one interface with the pin
+    /// `state` of the other interface.
     fn interfaces(
         &mut self,
         (one, name): (&Visible, &Name),

@@ -95,7 +95,7 @@ pub struct Composite {
     pub interfaces: IndexMap<Name, ExposedInterface>,
     /// Components of the composition, by name.
     pub components: IndexMap<Name, Component>,
-    /// Names of components that could not be read.
+    /// Names of components whose declarations could not be read.
     pub unread: Vec<Name>,
     /// Pairs of components that are connected.
     pub bindings: Vec<Binding>,
@@ -143,9 +143,10 @@ pub struct ExposedInterface {
     pub span: Span,
     /// Exposed pins, by name.
     pub pins: IndexMap<Name, ExposedPin>,
-    /// The pin `"*"`, which exposes all pins of other interfaces.
+    /// The pin `"*"`, which exposes all pins of an interface of an inner component. For example, `"*": bind(db#api.*)`
+    /// exposes all pins of the interface `api` of the component `db`. `None` if the interface has no such pin.
     pub wildcard: Option<ExposedPin>,
-    /// Names of pins that could not be read.
+    /// Names of pins whose declarations could not be read.
     pub unread: Vec<Name>,
 }
 
@@ -182,7 +183,7 @@ pub struct Interface {
     pub span: Span,
     /// Pins of the interface, by name.
     pub pins: IndexMap<Name, Pin>,
-    /// Names of pins that could not be read.
+    /// Names of pins whose declarations could not be read.
     pub unread: Vec<Name>,
 }
 

@@ -28,8 +28,8 @@ pub struct Environment {
     /// Services of the environment, by the names of their assemblies.
     #[serde(default)]
     pub services: BTreeMap<AssemblyName, Service>,
-    /// The name of the location that runs the scripts of the environment's factories. `windlass.yaml` declares this
-    /// location. It is called the scripting service. `None` if the environment has no scripting service.
+    /// The scripting service: the name of the location that runs the scripts of the environment's factories.
+    /// `windlass.yaml` declares the locations. `None` if the environment has no scripting service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripting: Option<String>,
     /// Choices of services for components of the type `reference.Service`. A choice is necessary if several
@@ -105,8 +105,8 @@ pub enum EnvironmentError {
         /// The title of the application.
         application: String,
     },
-    /// The scripting service can't be set, because another location is the scripting service already. The text is the
-    /// name of this other location.
+    /// A location can't become the scripting service, because the environment already has another one. The text
+    /// is the name of the present scripting service.
     #[error("`{0}` is the scripting service already; replace it with `--replace`")]
     SecondScripting(String),
     /// A location can't be removed as the scripting service, because it is not the scripting service. The text is the
@@ -129,7 +129,7 @@ pub enum EnvironmentError {
         /// The component of the type `reference.Service` for which no service was chosen.
         component: ComponentPath,
     },
-    /// The environment has no such marker.
+    /// The environment has no marker of this name. A marker is a name that describes the environment, such as `eu`.
     #[error("the environment has no marker `{marker}`{}", near(marker, known))]
     NoMarker {
         /// The name of the requested marker.
@@ -137,7 +137,7 @@ pub enum EnvironmentError {
         /// The markers that the environment has.
         known: Vec<String>,
     },
-    /// The environment has no such property.
+    /// The environment has no property of this name.
     #[error("the environment has no property `{property}`{}", near(property, known))]
     NoProperty {
         /// The name of the requested property.
@@ -148,7 +148,7 @@ pub enum EnvironmentError {
     /// A text that was given as the type of a property is not a valid type.
     #[error("`{text}` is not the type of a property: {problem}")]
     Type {
-        /// The text, such as `strin`.
+        /// The text that the user gave as the type, for example the misspelt `strin`.
         text: String,
         /// The mistake in the text.
         problem: GrammarError,
@@ -196,8 +196,8 @@ impl Environment {
     /// Adds a service. A service with the same name is overwritten.
     ///
     /// If the environment contains another service of the same application, and `replaces` is true, the new
-    /// service replaces the other service. An environment may contain several services of one factory, so a
-    /// factory never replaces another service.
+    /// service replaces the other service. A service that is a factory is only added, because an environment may
+    /// contain several factories of one application.
     ///
     /// # Errors
     /// - [`EnvironmentError::SecondService`]: the environment contains another service of the same application,
@@ -246,7 +246,7 @@ impl Environment {
         Ok(())
     }
 
-    /// Returns the service with a name.
+    /// Returns the service `name`.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::NoService`] if the environment lacks the service.
@@ -256,10 +256,11 @@ impl Environment {
         self.services.get(name).ok_or_else(unknown)
     }
 
-    /// Sets the location of the scripting service.
+    /// Makes a location the scripting service of the environment. `location` is the name of the location.
     ///
     /// # Errors
-    /// Returns [`EnvironmentError::SecondScripting`] if another location is set and `replaces` is false.
+    /// Returns [`EnvironmentError::SecondScripting`] if the environment has another scripting service and `replaces` is
+    /// false.
     pub fn set_scripting(&mut self, location: &str, replaces: bool) -> Result<(), EnvironmentError> {
         if let Some(present) = self.scripting.as_ref().filter(|present| *present != location && !replaces) {
             return Err(EnvironmentError::SecondScripting(present.clone()));
@@ -268,10 +269,10 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes the scripting service.
+    /// Removes the location `location` as the scripting service. The environment then has no scripting service.
     ///
     /// # Errors
-    /// Returns [`EnvironmentError::NoScripting`] if `location` is not the scripting service.
+    /// Returns [`EnvironmentError::NoScripting`] if the environment has another scripting service, or none.
     pub fn remove_scripting(&mut self, location: &str) -> Result<(), EnvironmentError> {
         if self.scripting.as_deref() != Some(location) {
             return Err(EnvironmentError::NoScripting(location.to_owned()));

@@ -4,8 +4,6 @@
 //!
 //! ```text
 //! text ──read──▶ Manifest ──check──▶ Checked ──compile(launch)──▶ model::Topology
-//!                                       │
-//!                                       └── role: scripts, discovery, mappings
 //! ```
 //!
 //! | module | content |
@@ -17,11 +15,11 @@
 //! | [`visible`] | the pins of each component as seen from outside |
 //! | [`value`] | the conversion of values to the types of their pins |
 //! | `settings`, [`connections`] | the effective values of pins; the pins that bindings join |
-//! | [`role`] | applications and factories |
-//! | [`check`](mod@check) | checks of a manifest |
-//! | [`pair`] | checks of several manifests |
+//! | [`role`] | the role of a manifest, application or factory, with its scripts |
+//! | [`check`](mod@check) | the rules for one manifest |
+//! | [`pair`] | the rules for several manifests together |
 //! | [`pins`](mod@pins) | the pins of the `scripted.Component` or `scripted.ComponentFactory` |
-//! | [`compile`](mod@compile) | one flat topology |
+//! | [`compile`](mod@compile) | the conversion of a checked manifest to a topology |
 //! | [`scripts`] | checks of the scripts of a manifest against a folder or an image |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |
 //! | [`services`], [`resolution`] | the services that a manifest needs; the services of an environment that fit |

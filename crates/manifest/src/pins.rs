@@ -1,5 +1,5 @@
-//! The pins of a manifest's scripted component (its `scripted.Component` or `scripted.ComponentFactory`), in
-//! the form in which records and views contain them.
+//! Conversion of the pins of a `scripted.Component` or `scripted.ComponentFactory` to the type
+//! `windlass_model::pins::Pins`. This type can be stored.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +47,8 @@ pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
     Some(pins)
 }
 
-/// Tells whether the manifest declares a pin of its scripted component (`scripted.Component` or
-/// `scripted.ComponentFactory`). All other pins are built in, and scripts do not get them.
+/// Tells whether the manifest itself declares the pin `id` of a scripted component. The pins of the interfaces
+/// `factory` and `component` are built in, for example `factory.launchScript`.
 pub(crate) fn is_declared(id: &PinId) -> bool {
     ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
 }

@@ -23,7 +23,7 @@ const COMPOSITE: [&str; 5] = ["type", "configuration", "interfaces", "components
 /// Keys of a leaf, which is a component that has a type and contains no other components.
 const LEAF: [&str; 4] = ["type", "configuration", "interfaces", "required"];
 
-/// Keys of a pin in its long form.
+/// Keys of a pin that is written as a mapping.
 const PIN: [&str; 6] = ["type", "name", "suggestions", "arguments", "results", "sensitive"];
 
 /// Keys of the description of a command's argument or result.
@@ -222,7 +222,10 @@ fn exposed_interface(report: &mut Report<'_>, entry: &Entry) -> ExposedInterface
     found
 }
 
-/// Returns the text of a pin, and the mapping around the text if the pin has its long form.
+/// Returns the node with the type of a pin, and the mapping that contains this node.
+///
+/// A pin is written as `zone: configuration(string)` or as `zone: {type: configuration(string), sensitive: true}`. The
+/// mapping is `None` for the first form.
 fn pin_parts<'n>(report: &mut Report<'_>, entry: &'n Entry) -> Option<(&'n Node, Option<&'n Mapping>)> {
     let name = entry.key.text();
     let body = entry.value.as_mapping();

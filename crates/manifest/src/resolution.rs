@@ -16,7 +16,8 @@ pub type Offers = BTreeMap<AssemblyName, BTreeMap<PinId, PinType>>;
 /// The name of the interface whose pins represent the properties of an environment.
 const PROPERTIES: &str = "properties";
 
-/// The provider of the pins of a component of the type `reference.Service`.
+/// A service, or the environment itself, to which a component of the type `reference.Service` is resolved. The provider
+/// has all pins that the component declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provider {
     /// A service of the environment.
@@ -59,14 +60,14 @@ impl ServiceState {
     }
 }
 
-/// Finds the provider of a component's pins: a service, or the environment itself. The component `reference` is a
-/// placeholder for a service. The component belongs to the service or application `of`.
+/// Resolves the component `reference` to a provider: a service of the environment, or the environment itself.
 ///
-/// A service fits if it exposes each pin of the component, with the same id and the same type. The provider is
-/// found by these rules, in this order:
+/// The manifest of the service `of` contains the component. A service fits if it exposes each pin of the component,
+/// with the same id and the same type. The first rule that applies determines the provider:
 ///
 /// - If the user has chosen a service for the component, only this service can be the provider.
-/// - If the markers and properties of the environment include all pins, the environment is the provider.
+/// - If the markers and properties of the environment supply all pins of the component, the environment is the
+///   provider. For example, the marker `eu` supplies the pin `eu.eu`.
 /// - If exactly one service other than `of` fits, this service is the provider.
 ///
 /// `offers` contains the existing services. A service of `environment` that is not in `offers` no longer exists.

@@ -1,4 +1,5 @@
-//! The role of a manifest: an application that scripts manage, or its factory.
+//! The role of a manifest. A manifest describes an application, or a factory, which finds existing instances of an
+//! application.
 
 use indexmap::IndexMap;
 use windlass_model::pins::PinId;
@@ -6,7 +7,7 @@ use windlass_source::Spanned;
 
 use crate::name::ComponentPath;
 
-/// The role of a manifest.
+/// The role of a manifest, with the scripts that it names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Role {
     /// An application, whose manifest has a `scripted.Component`.
@@ -26,10 +27,11 @@ impl Role {
     }
 }
 
-/// The title of an application's factory, and the paths of the application's scripts.
+/// The parts of an application's manifest that windlass uses: mainly the paths of the scripts, which create, check and
+/// remove instances of the application.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApplicationRole {
-    /// The path of the `scripted.Component`.
+    /// The path of the component of the type `scripted.Component`, for example `servers.vm`.
     pub component: ComponentPath,
     /// The title of the factory: `factory.name`.
     pub factory: Spanned<String>,
@@ -49,7 +51,7 @@ pub struct ApplicationRole {
 /// receive the instances of other factories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactoryRole {
-    /// The path of the `scripted.ComponentFactory`.
+    /// The path of the component of the type `scripted.ComponentFactory`, for example `servers.factory`.
     pub component: ComponentPath,
     /// The discovery of instances; `None` if the manifest sets none of the three values of a [`Discovery`].
     pub discovery: Option<Discovery>,

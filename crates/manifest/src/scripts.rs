@@ -1,4 +1,4 @@
-//! Checks whether the scripts that a manifest names exist in a folder or an image.
+//! Checks the scripts of a manifest: each script must be an executable file in a folder or an image.
 
 use windlass_source::{Diagnostic, Diagnostics, Severity, Spanned, did_you_mean};
 
@@ -7,7 +7,7 @@ use crate::codes;
 use crate::report::Report;
 use crate::role::Role;
 
-/// The files of a folder or an image that should contain the scripts of a manifest.
+/// The files of a folder or an image, in which the scripts of a manifest are searched.
 pub trait ScriptFiles {
     /// Finds a script by the path that the manifest gives, such as `/vm/launch.py`.
     fn find(&self, path: &str) -> ScriptSearch;
@@ -19,13 +19,13 @@ pub trait ScriptFiles {
 /// The result of the search for a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptSearch {
-    /// The path names a file that may be executed, as after `chmod +x`.
+    /// The path leads to a file whose mode permits execution, as after `chmod +x`.
     Executable,
-    /// The path names a file that must not be executed.
+    /// The path leads to a file whose mode does not permit execution.
     NotExecutable,
-    /// The path names a folder, or something else without content.
+    /// The path leads to a folder, or to something else without content.
     NotAFile,
-    /// The path names a link to this target, which does not exist.
+    /// The path leads to a symbolic link whose target does not exist. The text is this target.
     Dangling(String),
     /// No file or folder has this path.
     Missing,

@@ -4,10 +4,11 @@ use serde_json::Value;
 use windlass_model::pins::{Misfit, ValueType};
 use windlass_source::{Kind, Node, Reading};
 
-/// Reads a node of a manifest as a value of a type. A value of type `string` keeps its spelling: `1.10`.
+/// Reads a node of a manifest as a value of the type `kind`. A value of the type `string` keeps its spelling: `1.10`
+/// remains `1.10`.
 ///
 /// # Errors
-/// Returns the expected type, and the kind of value that was found at its place.
+/// Returns a [`Misfit`] if the node has another type. For example, the type is an integer and the node is a list.
 pub fn read(kind: &ValueType, node: &Node) -> Result<Value, Misfit> {
     kind.fit(&spelled(kind, node))
 }

@@ -66,7 +66,7 @@ pub struct Visible {
 }
 
 impl Visible {
-    /// Returns the pin with an id.
+    /// Returns the pin `id`; `None` if the component has no such pin.
     pub fn pin(&self, id: &PinId) -> Option<&VisiblePin> {
         self.interfaces.get(&id.interface)?.pins.get(&id.pin)
     }

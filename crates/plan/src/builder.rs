@@ -9,7 +9,7 @@ use crate::steps::{Edge, Steps};
 
 pub use crate::steps::{Draft, Why};
 
-/// Collects steps and waits for a plan.
+/// Builds a [`Plan`] from steps and waits. A *wait* states that one step starts after another step has ended.
 #[derive(Debug)]
 #[must_use]
 pub struct PlanBuilder<W, R> {
@@ -52,13 +52,14 @@ impl<W, R> PlanBuilder<W, R> {
         Why::last_of(&self.reasons)
     }
 
-    /// Lets `step` wait for `on`.
+    /// Adds a wait: `step` starts only after `on` has ended. `kind` tells whether `on` must also have succeeded.
     pub fn wait(&mut self, step: Draft, on: Draft, kind: WaitKind, reason: R) {
         let why = self.note(reason);
         self.wait_because(step, on, kind, why);
     }
 
-    /// Lets `step` wait for `on`. The argument `why` comes from [`note`](Self::note).
+    /// Adds a wait like [`wait`](Self::wait), with a reason that several waits share. The argument `why` comes from
+    /// [`note`](Self::note).
     pub fn wait_because(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
         self.steps.add_edge(on.node(), step.node(), Edge { kind, why });
     }
@@ -106,8 +107,8 @@ impl<W, R> PlanBuilder<W, R> {
         self.build_listed(|_| true)
     }
 
-    /// Builds the plan like [`build`](Self::build), except that the steps with work for which `is_listed`
-    /// returns true get the lowest numbers.
+    /// Builds the plan like [`build`](Self::build), but gives some steps the lowest numbers. `is_listed` gets the work
+    /// of a step, and returns true for these steps.
     ///
     /// # Errors
     ///

@@ -65,7 +65,8 @@ pub(crate) fn find<W: Clone, R: Clone>(steps: &Steps<W>, reasons: &[R]) -> Cycle
     Cycle { edges: edges.into_iter().filter_map(edge).collect() }
 }
 
-/// Returns the edges of a shortest path along waits from `start` back to `start`. The search is breadth first.
+/// Returns the edges of a shortest cycle through `start`, found by a breadth-first search. For example, `start` waits
+/// for `b`, and `b` waits for `start`. Then the result contains these two waits, in this order.
 fn shortest_way_back<W>(steps: &Steps<W>, start: NodeIndex) -> Vec<EdgeIndex> {
     let mut came_by = vec![None; steps.node_count()];
     let mut queue = VecDeque::from([start]);

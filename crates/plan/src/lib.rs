@@ -5,9 +5,10 @@
 //! | module | content |
 //! |---|---|
 //! | [`builder`] | [`PlanBuilder`]: creates a [`Plan`] from steps and waits in any order |
-//! | `steps`, `order` | the steps without numbers, and their order |
+//! | `steps` | the steps before the plan is built, as a graph |
+//! | `order` | the topological sort of this graph, which gives each step its number |
 //! | [`plan`] | a [`Plan`], its steps and their waits |
-//! | [`circle`] | the cycle of waits because of which a plan cannot be built |
+//! | [`circle`] | the error for steps that wait for each other in a cycle |
 //! | [`shape`] | the critical path and the maximum parallelism |
 //! | [`why`] | the waits of a step with their reasons, to any depth |
 //! | [`draw`] | drawings of plans and other graphs: dot, mermaid, json, svg, html |

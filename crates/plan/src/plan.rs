@@ -35,7 +35,7 @@ pub(crate) struct Entry<W> {
     pub(crate) waits: Range<u32>,
 }
 
-/// A wait as the plan stores it.
+/// A stored wait: a step waits for the step `on`. The waiting step is the [`Entry`] whose range contains this link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Link {
     pub(crate) on: StepNumber,

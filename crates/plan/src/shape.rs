@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use crate::plan::{Plan, StepNumber};
 
 impl<W, R> Plan<W, R> {
-    /// Returns the longest chain of steps with work in which each step waits for the previous step, directly or
-    /// through barriers. An execution of the plan takes at least as long as the steps of this chain together.
+    /// Returns the longest chain of steps that must run one after the other. Each step of the chain waits for the
+    /// previous step, directly or through barriers. The chain contains no barriers.
     pub fn critical_path(&self) -> Vec<StepNumber> {
         let depths = self.depths();
         let depth = |step: StepNumber| (depths[index(step)], Reverse(step));
@@ -32,8 +32,8 @@ impl<W, R> Plan<W, R> {
         width.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns the depth of each step. The depth is the length of the longest chain of waits that ends with the
-    /// step. It counts the steps with work, including the step itself, and no barriers.
+    /// Returns the depth of each step, in the order of the steps' numbers. The depth is the length of the longest chain
+    /// of waits that ends with the step. A step with work has the length 1, and a barrier has the length 0.
     fn depths(&self) -> Vec<usize> {
         let mut depths = vec![0; self.steps().len()];
         for step in self.order.iter().filter_map(|number| self.step(*number)) {

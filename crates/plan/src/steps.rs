@@ -16,7 +16,8 @@ impl Draft {
         Self(NonZeroU32::MIN.saturating_add(place))
     }
 
-    /// Returns the handles of the first added step, of the second, and so on, without an end.
+    /// Returns the handles of all possible steps, in the order in which steps are added. The first item is the handle
+    /// of the step that is added first. A caller takes as many handles as there are steps.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
         (0..u32::MAX as usize).map(Self::at)
     }

@@ -176,8 +176,10 @@ pub fn open(path: &Path) -> Result<(File, u64), ReadError> {
     Ok((file, opened.len()))
 }
 
-/// Returns an error for each file that is neither a regular file nor an inherited pipe. An inherited pipe was
-/// opened by the user.
+/// Checks the type of an opened file. Only a regular file and an inherited pipe are accepted. An inherited pipe is, for
+/// example, the standard input in `cat a.yaml | windlass check /dev/stdin`.
+///
+/// `inherited` is true if the path is `/dev/stdin` or a file descriptor of this process.
 fn refuse(metadata: &Metadata, inherited: bool) -> Result<(), ReadError> {
     let kind = metadata.file_type();
     if kind.is_file() || (inherited && kind.is_fifo()) {

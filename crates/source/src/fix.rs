@@ -76,8 +76,11 @@ pub fn apply_fixes<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> 
     out
 }
 
-/// Tells whether two edits can't both be applied. They change the same bytes, or they start at the same offset
-/// and at least one of them is an insertion. The order of two such edits would be undefined.
+/// Tells whether two edits exclude each other. `a` and `b` are the spans of the edits. Two edits exclude each other in
+/// these cases:
+///
+/// - They change the same byte.
+/// - They start at the same offset and one of them is an insertion, so their order would be undefined.
 fn overlap(a: Span, b: Span) -> bool {
     a.start < b.end && b.start < a.end || a == b || (a.is_empty() || b.is_empty()) && a.start == b.start
 }

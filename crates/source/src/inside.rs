@@ -24,11 +24,13 @@ use crate::{Node, Scalar, Source, Span, Style};
 #[derive(Clone, Debug)]
 pub struct Inside {
     whole: Span,
-    /// The parts in order, without gaps in the text. Empty if text and source could not be matched.
+    /// The parts of the scalar's text, in order. Together, they are the whole text. The list is empty if the text could
+    /// not be matched with the source.
     parts: Vec<Part>,
 }
 
-/// A part of the text and the source bytes that produce it.
+/// A part of a scalar's text, and the source bytes from which the part was read. For example, the text of the part is
+/// a tab, and its source is the escape `\t`.
 #[derive(Clone, Debug)]
 struct Part {
     text: Range<usize>,
@@ -61,7 +63,7 @@ impl Inside {
         Span::from(from..to)
     }
 
-    /// Returns the part that contains a byte of the text.
+    /// Returns the part of the scalar's text that contains the byte at the offset `at`; `None` after the last part.
     fn part(&self, at: usize) -> Option<&Part> {
         let found = self.parts.partition_point(|part| part.text.end <= at);
         self.parts.get(found)
@@ -69,11 +71,11 @@ impl Inside {
 }
 
 impl Node {
-    /// Returns the source ranges of the parts of a scalar's text. `source` is the source from which the node
-    /// was read.
+    /// Returns a map from offsets in the text of this scalar to places in `source`. The node must have been read from
+    /// `source`.
     ///
-    /// If the node is a collection, or if text and source can't be matched, the result maps every range to the
-    /// span of the whole node.
+    /// If the node is a collection, or if text and source can't be matched, [`Inside::span`] returns the span of the
+    /// whole node for each range.
     pub fn inside(&self, source: &Source) -> Inside {
         let whole = self.span();
         let parts = self.as_scalar().and_then(|scalar| match_up(scalar, source.text(), whole));
@@ -141,8 +143,8 @@ impl Walk<'_> {
         self.escaped_break = false;
     }
 
-    /// Records a part whose source differs from its text, such as the escape `\t`. The part has `text` bytes in
-    /// `self.text`, and `raw` bytes in `self.raw`.
+    /// Records a part whose source differs from its text. `text` is the length of the part in the scalar's text, and
+    /// `raw` is its length in the source, both in bytes. For example, the escape `\t` has the lengths 1 and 2.
     fn made(&mut self, text: usize, raw: usize) {
         let source = self.base + self.at;
         self.parts.push(Part {
@@ -155,8 +157,8 @@ impl Walk<'_> {
         self.escaped_break = false;
     }
 
-    /// Compares the text of a plain or quoted scalar with its source. Returns `false` at the first character that the
-    /// source does not produce.
+    /// Compares the text of a plain or quoted scalar with its source, and records the parts. Returns `false` if the
+    /// text and the source do not match.
     fn flow(&mut self, quote: Option<char>) -> bool {
         // A repair may have added quotes that the source doesn't have.
         let quote = quote.filter(|&quote| self.raw.starts_with(quote));
@@ -222,8 +224,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Compares the text of a block scalar with its source, whose lines have the given indentation. Returns `false` at
-    /// the first character that the source does not produce.
+    /// Compares the text of a block scalar with its source, and records the parts. `indent` is the number of spaces
+    /// before each line of the source. Returns `false` if the text and the source do not match.
     fn block(&mut self, indent: usize) -> bool {
         // Empty lines before the first character are not part of the node's span.
         let empty = self.text.len() - self.text.trim_start_matches('\n').len();

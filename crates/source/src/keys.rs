@@ -66,11 +66,11 @@ pub struct Section<F: 'static> {
 pub enum Body {
     /// A mapping, which may have undeclared keys.
     Mapping,
-    /// A mapping of only the declared keys.
+    /// A mapping, which may have only declared keys.
     Strict,
-    /// A mapping, or null for an empty mapping.
+    /// A mapping, which may have undeclared keys. Null stands for an empty mapping.
     OrNull,
-    /// A mapping of only the declared keys, or null for an empty mapping.
+    /// A mapping, which may have only declared keys. Null stands for an empty mapping.
     StrictOrNull,
     /// Any value. A value other than a mapping causes only a warning.
     Anything,
@@ -118,7 +118,7 @@ macro_rules! section {
 /// The forms of a document language, with the JSON Schema of each form. A *form* is the kind of value that a key
 /// accepts, such as text.
 pub trait Forms {
-    /// A form. The type is usually an enum with one variant for each form, such as `Text` and `Number`.
+    /// The type of the forms. It is usually an enum with one variant for each form, such as `Text` and `Number`.
     type Form: Copy + 'static;
 
     /// Returns the JSON Schema of a form, for example `{"type": "string"}`. The schema may be a `$ref` to one of the

@@ -7,7 +7,8 @@
 //!
 //! The layout sorts and moves the items of each lane separately, as if no other lanes existed. It then stacks
 //! the lanes without overlap. The content of a group consists of several parts: its lane, and a frame for each
-//! inner group. Parts that edges connect are placed close to each other.
+//! inner group. Two parts are placed close to each other if an edge leads from a node in one part to a node in the
+//! other part.
 //!
 //! Each part is moved up until it meets the part above it in some column. A frame is moved together with its
 //! content, so frames never overlap.
@@ -197,8 +198,8 @@ impl Arranging<'_> {
         }
     }
 
-    /// Adds a frame around the content of a group. From then on, the group occupies the whole height of the
-    /// frame in each column of the frame.
+    /// Adds a frame around `block`, the content of a group. Then `block` is the whole rectangle of the frame, so that
+    /// no other part is placed inside the frame.
     fn frame(&mut self, group: usize, block: &mut Block) {
         let (Some(first), Some(last)) = (block.spans.keys().next(), block.spans.keys().next_back()) else {
             return;
@@ -213,7 +214,7 @@ impl Arranging<'_> {
 }
 
 /// Returns the order in which the parts of a group are stacked. The parts are the group's own lane `lane` and the
-/// groups inside the group (`inner`). Parts that `links` connects are close to each other in this order.
+/// groups inside the group (`inner`). `links` contains the pairs of parts that should be close to each other.
 fn order(lane: usize, inner: &[usize], links: &[(usize, usize)]) -> Vec<usize> {
     let mut order: Vec<usize> = std::iter::once(lane).chain(inner.iter().copied()).collect();
     for _ in 0..SWEEPS {

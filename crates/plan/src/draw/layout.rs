@@ -275,7 +275,10 @@ fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     }
 }
 
-/// Moves the items of each column towards their neighbours, as far as the order of the items allows.
+/// Moves each item towards the mean position of the items to which edges connect it, so that the edges become flat. The
+/// order of the items in a column does not change.
+///
+/// If `forward` is true, the items of the previous columns count; if it is false, those of the following columns.
 fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {

@@ -23,8 +23,9 @@ pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-seri
 .quiet rect{fill:none;stroke:#5b6b78}.quiet text{fill:#a9b6c2}.e{stroke:#8ba0b3}.dashed{stroke:#66757f}\
 .tip{fill:#8ba0b3}.f text,.k text{fill:#a9b6c2}.l{fill:#9cc2f0;stroke:#12181f}}";
 
-/// The height of a line of the legend, in pixels. `SIGN` is the width of a sign in the legend.
+/// The height of a line of the legend, in pixels.
 const ROW: u32 = 22;
+/// The width of a sign in the legend, in pixels.
 const SIGN: u32 = 34;
 
 /// Returns the picture as an SVG document.

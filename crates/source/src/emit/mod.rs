@@ -14,17 +14,19 @@ pub use notation::quote;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitStyle {
-    /// For readers that read plain scalars as booleans or numbers. Every text is double-quoted, except keys
-    /// that are plain words.
+    /// Block style in which each text has double quotes, except keys that are plain words. So no YAML reader takes a
+    /// text for a boolean or a number.
     #[default]
     Block,
     /// The style `Block` with a leading line `---`.
     Document,
-    /// The style for people, and for readers that keep the spelling of scalars
-    /// ([`Reading::Text`](crate::Reading::Text)). A text has no quotes if every reader reads it as the same
-    /// text. The texts `true` and `false`, and whole numbers such as `12`, also have no quotes. A reader that
-    /// takes such a text for a boolean or a number keeps its spelling. Ambiguous texts, such as `yes` and `010`,
-    /// have quotes. A text of several lines is a literal block.
+    /// Block style with few quotes, for people.
+    ///
+    /// - A text has no quotes if every reader reads it as the same text.
+    /// - The texts `true` and `false`, and whole numbers such as `12`, have no quotes either. A reader must therefore
+    ///   read them as texts, as [`Reading::Text`](crate::Reading::Text) does.
+    /// - Other ambiguous texts, such as `yes` and `010`, have quotes.
+    /// - A text of several lines is a literal block.
     Text,
 }
 

@@ -1,10 +1,14 @@
 //! Loads text into [`Node`]s, with limits and error recovery.
 //!
-//! A parser stops at its first error. The loader determines the actual cause of this error ([`cause`]). If
-//! the repair is certain, the loader repairs the text in memory. If not, the loader removes the wrong line
-//! ([`draft`]). Then the loader reads the text again ([`yaml`]). Each reading of the text is a *round*. So one
-//! call of [`load`] reports all problems, and returns the readable parts with their places in the original
-//! text.
+//! A call of [`load`] reports all problems of a text, although a parser stops at its first error. For this purpose, the
+//! loader reads the text in several *rounds*:
+//!
+//! 1. The parser reads the text up to the first error ([`yaml`]). Without an error, this is the last round.
+//! 2. The loader determines the actual cause of this error ([`cause`]).
+//! 3. If the correction is certain, the loader corrects its copy of the text. If not, it removes the wrong line from
+//!    the copy ([`draft`]). Then the next round begins.
+//!
+//! The places of the result are places in the original text.
 
 mod cause;
 mod draft;
@@ -117,11 +121,10 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports a cause, and returns its repair; `None` if reading must stop.
+/// Reports the cause of a syntax error, and returns the edits that repair the draft; `None` if reading must stop.
 ///
-/// If the repair would change an earlier repair, the earlier repair was wrong. Then the function reports nothing,
-/// because the error is in the repaired text, and not in the text of the author. The returned edits remove each line
-/// that the new repair would change.
+/// If a fix of the error would change an earlier repair, the earlier repair was wrong. In this case, the returned edits
+/// remove the affected lines. The function then reports nothing, because the author did not write the error.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

@@ -123,7 +123,7 @@ fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char)> {
     }
 }
 
-/// Returns the byte offset at which the code of a line ends. A comment, and the spaces before it, are no code.
+/// Returns the byte offset at which a line ends without its comment and without the spaces before the comment.
 fn code_end(line: Line<'_>) -> usize {
     let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
     line.start + text.trim_end().len()

@@ -77,9 +77,8 @@ fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}').then_some((Severity::Warning, ""))
 }
 
-/// Tells whether a key or a value starts at a position in a line. `before` is the part of the line in front
-/// of the position. The result is true if this part contains only indentation, list markers, or a key with
-/// its colon.
+/// Tells whether a key or a value starts at a position in a line. `before` is the text from the start of the line to
+/// the position. The result is true if `before` contains only indentation, list markers, or a key with its colon.
 fn opens(before: &str) -> bool {
     let seen = before.chars().filter(|&c| !is_invisible(c)).map(|c| if is_false_blank(c) { ' ' } else { c });
     let seen: String = seen.collect();
@@ -88,8 +87,8 @@ fn opens(before: &str) -> bool {
     content.is_empty() || key.is_some_and(|key| !key.contains(": "))
 }
 
-/// Tells whether a key or a value ends at a position in a line. `after` is the part of the line behind the
-/// position.
+/// Tells whether a key or a value ends at a position in a line. `after` is the text from the position to the end of the
+/// line.
 fn ends(after: &str) -> bool {
     let rest = after.trim_start_matches(is_invisible);
     rest.trim_end().is_empty() || rest.starts_with(": ") || rest.trim_end() == ":"

@@ -5,7 +5,7 @@ use super::site::{Cause, Site, edit};
 use crate::codes;
 use crate::load::yaml::ErrorKind;
 
-/// Recognises a tab as indentation.
+/// Finds a syntax error whose cause is a tab in the indentation. Returns `None` if the error has another cause.
 pub(super) fn tab(site: &Site<'_>) -> Option<Cause> {
     let line = std::iter::once(site.line())
         .chain(site.line().below(site.text))

@@ -56,8 +56,8 @@ impl<'a> Site<'a> {
         Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
     }
 
-    /// Creates the cause of a syntax error without a fix for the user. The repair removes the lines of `range` from
-    /// the [`Draft`], so that the rest of the text can be read.
+    /// Creates the cause of a syntax error that only the user can correct. The diagnostic gets no fix. The loader
+    /// removes the lines of `range` from the [`Draft`], so that it can read the rest of the text.
     pub(super) fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
         let start = Line::around(self.text, range.start).start;
         let end = Line::around(self.text, range.end.max(range.start)).end();
