@@ -51,8 +51,12 @@ impl Node {
         &self.kind
     }
 
-    /// Returns the explicit tag. A tag of YAML itself has the form `!!binary`. Other tags are returned as they
-    /// are written, such as `!Ref`, but with the prefixes that directives `%TAG` of the document define.
+    /// Returns the tag that the document gives to the node; `None` if the node has no tag.
+    ///
+    /// - A tag of YAML itself has the form `!!binary`.
+    /// - A tag of an application is returned as it is written, for example `!Ref`.
+    /// - If a directive `%TAG` defines an abbreviation, tags with this abbreviation are expanded. For example, after
+    ///   `%TAG !e! tag:example.com:`, the tag `!e!item` is returned as `tag:example.com:item`.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref().map(AsRef::as_ref)
     }

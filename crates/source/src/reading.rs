@@ -76,7 +76,7 @@ fn spiff(scalar: SpiffScalar, text: &str) -> Value {
     }
 }
 
-/// Tells whether a scalar is null in every reading.
+/// Tells whether a scalar is null by the rules of [`Reading::Text`]. For example, an unquoted `~` is null.
 pub(crate) fn is_null(scalar: &Scalar, tag: Option<&str>) -> bool {
     Reading::Text.resolve(scalar, tag).is_null()
 }

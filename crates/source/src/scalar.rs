@@ -1,8 +1,11 @@
-//! Scalars in their original spelling, with their notation.
+//! Scalars: the text of a scalar, and its notation (plain, quoted or block).
 
 use smol_str::SmolStr;
 
-/// A scalar: its text after escapes and folding, and its notation.
+/// A scalar of a document: its text, and its notation.
+///
+/// The text is the content, without quotes. Escapes such as `\n` are replaced by their characters, and folded lines are
+/// joined. The text is not converted to a number or a boolean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
     /// A `SmolStr` stores a short text without an allocation, and most scalars are words.
@@ -31,7 +34,7 @@ impl Scalar {
         Self { text: SmolStr::new(text), style }
     }
 
-    /// Returns the text, after escapes and folding.
+    /// Returns the content, without quotes. Escapes are replaced by their characters, and folded lines are joined.
     pub fn text(&self) -> &str {
         &self.text
     }

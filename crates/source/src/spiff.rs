@@ -1,8 +1,8 @@
-//! Reads scalars by the rules of the template language spiff. These rules are close to those of YAML 1.1.
+//! Reads scalars by the rules of spiff, a template language for YAML documents. The rules are similar to YAML 1.1.
 
 use crate::{Scalar, Style};
 
-/// The value of a scalar in a spiff document.
+/// The value of a scalar by the rules of spiff, a template language for YAML documents.
 ///
 /// The type represents more than JSON: infinities, NaN and bytes. It distinguishes integers from floats.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +133,7 @@ fn digits(text: &str, least: usize, most: usize) -> Option<(i64, &str)> {
     Some((text[..length].parse().ok()?, &text[length..]))
 }
 
-/// Tells whether a text is a time: `T21:59:43.10-05:00`, ` 2:59:43 Z`.
+/// Tells whether a text is the time part of a timestamp, for example `T21:59:43.10-05:00` or ` 2:59:43 Z`.
 fn is_time(text: &str) -> bool {
     let blanks = |text: &str| text.trim_start_matches([' ', '\t']).len();
     let behind = match text.bytes().next() {
@@ -152,7 +152,7 @@ fn is_time(text: &str) -> bool {
     clock().is_some_and(is_zone)
 }
 
-/// Tells whether a text is a time zone: empty, `Z`, `-5`, ` +05:30`.
+/// Tells whether a text is a time zone or empty. A time zone is `Z`, or an offset such as `-5` or ` +05:30`.
 fn is_zone(text: &str) -> bool {
     let text = text.trim_start_matches([' ', '\t']);
     if text.is_empty() || text == "Z" {

@@ -139,7 +139,7 @@ pub fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
     }
 }
 
-/// The wrong name, prepared for many comparisons.
+/// The name to which [`nearest`] compares all candidates. The name is prepared for many comparisons.
 struct Wanted {
     folded: String,
     length: usize,
@@ -162,9 +162,11 @@ impl Wanted {
         c as usize % Self::PLACES
     }
 
-    /// Returns a lower bound of the number of edits, from the counts of characters: an edit adds or removes
-    /// at most one character. The bound rejects most candidates, and costs much less than the edit distance.
-    /// The count stops when it exceeds `most`.
+    /// Returns a lower bound of the number of edits between the name and `candidate`. The method may stop counting when
+    /// the bound exceeds `most`.
+    ///
+    /// The method counts the characters that only one of the two names has. Each edit adds at most one such character,
+    /// and removes at most one. This bound rejects most candidates, and costs much less than the edit distance.
     fn fewest_edits(&self, candidate: &str, most: usize) -> usize {
         if candidate.is_ascii() {
             // Nearly all candidates are ASCII, and most are rejected here.
@@ -195,7 +197,8 @@ fn fold(name: &str) -> String {
     folded(name).collect()
 }
 
-/// Returns the characters of a name that count in comparisons, in lower case.
+/// Returns the characters of a name in lower case, without `-`, `_` and `.`. Comparisons ignore these
+/// characters and the letter case.
 fn folded(name: &str) -> impl Iterator<Item = char> {
     name.chars().filter(|c| !matches!(c, '-' | '_' | '.')).flat_map(char::to_lowercase)
 }

@@ -1,13 +1,13 @@
-//! Functions for tests that check the explanations of codes (feature `testing`).
+//! Helpers for tests of the pages that `windlass explain` shows (feature `testing`).
 //!
-//! The explanation of a code is the page that `windlass explain` shows. The first block of YAML on the page is an
-//! example: a document that causes exactly this code. Each crate with codes tests its own examples.
+//! Every diagnostic has a code, and each code has a page that explains it. The first block of YAML on the page is an
+//! example: the check of this document reports exactly this code. Each crate that defines codes tests its own examples.
 
 use std::collections::BTreeSet;
 
 use crate::{CodeInfo, Diagnostics, apply_fixes};
 
-/// Returns the example in the explanation of a code: the first block of YAML. `None` if there is no such block.
+/// Returns the example on the page that explains a code: the first block of YAML. `None` if the page has no such block.
 pub fn example(info: &CodeInfo) -> Option<&'static str> {
     let (_, rest) = info.explanation.split_once("```yaml\n")?;
     rest.split_once("```").map(|(example, _)| example)
@@ -17,7 +17,7 @@ pub fn example(info: &CodeInfo) -> Option<&'static str> {
 ///
 /// `check` receives a code and the text of its example, and returns the diagnostics of this text. `without`
 /// lists the codes that have no example. There are three kinds of problems: an example is missing, a code in `without`
-/// has an example, or an example does not cause exactly its code.
+/// has an example, or `check` does not report exactly the code of the example.
 pub fn page_problems(
     codes: &[CodeInfo],
     without: &[&str],
@@ -42,13 +42,13 @@ pub fn page_problems(
     problems
 }
 
-/// Returns those of the `codes` whose [examples](example) get fixes, in the given order.
+/// Returns the codes for whose [examples](example) `check` offers a fix. The codes keep their order.
 ///
 /// The function applies the fixes to each example, and checks the example again. A test compares the returned list with
-/// the expected one, so that a missing fix is noticed.
+/// a fixed list, and so notices if a fix is no longer offered.
 ///
 /// # Panics
-/// If an example still causes its code after the fixes were applied.
+/// If `check` reports the code of an example again after the fixes were applied.
 pub fn repaired_pages(codes: &[CodeInfo], check: impl Fn(&str, &str) -> Diagnostics) -> Vec<&'static str> {
     let mut repaired = Vec::new();
     for info in codes {

@@ -11,10 +11,10 @@ use serde::ser::{SerializeStruct, Serializer};
 
 use crate::files::MAX_SIZE;
 
-/// A document's text and its display name: a path, `<stdin>`, `output of launch.py`.
+/// A document's text and its display name. The name is a path, or a description such as `<stdin>`.
 ///
-/// A source is shared as `Arc<Source>`. So every [`Place`] contains its text, and an error can be shown long
-/// after the file was read.
+/// All [`Place`]s in a document share the source through an `Arc`. So an error can show lines of the document without
+/// reading the file again.
 pub struct Source {
     name: Arc<str>,
     text: String,
@@ -63,8 +63,8 @@ impl Source {
     /// use windlass_source::{Source, Span};
     ///
     /// let source = Source::new("secrets.yaml", "é: 1\npassword: hunter2\n");
-    /// let place = source.without_text().place(Span::new(15, 22));
-    /// assert_eq!((place.to_string().as_str(), place.text()), ("secrets.yaml:2:10", "*******"));
+    /// let place = source.without_text().place(Span::new(16, 23));
+    /// assert_eq!((place.to_string().as_str(), place.text()), ("secrets.yaml:2:11", "*******"));
     /// ```
     #[must_use]
     pub fn without_text(&self) -> Arc<Self> {
@@ -114,7 +114,7 @@ impl Source {
         self.text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// Returns the place of a span of this text.
+    /// Combines a span of this text with this source. The result can display the file name, line and column.
     pub fn place(self: &Arc<Self>, span: Span) -> Place {
         Place { source: Arc::clone(self), span }
     }

@@ -1,4 +1,5 @@
-//! Emits values of Rust types as YAML. serde_yaml converts the values to data, and keeps the order of fields.
+//! Writes values of Rust types as YAML. `serde_yaml` serializes a value to a tree, and [`emit()`] writes the tree as
+//! text.
 
 use serde::Serialize;
 use serde_json::Number;

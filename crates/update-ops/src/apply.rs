@@ -31,7 +31,7 @@ impl Update {
 
 /// A value that blocks an operation, because the operation needs a map or a list in its place.
 pub(crate) struct Obstacle {
-    /// Number of keys that lead to the obstacle from the value in which the operation is performed.
+    /// Number of keys of the obstacle's path. The path starts at the value that was passed to [`viable`].
     depth: usize,
     expected: &'static str,
     found: &'static str,
@@ -45,14 +45,15 @@ impl Obstacle {
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// Increases the depth by `keys`. This is necessary if the operation was checked in a part of a document, and
-    /// `keys` keys lead from the document to this part. The new depth counts from the document.
+    /// Increases the depth by `keys`. For example, suppose that [`viable`] checked only the value at the path `a.b` of
+    /// a document. After an increase by 2, the depth counts from the top of the document.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }
 }
 
-/// Checks that `op` can be performed on the value to which `keys` lead from `value`.
+/// Checks that `op` can be performed inside `value`, at the path `keys`. An empty path means `value`
+/// itself.
 pub(crate) fn viable(value: &Value, keys: &[String], op: &Op) -> Result<(), Obstacle> {
     if *op == Op::Unset {
         return Ok(());
@@ -72,8 +73,7 @@ pub(crate) fn viable(value: &Value, keys: &[String], op: &Op) -> Result<(), Obst
     }
 }
 
-/// Performs `op` on the value to which `keys` lead from `value`. The caller must first check this operation by
-/// [`viable`].
+/// Performs `op` inside `value`, at the path `keys`. The caller must first check this operation by [`viable`].
 pub(crate) fn perform(value: &mut Value, keys: &[String], op: &Op) {
     match op {
         Op::Replace(new) => *reach(value, keys) = new.clone(),

@@ -1,4 +1,4 @@
-//! Checks values against the nodes of a shape, and computes their canonical forms.
+//! Checks JSON values against a shape, and converts valid values to their canonical form.
 
 use std::sync::Arc;
 
@@ -14,10 +14,17 @@ use crate::shape::{Shape, prune};
 use crate::suggest;
 
 impl Shape {
-    /// Checks a document: the sorts of values, required fields, and tests of values. A valid update can leave
-    /// a record without a required field. To detect this, apply the update to a copy, and check the copy.
+    /// Checks a document against this shape:
     ///
-    /// The rules for keys are not applied: they restrict new writes, and a document may contain older keys.
+    /// - Each value has the type that the shape requires, for example a map or a boolean.
+    /// - Each record contains its required fields.
+    /// - Each value passes the test that [`Node::matching`] has set.
+    ///
+    /// The [`Keys`] of maps are not checked: they restrict new writes, and a document may contain older keys.
+    /// A [trusting](Shape::trusting) shape checks only the types of values.
+    ///
+    /// A valid update can leave a record without a required field. To detect this, apply the update to a copy, and
+    /// check the copy.
     ///
     /// # Errors
     /// All errors. Their places and paths are those of the document.
@@ -29,16 +36,16 @@ impl Shape {
     }
 }
 
-/// The kind of a checked value. The kind determines which parts of the [`Shape`] the check applies.
+/// The kind of a check. It determines which requirements of the [`Shape`] a value must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// An update under a shape with rules. The check applies everything: sorts, permitted operators and keys,
-    /// required fields, defaults and tests.
+    /// The check of an update. All requirements apply: types of values, permitted operators and keys, required
+    /// fields, and the tests of [`Node::matching`]. Missing fields get their defaults.
     Authored,
-    /// An update or document under a [trusting](Shape::trusting) shape. The check applies only the sorts: whether
-    /// each value is a map, a list or a leaf of the right type.
+    /// The check against a [trusting](Shape::trusting) shape. Only the types of values are checked, for example
+    /// whether a value is a list. The value is an update or a document.
     Trusted,
-    /// A document under a shape with rules. The check applies the sorts, required fields and tests.
+    /// The check of a document. Types of values, required fields, and the tests of [`Node::matching`] apply.
     Document,
 }
 
@@ -46,8 +53,8 @@ pub(crate) enum Mode {
 /// the place `/$set/status.note` and the keys `status` and `note`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
-    /// The path in the document, as a list of keys. If the check reads an update, this is the document that the
-    /// update changes.
+    /// The path of the current value in the document, as a list of keys. In the check of an update, it is the path
+    /// at which the update changes the document.
     pub(crate) keys: Vec<String>,
     /// The place in the checked JSON value. This value is an update or a document.
     pub(crate) place: Place,
@@ -188,8 +195,10 @@ impl<'s> Reading<'s> {
         entry.map(|value| (key.to_owned(), value))
     }
 
-    /// Checks a field or entry of a larger value, and returns its canonical form, as [`value`](Self::value) does.
-    /// In an authored update, the node of the field or entry must also permit the operator `$set`.
+    /// Checks a field of a record, or an entry of a map. Returns the same as [`value`](Self::value).
+    ///
+    /// If the mode is [`Mode::Authored`], the method first checks that `node` permits the operator `$set`. Otherwise an
+    /// update could write a protected field by replacing the whole record.
     fn below(&mut self, node: &Node, value: &Value, at: &mut Cursor) -> Option<Value> {
         match node.denial(Operator::Set).filter(|_| self.mode == Mode::Authored) {
             Some(hint) => {
@@ -209,8 +218,11 @@ impl<'s> Reading<'s> {
         }
     }
 
-    /// Tells whether `null` at a node stands for an absent value. `null` at an opaque leaf is an ordinary value. If a
-    /// node forbids the operator `$unset`, `null` in an authored update is invalid there.
+    /// Tells whether `null` at a node means that the value is absent. The result is `false` in two cases:
+    ///
+    /// - The node permits any value. Then `null` is an ordinary value.
+    /// - The mode is [`Mode::Authored`], and the node forbids the operator `$unset`. Then `null` is an error, because
+    ///   it would remove the value.
     fn null_is_none(&self, node: &Node) -> bool {
         let leaf = matches!(node.sort, Sort::Opaque | Sort::Any);
         !leaf && (self.mode != Mode::Authored || node.denial(Operator::Unset).is_none())
@@ -289,7 +301,8 @@ fn unknown_path(node: &Node, keys: &[String]) -> Problem {
     }
 }
 
-/// Creates the problem "no such path". The suggested path has a valid last key, the nearest to the given one.
+/// Creates the problem "no such path" for the path `keys`. `names` are the valid keys in place of the last key. The
+/// suggested path ends with the most similar of these names.
 fn near<'a>(names: impl Iterator<Item = &'a str> + Clone, keys: &[String]) -> Problem {
     let (last, above) = keys.split_last().map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
     let nearest = suggest::nearest(last, names.clone()).map(|name| {
@@ -299,7 +312,7 @@ fn near<'a>(names: impl Iterator<Item = &'a str> + Clone, keys: &[String]) -> Pr
     Problem::UnknownPath { nearest, fields: names.map(str::to_owned).collect() }
 }
 
-/// Returns a description of a value's sort, for the text after "found".
+/// Describes the type of a JSON value for messages such as "expected a list, found a string".
 pub(crate) fn sort_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

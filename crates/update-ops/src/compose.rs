@@ -20,7 +20,8 @@ impl Update {
     /// - A replacement or removal replaces all operations of `self` at or below its path.
     /// - An operation below a replacement of `self` is performed inside the new value.
     /// - If `later` writes a value below a removal of `self`, the removal becomes a replacement.
-    /// - An append extends the list of an append or of a replacement of `self` at the same path.
+    /// - If `self` appends entries at the path of an append, the new entries are added to these entries.
+    /// - If `self` writes a list at the path of an append, the new entries are added to this list.
     ///
     /// # Errors
     /// When the two updates disagree on the sort of a path: one has a list or a leaf where the other has a

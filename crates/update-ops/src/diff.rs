@@ -30,7 +30,8 @@ impl Update {
     /// Returns the inverse of this update for a document. Suppose that `self` was applied to `document`. Then
     /// the inverse, applied to the result, restores `document`.
     ///
-    /// Paths that `self` does not change are omitted.
+    /// If an operation of `self` has no effect on `document`, the inverse contains no operation at the same
+    /// path. For example, `self` may remove a value that is already absent.
     ///
     /// # Errors
     /// When the update appends entries, because no operation shortens a list.

@@ -40,7 +40,7 @@ impl Keys {
         }
     }
 
-    /// Returns the permitted names; empty if the rule is no list of names.
+    /// Returns the names that were passed to [`Keys::one_of`]; empty if these `Keys` were created in another way.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         let names = if let Rule::OneOf(names) = &self.0 { Some(names) } else { None };
         names.into_iter().flatten().map(String::as_str)

@@ -114,7 +114,8 @@
 //! `path`, `place` and `operator` define the basic types. `keys`, `node` and `shape` describe documents.
 //! `wire` parses an update, with `check` for its values and `problem` for its errors. `update` is the normal
 //! form, on which `apply`, `compose` and `diff` work. `schema` creates the JSON Schema of the wire form.
-//! `json_patch` and `merge_patch` translate from and to other notations, with the errors of `patch`.
+//! `json_patch` and `merge_patch` convert updates from and to other notations. `patch` defines the errors of this
+//! conversion.
 
 mod apply;
 mod check;

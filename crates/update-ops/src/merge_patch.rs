@@ -15,12 +15,14 @@ use crate::update::{Op, Update};
 /// Translates a JSON Merge Patch (RFC 7396) to an update. In such a patch, a `null` removes a field, a map is
 /// merged, and any other value replaces a field.
 ///
-/// The update has the same effect as the patch on each document of the shape, with one difference: where the
-/// patch leaves an empty map or list, the update may leave nothing. Under an [untyped](Shape::untyped) shape,
-/// the effects differ if the patch has a map where the document has a value that is no map: the patch
-/// overwrites this value, and the update does not.
+/// The update has the same effect as the patch on each valid document, except in two cases:
 ///
-/// As in [`Update::from_ops`], the sorts of the shape (map, list or leaf) are checked, but its rules are not.
+/// - Where the patch leaves an empty map or list, the update may leave nothing.
+/// - Under an [untyped](Shape::untyped) shape, the patch may have a map where the document has, for example, a text.
+///   The patch overwrites this text, and the update does not.
+///
+/// As in [`Update::from_ops`], each value must be a map, a list or a leaf as the shape requires. Other restrictions,
+/// such as required fields, are not checked.
 ///
 /// ```
 /// use serde_json::json;

@@ -66,40 +66,42 @@ impl fmt::Debug for Rule {
 
 /// Constructors, one for each sort.
 impl Node {
-    /// Creates a map with exactly these fields.
+    /// Creates a node that permits maps with these fields. Other fields are errors.
     pub fn record<'a>(fields: impl IntoIterator<Item = (&'a str, Node)>) -> Self {
         Self::of(Sort::Record(
             fields.into_iter().map(|(name, node)| (name.to_owned(), Arc::new(node))).collect(),
         ))
     }
 
-    /// Creates a map with the keys that `keys` permits. Each value of the map matches the node `entry`.
+    /// Creates a node that permits maps. `keys` restricts the keys of a map, and `entry` is the node of each value.
     pub fn map(keys: Keys, entry: Node) -> Self {
         Self::of(Sort::Map(keys, Arc::new(entry)))
     }
 
-    /// Creates a list that grows at its end. Its entries are opaque: they can't be addressed, and a `null` or
-    /// an empty map in them is kept. A test by [`matching`](Node::matching) is applied to each entry.
+    /// Creates a node that permits lists. Updates can append entries to the list, or replace it.
+    ///
+    /// Entries are opaque: paths can't address them, and a `null` or an empty map in them is kept. A test by
+    /// [`matching`](Node::matching) is applied to each entry.
     pub fn list() -> Self {
         Self::of(Sort::List)
     }
 
-    /// Creates a node for `true` or `false`.
+    /// Creates a node that permits `true` and `false`.
     pub fn boolean() -> Self {
         Self::of(Sort::Bool)
     }
 
-    /// Creates a node for a string.
+    /// Creates a node that permits all strings.
     pub fn text() -> Self {
         Self::of(Sort::Text)
     }
 
-    /// Creates a node for a number.
+    /// Creates a node that permits all numbers.
     pub fn number() -> Self {
         Self::of(Sort::Number)
     }
 
-    /// Creates a node for any value, including `null`. The parts of the value can't be addressed.
+    /// Creates a node that permits all values, including `null`. The parts of the value can't be addressed.
     pub fn opaque() -> Self {
         Self::of(Sort::Opaque)
     }
@@ -208,8 +210,8 @@ impl Node {
     /// Returns the node for which a placeholder stands. For a node that is no placeholder, returns the node
     /// itself.
     ///
-    /// [`Node::recursive`] creates placeholders. A caller may keep a placeholder after the node for which it
-    /// stands is dropped. Then the result permits any value.
+    /// [`Node::recursive`] creates placeholders. A placeholder contains only a weak pointer to its node. If this node
+    /// no longer exists, the method returns an opaque node, which permits all values.
     pub(crate) fn resolve(self: &Arc<Self>) -> Arc<Self> {
         match &self.sort {
             Sort::Again(target) => target.upgrade().unwrap_or_else(|| Arc::new(Self::opaque())),

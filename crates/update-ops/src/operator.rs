@@ -5,11 +5,11 @@ use std::fmt;
 /// The operation that an update requests at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
-    /// Replaces the value: `$set`, and a plain field.
+    /// Replaces the value. An update writes it as `$set`, or as a field of the document: `{"name": "pump"}`.
     Set,
-    /// Removes the value: `$unset`.
+    /// Removes the value. An update writes it as `$unset`.
     Unset,
-    /// Appends entries to a list: `$pushAll`.
+    /// Appends entries to a list. An update writes it as `$pushAll`.
     PushAll,
 }
 

@@ -1,4 +1,4 @@
-//! Places in the document that is read, such as the wire form of an update.
+//! Places in a JSON value that the crate reads. This value is an update, a patch or a document.
 
 use std::fmt;
 
@@ -11,16 +11,17 @@ pub enum Step {
     Index(usize),
 }
 
-/// A place in the document that was read, in contrast to a [`Path`](crate::Path) in the updated document.
+/// A place in a JSON value that was passed to this crate: an update, a patch or a document. Errors contain places.
 ///
-/// For example, `{"$set": {"status.message": 1}}` has an error at the place `/$set/status.message`, about the
-/// path `status.message`. A caller that has the text can find the line by following the steps. A place is
-/// displayed as a JSON Pointer (RFC 6901).
+/// In contrast, a [`Path`](crate::Path) belongs to the document that an update changes. For example, the number in
+/// the update `{"$set": {"status.message": 1}}` has the place `/$set/status.message`. Its path is `status.message`.
+///
+/// A place is displayed as a JSON Pointer (RFC 6901). With the steps of a place, a caller can find its line in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(Vec<Step>);
 
 impl Place {
-    /// Returns the steps, from the top of the document that was read; empty for the document itself.
+    /// Returns the steps from the top of the JSON value to the place. A place that is the whole value has no steps.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }

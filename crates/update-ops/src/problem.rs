@@ -29,9 +29,9 @@ pub enum Problem {
     /// [`Node::matching`](crate::Node::matching) has set.
     #[error("expected {expected}, found {found}")]
     WrongSort {
-        /// Description of the expected value: "a boolean".
+        /// Description of the expected value, such as "a boolean".
         expected: String,
-        /// Description of the actual value: "a string".
+        /// Description of the actual value, such as "a string".
         found: &'static str,
     },
     /// A field starts with `$`, but is no operator.
@@ -56,7 +56,7 @@ pub enum Problem {
     /// A key violates the rule of its map.
     #[error("the key is not {expected}")]
     BadKey {
-        /// Description of valid keys: "a name of letters and digits".
+        /// Description of a valid key, such as "a name of letters and digits".
         expected: String,
     },
     /// The path leads into a leaf or a list, whose parts can't be addressed.
@@ -64,7 +64,7 @@ pub enum Problem {
     Inside {
         /// Path of the leaf or list.
         leaf: Path,
-        /// The sort of the leaf or list, such as "a boolean".
+        /// Description of the leaf or list, such as "a boolean".
         sort: String,
     },
     /// The operator is not permitted on this path.
@@ -72,7 +72,7 @@ pub enum Problem {
     NotPermitted {
         /// The operator that the update requests.
         operator: Operator,
-        /// The alternative: "use `$pushAll`".
+        /// The remedy, such as "use `$pushAll`".
         hint: String,
     },
     /// A required field is absent.
@@ -152,12 +152,12 @@ impl fmt::Display for UpdateError {
 
 impl std::error::Error for UpdateError {}
 
-/// An accepted input that was probably not intended.
+/// A warning about a probable mistake in an update. In spite of the mistake, the parser has accepted the update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Place of the input in the JSON value that the caller has passed.
+    /// Place of the mistake in the wire form of the update.
     pub place: Place,
-    /// Path of the input; `None` if there is no valid path.
+    /// Path in the document that the mistake concerns; `None` if there is no valid path.
     pub path: Option<Path>,
     /// Kind of the warning.
     pub notice: Notice,
@@ -174,7 +174,7 @@ pub enum Notice {
     /// this by [`Node::spelled`](crate::Node::spelled).
     #[error("`{spelling}` was read as `{value}`")]
     Spelling {
-        /// The string as written.
+        /// The string in the update, such as `yes`.
         spelling: String,
         /// The value that replaces the string, as JSON, such as `true`.
         value: String,
@@ -203,8 +203,10 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The error if a value of the document, or of an earlier update, blocks an operation. The value is at the
-/// operation's path or above it, and has the wrong sort.
+/// The error if an operation can't be performed, because an existing value has the wrong type. For example, an
+/// operation sets the path `status.note`, but `status` is a text in the document.
+///
+/// The existing value comes from the document, or from an earlier update in a composition.
 ///
 /// This can't happen if all documents and updates have the same [`Shape`](crate::Shape).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -212,11 +214,11 @@ impl fmt::Display for Warning {
 pub struct NotViable {
     /// The path of the operation.
     pub path: Path,
-    /// Path of the blocking value.
+    /// Path of the existing value, such as `status`. It is the path of the operation, or an ancestor of that path.
     pub obstacle: Path,
-    /// Description of the required value: "a map".
+    /// Description of the value that the operation requires there: "a map" or "a list".
     pub expected: &'static str,
-    /// Description of the actual value: "a string".
+    /// Description of the existing value, such as "a string".
     pub found: &'static str,
 }
 

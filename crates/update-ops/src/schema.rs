@@ -92,8 +92,9 @@ impl Writer {
         schemas
     }
 
-    /// Returns the JSON Schema for the values of a node. `field` is the name of the field that contains the node.
-    /// If the node contains itself, the schema is a reference to a shared definition.
+    /// Returns the JSON Schema for the values of a node. If the node contains itself, the schema is a reference to a
+    /// shared definition. `field` is the name of the nearest record field that contains the node. A new definition is
+    /// named after this field.
     fn value(&mut self, node: &Arc<Node>, field: &str) -> Value {
         let Some(target) = node.recursion() else { return self.value_of(node, field) };
         let known = self.names.iter().find(|(known, _)| *known == Arc::as_ptr(&target));
@@ -161,9 +162,12 @@ impl Writer {
         json!({"anyOf": [schema, {"enum": spellings}]})
     }
 
-    /// Collects the paths to which an update may apply `operator`. Only the path of `node` and the paths below it
-    /// are collected. Each path is a regular expression, and its value is the schema of the operand. `path` is the
-    /// regular expression for the path of `node`. `field` is the name of the field that contains `node`.
+    /// Adds the path of `node` and all paths below it to `found`, if an update may apply `operator` to them. Each key
+    /// of `found` is a regular expression that matches such a path. The entry's value is the JSON Schema for the
+    /// operand of `operator` at this path.
+    ///
+    /// `path` is the regular expression that matches the path of `node`. `field` has the same meaning as in
+    /// [`value`](Self::value).
     fn paths(
         &mut self,
         operator: Operator,
@@ -193,19 +197,19 @@ impl Writer {
     }
 }
 
-/// A step from a node to a node directly below it.
+/// A step from a node to one of its child nodes. A record has one child for each field. A map has one child for all
+/// its entries.
 struct Step<'n> {
-    /// Regular expression for the keys that lead to the node below.
+    /// Regular expression that matches the field's name, or every key that the map permits.
     pattern: String,
-    /// Name of the record's field that leads to the node below. `None` if the node below is the node of the entries
-    /// of a map.
+    /// Name of the field, if the parent is a record. `None` if the parent is a map.
     field: Option<&'n str>,
-    /// The node below.
+    /// The child node.
     node: &'n Arc<Node>,
 }
 
-/// Returns the steps from a node to the nodes directly below it. If a node contains itself, the steps back to it
-/// are left out.
+/// Returns the steps from a node to its children, except steps to placeholders of [`Node::recursive`]. A placeholder
+/// leads back to an enclosing node.
 fn steps(node: &Node) -> Vec<Step<'_>> {
     let all: Vec<Step<'_>> = all_steps(node);
     all.into_iter().filter(|step| !matches!(step.node.sort, Sort::Again(_))).collect()

@@ -66,11 +66,13 @@ impl Shape {
         self.node(path).is_some_and(|node| self.trusting || node.denial(operator).is_none())
     }
 
-    /// Returns the canonical form of a document: without empty containers, and without `null` in place of a
-    /// container or a typed leaf. Two documents are equivalent if their canonical forms are equal.
-    /// [`Update::apply`](crate::Update::apply) keeps a canonical document canonical.
+    /// Returns the canonical form of a document. All empty maps, empty lists and `null` values are removed, because
+    /// they count as absent. Two documents are equivalent if their canonical forms are equal.
     ///
-    /// Values that don't match the shape are not changed.
+    /// Some values are kept unchanged: the values of [opaque](Node::opaque) nodes, the entries of lists, and values
+    /// that don't match the shape. Under an [untyped](Self::untyped) shape, only empty maps are removed.
+    ///
+    /// [`Update::apply`](crate::Update::apply) keeps a canonical document canonical.
     #[must_use]
     pub fn canonical(&self, document: Value) -> Value {
         prune(&self.root, document).unwrap_or_else(|| Value::Object(Map::new()))

@@ -44,7 +44,7 @@ pub enum Op {
 /// | difference | `diff(A, B)(A) = B` |
 /// | inverse | `U.inverse(D)(U(D)) = D` where `U` appends nothing |
 /// | locality | a path that is comparable with no path of `U` has the same value in `D` and in `U(D)` |
-/// | round trip | `parse(U.to_value()) = U` under the trusting shape |
+/// | round trip | `parse(U.to_value()) = U`, parsed under [`Shape::trusting`](crate::Shape::trusting) |
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]
 pub struct Update(BTreeMap<Path, Op>);
@@ -175,8 +175,8 @@ impl Update {
     /// Returns the operation at an ancestor of `path`, for example at `a` for the path `a.b`. An update contains at
     /// most one such operation, because no path of an update is below another path.
     ///
-    /// In sorted order, the ancestor is the last path of the update before `path`. Between the two, only further
-    /// descendants of the ancestor could stand. But an update with the ancestor contains no descendants of it.
+    /// The method examines only the last path before `path` in sorted order. This is enough: all paths between `a` and
+    /// `a.b` are below `a`, so an update that contains `a` contains none of them.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }
@@ -195,9 +195,9 @@ impl Update {
 /// are equal, or one path is above the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict<'u> {
-    /// The path of the update.
+    /// A path of the update whose method [`conflicts`](Update::conflicts) was called.
     pub path: &'u Path,
-    /// The path of the other update.
+    /// A path of the update that was passed to [`conflicts`](Update::conflicts).
     pub other: &'u Path,
 }
 

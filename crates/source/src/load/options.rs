@@ -1,4 +1,4 @@
-//! The options for loading a document, and its limits.
+//! The options for loading a document: its syntax, the treatment of certain keys, and limits on its size.
 
 use crate::Source;
 use crate::files::MAX_SIZE;
@@ -7,7 +7,7 @@ use crate::files::MAX_SIZE;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// YAML 1.2, with the tolerance for layout that common readers have.
+    /// YAML 1.2. The loader also accepts some layouts that the specification forbids, but most YAML parsers accept.
     #[default]
     Yaml,
     /// JSON as in RFC 8259. YAML syntax that JSON does not have is an error. Examples: comments, bare words
